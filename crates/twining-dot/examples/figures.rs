@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use twining_dot::{AlwaysClash, Document, DrawOptions, dot, merge, svg};
+use twining_dot::{AlwaysClash, DotDocument, DrawOptions, dot, merge, svg};
 
 fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -12,7 +12,7 @@ fn main() -> std::io::Result<()> {
         return merging(&mut out);
     }
     let large = graph(100_000, "n", 100_000);
-    let (time, document) = best(|| Document::parse(large.as_bytes()));
+    let (time, document) = best(|| DotDocument::parse(large.as_bytes()));
     let megabytes = f64::from(u32::try_from(large.len()).unwrap_or(u32::MAX)) / 1e6;
     let (nodes, edges) = (document.graph().nodes().len(), document.graph().edges().len());
     writeln!(out, "parse    {nodes} nodes, {edges} edges, {megabytes:.1} MB   {time:?}   {:.0} MB/s", megabytes / time.as_secs_f64())?;
@@ -25,7 +25,7 @@ fn main() -> std::io::Result<()> {
     writeln!(out, "edit     one attribute of it, read again   {time:?}")?;
 
     merging(&mut out)?;
-    let drawn = Document::parse(graph(500, "n", 700));
+    let drawn = DotDocument::parse(graph(500, "n", 700));
     let (time, picture) = best(|| svg(drawn.graph(), &DrawOptions::default()));
     writeln!(out, "draw     500 nodes, 700 edges, {} bytes of SVG   {time:?}", picture.len())
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use twining_dot::{AlwaysClash, Document, DrawOptions, EdgeSelector, ItsEdges, check, dot, merge, mermaid, svg};
+use twining_dot::{AlwaysClash, DotDocument, DrawOptions, EdgeRemoval, EdgeSelector, check, dot, merge, mermaid, svg};
 
 /// Mutants at most that join the corpus for the rest of the run, because they reach something new.
 const KEPT: usize = 4_000;
@@ -81,7 +81,7 @@ struct Reached {
 
 /// Checks what must hold for any input.
 fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static str> {
-    let document = Document::parse(input);
+    let document = DotDocument::parse(input);
     let mut printed = Vec::with_capacity(input.len());
     document.tokens().for_each(|token| printed.extend_from_slice(token.span.of(input)));
     if printed != input {
@@ -94,7 +94,7 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
     if !found.ok {
         return Ok(reached);
     }
-    let again = Document::parse(dot(document.graph()));
+    let again = DotDocument::parse(dot(document.graph()));
     if !again.errors().is_empty() || again.graph().nodes().len() != found.nodes || again.graph().edges().len() != found.edges {
         return Err("what is written from its meaning is not the same graph");
     }
@@ -107,7 +107,7 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
     match merge(other, ours.bytes(), input, &AlwaysClash) {
         Ok(merged) => {
             reached.merged = true;
-            let merged = Document::parse(merged.text);
+            let merged = DotDocument::parse(merged.text);
             if !merged.errors().is_empty() {
                 return Err("a merge is not valid");
             }
@@ -121,7 +121,7 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
     Ok(reached)
 }
 
-fn edit(document: &Document, pick: u64) -> Result<bool, &'static str> {
+fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
     let graph = document.graph();
     let Ok(place) = usize::try_from(pick >> 8) else { return Ok(false) };
     let Some(node) = graph.nodes().get(place % graph.nodes().len().max(1)) else { return Ok(false) };
@@ -136,7 +136,7 @@ fn edit(document: &Document, pick: u64) -> Result<bool, &'static str> {
             }
         }
         1 => {
-            edited.remove_node(node.id(), ItsEdges::Remove).map_err(|_| "a node cannot be removed")?;
+            edited.remove_node(node.id(), EdgeRemoval::Remove).map_err(|_| "a node cannot be removed")?;
             let joined = graph.edges().iter().filter(|edge| edge.from() == node.id() || edge.to() == node.id()).count();
             if edited.graph().nodes().len() != nodes - 1 || edited.graph().edges().len() != edges - joined {
                 return Err("removing a node does something else");
@@ -171,7 +171,8 @@ fn edit(document: &Document, pick: u64) -> Result<bool, &'static str> {
 
 /// Takes, doubles, moves or brings in whole tokens.
 fn mutate_tokens(input: &mut Vec<u8>, corpus: &[Vec<u8>], dice: &mut Dice) {
-    let spans: Vec<(usize, usize)> = Document::parse(input.as_slice()).tokens().map(|token| (token.span.start, token.span.end)).collect();
+    let spans: Vec<(usize, usize)> =
+        DotDocument::parse(input.as_slice()).tokens().map(|token| (token.span.start, token.span.end)).collect();
     let first = dice.below(spans.len());
     let last = (first + dice.below(6)).min(spans.len() - 1);
     let (start, end) = (spans[first].0, spans[last].1);
@@ -183,7 +184,7 @@ fn mutate_tokens(input: &mut Vec<u8>, corpus: &[Vec<u8>], dice: &mut Dice) {
             drop(input.splice(to..to, piece));
         }
         _ => {
-            let other = Document::parse(corpus[dice.below(corpus.len())].as_slice());
+            let other = DotDocument::parse(corpus[dice.below(corpus.len())].as_slice());
             let tokens: Vec<_> = other.tokens().map(|token| token.span).collect();
             let first = dice.below(tokens.len());
             let last = (first + dice.below(8)).min(tokens.len() - 1);

@@ -8,9 +8,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::graph::{Attribute, Attributes, Edge, EdgeOrigin, Graph, Node, Origin, Subgraph};
-use crate::id::Id;
-use crate::span::{Complaint, Span};
+use crate::graph::{Attribute, AttributeOrigin, Attributes, Edge, EdgeOrigin, Graph, Node, Subgraph};
+use crate::id::DotId;
+use crate::span::{Span, SpanDiagnostic};
 use crate::syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Statement, StatementKind, SubgraphSyntax, Target};
 
 /// What any file may ask for: edges made and attributes handed down.
@@ -18,8 +18,8 @@ const ALLOWANCE: usize = 1 << 20;
 /// What a file may ask for on top, for each byte of it.
 const ALLOWANCE_A_BYTE: usize = 4;
 
-pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<Complaint>) -> Graph {
-    let mut builder = Builder {
+pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<SpanDiagnostic>) -> Graph {
+    let mut builder = GraphBuilder {
         strict: syntax.strict,
         directed: syntax.directed,
         allowance: ALLOWANCE + length * ALLOWANCE_A_BYTE,
@@ -33,45 +33,45 @@ pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<Compla
         members: HashSet::new(),
         graph_attributes: Vec::new(),
     };
-    let mut scope = Scope { group: None, nodes: Arc::default(), edges: Arc::default() };
+    let mut scope = DefaultScope { group: None, nodes: Arc::default(), edges: Arc::default() };
     builder.body(&syntax.body, &mut scope);
     if let Some(span) = builder.exhausted {
-        errors.push(Complaint::new(span, "this makes the graph far larger than its text; it is not read further"));
+        errors.push(SpanDiagnostic::new(span, "this makes the graph far larger than its text; it is not read further"));
     }
     builder.finished(syntax, &scope)
 }
 
-type Defaults = Arc<Vec<Attribute>>;
+type DefaultAttributes = Arc<Vec<Attribute>>;
 
 /// What holds between two braces.
-struct Scope {
+struct DefaultScope {
     group: Option<usize>,
-    nodes: Defaults,
-    edges: Defaults,
+    nodes: DefaultAttributes,
+    edges: DefaultAttributes,
 }
 
-struct DraftNode {
-    id: Id,
-    defaults: Defaults,
+struct NodeDraft {
+    id: DotId,
+    defaults: DefaultAttributes,
     own: Vec<Attribute>,
     span: Span,
     group: Option<usize>,
 }
 
-struct DraftEdge {
+struct EdgeDraft {
     from: usize,
     to: usize,
     from_port: Option<Port>,
     to_port: Option<Port>,
-    key: Option<Id>,
-    defaults: Defaults,
+    key: Option<DotId>,
+    defaults: DefaultAttributes,
     own: Vec<Arc<Vec<Attribute>>>,
     span: Span,
     origins: Vec<EdgeOrigin>,
 }
 
-struct Group {
-    name: Option<Id>,
+struct SubgraphDraft {
+    name: Option<DotId>,
     parent: Option<usize>,
     own: Vec<Attribute>,
     members: Vec<usize>,
@@ -81,26 +81,26 @@ struct Group {
 }
 
 /// A node as the end of an edge.
-type End<'a> = (usize, Option<&'a Port>);
+type EdgeEnd<'a> = (usize, Option<&'a Port>);
 
-struct Builder {
+struct GraphBuilder {
     strict: bool,
     directed: bool,
     allowance: usize,
     exhausted: Option<Span>,
-    nodes: Vec<DraftNode>,
-    index: HashMap<Id, usize>,
-    edges: Vec<DraftEdge>,
-    known_edges: HashMap<(usize, usize, Option<Id>), usize>,
-    groups: Vec<Group>,
-    group_names: HashMap<(Option<usize>, Id), usize>,
+    nodes: Vec<NodeDraft>,
+    index: HashMap<DotId, usize>,
+    edges: Vec<EdgeDraft>,
+    known_edges: HashMap<(usize, usize, Option<DotId>), usize>,
+    groups: Vec<SubgraphDraft>,
+    group_names: HashMap<(Option<usize>, DotId), usize>,
     members: HashSet<(usize, usize)>,
     graph_attributes: Vec<Attribute>,
 }
 
-impl Builder {
+impl GraphBuilder {
     /// Takes from the allowance; false, and remembered, when it is used up.
-    fn afford(&mut self, cost: usize, span: Span) -> bool {
+    fn charge(&mut self, cost: usize, span: Span) -> bool {
         match self.allowance.checked_sub(cost) {
             Some(left) => self.allowance = left,
             None => self.exhausted = self.exhausted.or(Some(span)),
@@ -108,7 +108,7 @@ impl Builder {
         self.exhausted.is_none()
     }
 
-    fn body(&mut self, body: &Body, scope: &mut Scope) {
+    fn body(&mut self, body: &Body, scope: &mut DefaultScope) {
         for statement in &body.statements {
             if self.exhausted.is_some() {
                 return;
@@ -119,7 +119,7 @@ impl Builder {
                     for assign in lists.iter().flat_map(|list| &list.assigns) {
                         match target {
                             Target::Graph => self.graph_attribute(assign, scope),
-                            Target::Node | Target::Edge => self.default(*target, attribute(assign, Origin::Default), scope),
+                            Target::Node | Target::Edge => self.default(*target, attribute(assign, AttributeOrigin::Default), scope),
                         }
                     }
                 }
@@ -128,22 +128,22 @@ impl Builder {
         }
     }
 
-    fn graph_attribute(&mut self, assign: &Assign, scope: &Scope) {
-        let attribute = attribute(assign, Origin::Own);
+    fn graph_attribute(&mut self, assign: &Assign, scope: &DefaultScope) {
+        let attribute = attribute(assign, AttributeOrigin::Own);
         match scope.group {
             Some(group) => self.groups[group].own.push(attribute),
             None => self.graph_attributes.push(attribute),
         }
     }
 
-    fn default(&mut self, target: Target, attribute: Attribute, scope: &mut Scope) {
+    fn default(&mut self, target: Target, attribute: Attribute, scope: &mut DefaultScope) {
         if let Some(group) = scope.group {
             self.groups[group].defaults.push((target, attribute.clone()));
         }
         self.apply_default(target, attribute, scope);
     }
 
-    fn apply_default(&mut self, target: Target, attribute: Attribute, scope: &mut Scope) {
+    fn apply_default(&mut self, target: Target, attribute: Attribute, scope: &mut DefaultScope) {
         let defaults = if target == Target::Node { &mut scope.nodes } else { &mut scope.edges };
         // A list that a node or edge holds on to is copied before it changes.
         let copied = if Arc::strong_count(defaults) > 1 { defaults.len() } else { 0 };
@@ -154,11 +154,12 @@ impl Builder {
         }
         let moved = defaults.len() / 64;
         let span = defaults.first().map_or_else(Span::default, |first| first.span);
-        self.afford(copied + moved, span);
+        self.charge(copied + moved, span);
     }
 
-    fn chain(&mut self, statement: &Statement, endpoints: &[Endpoint], lists: &[AttrList], scope: &mut Scope) {
-        let own: Vec<Attribute> = lists.iter().flat_map(|list| &list.assigns).map(|assign| attribute(assign, Origin::Own)).collect();
+    fn chain(&mut self, statement: &Statement, endpoints: &[Endpoint], lists: &[AttrList], scope: &mut DefaultScope) {
+        let own: Vec<Attribute> =
+            lists.iter().flat_map(|list| &list.assigns).map(|assign| attribute(assign, AttributeOrigin::Own)).collect();
         if let [Endpoint::Nodes(nodes)] = endpoints {
             return self.node_statement(nodes, own, scope);
         }
@@ -169,13 +170,13 @@ impl Builder {
         }
         let key = own.iter().rev().find(|attribute| &*attribute.name == "key").map(|attribute| attribute.value.clone());
         let own = Arc::new(own);
-        let mut before: Option<Vec<End<'_>>> = None;
+        let mut before: Option<Vec<EdgeEnd<'_>>> = None;
         let mut origin = EdgeOrigin { statement: statement.span.start, ordinal: 0 };
         for endpoint in endpoints {
             let ends = self.ends(endpoint, scope);
             if let Some(tails) = &before {
                 let many = tails.len().saturating_mul(ends.len());
-                if !self.afford(if many > 1 { many } else { 0 }, statement.span) {
+                if !self.charge(if many > 1 { many } else { 0 }, statement.span) {
                     return;
                 }
                 for &tail in tails {
@@ -189,11 +190,11 @@ impl Builder {
         }
     }
 
-    fn node_statement(&mut self, nodes: &[NodeRef], own: Vec<Attribute>, scope: &Scope) {
+    fn node_statement(&mut self, nodes: &[NodeRef], own: Vec<Attribute>, scope: &DefaultScope) {
         let Some((last, others)) = nodes.split_last() else { return };
         for reference in others {
             let node = self.mention(&reference.id.id, reference.span, scope);
-            if !self.afford(own.len(), reference.span) {
+            if !self.charge(own.len(), reference.span) {
                 return;
             }
             self.nodes[node].own.extend(own.iter().cloned());
@@ -207,7 +208,7 @@ impl Builder {
         }
     }
 
-    fn ends<'a>(&mut self, endpoint: &'a Endpoint, scope: &Scope) -> Vec<End<'a>> {
+    fn ends<'a>(&mut self, endpoint: &'a Endpoint, scope: &DefaultScope) -> Vec<EdgeEnd<'a>> {
         match endpoint {
             Endpoint::Nodes(nodes) => {
                 nodes.iter().map(|reference| (self.mention(&reference.id.id, reference.span, scope), reference.port.as_ref())).collect()
@@ -215,7 +216,7 @@ impl Builder {
             Endpoint::Subgraph(subgraph) => {
                 let group = self.group(subgraph, scope);
                 let size = self.groups[group].members.len();
-                if subgraph.name.is_some() && !self.afford(size, subgraph.span) {
+                if subgraph.name.is_some() && !self.charge(size, subgraph.span) {
                     return Vec::new();
                 }
                 self.groups[group].members.iter().map(|&node| (node, None)).collect()
@@ -224,20 +225,27 @@ impl Builder {
     }
 
     /// Reads a subgraph and tells which it is; one opened again is still the same.
-    fn group(&mut self, syntax: &SubgraphSyntax, scope: &Scope) -> usize {
+    fn group(&mut self, syntax: &SubgraphSyntax, scope: &DefaultScope) -> usize {
         let name = syntax.name.as_ref().map(|name| name.id.clone());
         let known = name.as_ref().and_then(|name| self.group_names.get(&(scope.group, name.clone())).copied());
         let group = known.unwrap_or_else(|| {
             let (members, defaults) = (Vec::new(), Vec::new());
-            self.groups.push(Group { name: name.clone(), parent: scope.group, own: Vec::new(), members, defaults, span: syntax.span });
+            self.groups.push(SubgraphDraft {
+                name: name.clone(),
+                parent: scope.group,
+                own: Vec::new(),
+                members,
+                defaults,
+                span: syntax.span,
+            });
             self.groups.len() - 1
         });
         if let (None, Some(name)) = (known, name) {
             self.group_names.insert((scope.group, name), group);
         }
-        let mut inner = Scope { group: Some(group), nodes: Arc::clone(&scope.nodes), edges: Arc::clone(&scope.edges) };
+        let mut inner = DefaultScope { group: Some(group), nodes: Arc::clone(&scope.nodes), edges: Arc::clone(&scope.edges) };
         let again = if known.is_some() { self.groups[group].defaults.clone() } else { Vec::new() };
-        if self.afford(again.len(), syntax.span) {
+        if self.charge(again.len(), syntax.span) {
             for (target, attribute) in again {
                 self.apply_default(target, attribute, &mut inner);
             }
@@ -246,15 +254,15 @@ impl Builder {
         group
     }
 
-    fn mention(&mut self, id: &Id, span: Span, scope: &Scope) -> usize {
+    fn mention(&mut self, id: &DotId, span: Span, scope: &DefaultScope) -> usize {
         let node = match self.index.get(id) {
             Some(&node) => node,
             None => {
                 let node = self.nodes.len();
                 self.index.insert(id.clone(), node);
                 let defaults = Arc::clone(&scope.nodes);
-                self.afford(defaults.len(), span);
-                self.nodes.push(DraftNode { id: id.clone(), defaults, own: Vec::new(), span, group: scope.group });
+                self.charge(defaults.len(), span);
+                self.nodes.push(NodeDraft { id: id.clone(), defaults, own: Vec::new(), span, group: scope.group });
                 node
             }
         };
@@ -270,12 +278,20 @@ impl Builder {
         node
     }
 
-    fn edge(&mut self, tail: End<'_>, head: End<'_>, key: Option<&Id>, own: &Arc<Vec<Attribute>>, at: (Span, EdgeOrigin), scope: &Scope) {
+    fn edge(
+        &mut self,
+        tail: EdgeEnd<'_>,
+        head: EdgeEnd<'_>,
+        key: Option<&DotId>,
+        own: &Arc<Vec<Attribute>>,
+        at: (Span, EdgeOrigin),
+        scope: &DefaultScope,
+    ) {
         let (span, origin) = at;
         let ((from, from_port), (to, to_port)) = (tail, head);
         let place = self.place_of_edge(from, to, key);
         let known = place.as_ref().and_then(|place| self.known_edges.get(place).copied());
-        if own.len() > 1 && !self.afford(own.len() - 1, span) {
+        if own.len() > 1 && !self.charge(own.len() - 1, span) {
             return;
         }
         if let Some(edge) = known {
@@ -287,7 +303,7 @@ impl Builder {
             return;
         }
         let defaults = Arc::clone(&scope.edges);
-        if !self.afford(defaults.len(), span) {
+        if !self.charge(defaults.len(), span) {
             return;
         }
         if let Some(place) = place {
@@ -295,11 +311,11 @@ impl Builder {
         }
         let own = if own.is_empty() { Vec::new() } else { vec![Arc::clone(own)] };
         let (from_port, to_port) = (from_port.cloned(), to_port.cloned());
-        self.edges.push(DraftEdge { from, to, from_port, to_port, key: key.cloned(), defaults, own, span, origins: vec![origin] });
+        self.edges.push(EdgeDraft { from, to, from_port, to_port, key: key.cloned(), defaults, own, span, origins: vec![origin] });
     }
 
     /// What makes two edges one: their ends in a strict graph, their ends and key in any other.
-    fn place_of_edge(&self, from: usize, to: usize, key: Option<&Id>) -> Option<(usize, usize, Option<Id>)> {
+    fn place_of_edge(&self, from: usize, to: usize, key: Option<&DotId>) -> Option<(usize, usize, Option<DotId>)> {
         let (from, to) = if self.directed { (from, to) } else { (from.min(to), from.max(to)) };
         match (self.strict, key) {
             (true, _) => Some((from, to, None)),
@@ -308,38 +324,38 @@ impl Builder {
         }
     }
 
-    fn finished(self, syntax: &GraphSyntax, scope: &Scope) -> Graph {
+    fn finished(self, syntax: &GraphSyntax, scope: &DefaultScope) -> Graph {
         let Self { nodes, index, edges, groups, graph_attributes, .. } = self;
-        let ids: Vec<Id> = nodes.iter().map(|node| node.id.clone()).collect();
+        let ids: Vec<DotId> = nodes.iter().map(|node| node.id.clone()).collect();
         let nodes = nodes
             .into_iter()
-            .map(|DraftNode { id, defaults, own, span, group }| {
-                let attributes = handed_down(&defaults, own);
+            .map(|NodeDraft { id, defaults, own, span, group }| {
+                let attributes = inherited(&defaults, own);
                 Node { id, attributes, span, subgraph: group }
             })
             .collect();
         let edges = edges
             .into_iter()
-            .map(|DraftEdge { from, to, from_port, to_port, key, defaults, own, span, origins }| {
+            .map(|EdgeDraft { from, to, from_port, to_port, key, defaults, own, span, origins }| {
                 let own = own.iter().flat_map(|list| list.iter().cloned()).collect();
-                let attributes = handed_down(&defaults, own);
+                let attributes = inherited(&defaults, own);
                 Edge { from: ids[from].clone(), to: ids[to].clone(), from_port, to_port, key, attributes, span, origins }
             })
             .collect();
         let subgraphs = groups
             .into_iter()
-            .map(|Group { name, parent, own, members, span, .. }| {
+            .map(|SubgraphDraft { name, parent, own, members, span, .. }| {
                 let nodes = members.into_iter().map(|node| ids[node].clone()).collect();
-                Subgraph { name, parent, attributes: Attributes::settled(own), nodes, span }
+                Subgraph { name, parent, attributes: Attributes::resolved(own), nodes, span }
             })
             .collect();
         Graph {
             strict: syntax.strict,
             directed: syntax.directed,
             name: syntax.name.as_ref().map(|name| name.id.clone()),
-            attributes: Attributes::settled(graph_attributes),
-            node_defaults: Attributes::settled(scope.nodes.to_vec()),
-            edge_defaults: Attributes::settled(scope.edges.to_vec()),
+            attributes: Attributes::resolved(graph_attributes),
+            node_defaults: Attributes::resolved(scope.nodes.to_vec()),
+            edge_defaults: Attributes::resolved(scope.edges.to_vec()),
             nodes,
             edges,
             subgraphs,
@@ -348,15 +364,15 @@ impl Builder {
     }
 }
 
-fn handed_down(defaults: &[Attribute], own: Vec<Attribute>) -> Attributes {
+fn inherited(defaults: &[Attribute], own: Vec<Attribute>) -> Attributes {
     if defaults.is_empty() {
-        return Attributes::settled(own);
+        return Attributes::resolved(own);
     }
     let mut assigned = defaults.to_vec();
     assigned.extend(own);
-    Attributes::settled(assigned)
+    Attributes::resolved(assigned)
 }
 
-fn attribute(assign: &Assign, origin: Origin) -> Attribute {
+fn attribute(assign: &Assign, origin: AttributeOrigin) -> Attribute {
     Attribute { name: assign.name.id.shared(), value: assign.value.id.clone(), span: assign.span, origin }
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use crate::build;
 use crate::charset::Charset;
 use crate::graph::Graph;
-use crate::lexer::{Lexer, Token};
-use crate::parser::{self, Parsed};
-use crate::span::{Position, Problem, Ruler, located};
+use crate::lexer::{DotLexer, Token};
+use crate::parser::{self, ParseOutput};
+use crate::span::{Diagnostic, LineIndex, Position, located};
 use crate::syntax::GraphSyntax;
 
 /// A DOT file, read once and kept byte for byte.
@@ -15,23 +15,23 @@ use crate::syntax::GraphSyntax;
 /// Anything can be read: what is wrong is in [`errors`](Self::errors), and what is
 /// right is served all the same.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct DotDocument {
     source: Vec<u8>,
     charset: Charset,
     syntax: Option<GraphSyntax>,
     graph: Graph,
-    errors: Vec<Problem>,
-    warnings: Vec<Problem>,
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
     more_graphs: usize,
 }
 
-impl Document {
+impl DotDocument {
     /// Reads a file.
     #[must_use]
     pub fn parse(source: impl Into<Vec<u8>>) -> Self {
         let source = source.into();
         let charset = Charset::of(&source);
-        let Parsed { graph: syntax, mut errors, warnings, more_graphs } = parser::parse(&source, charset);
+        let ParseOutput { graph: syntax, mut errors, warnings, more_graphs } = parser::parse(&source, charset);
         let graph = syntax.as_ref().map(|syntax| build::graph(syntax, source.len(), &mut errors)).unwrap_or_default();
         let errors = located(&source, charset, errors);
         let warnings = located(&source, charset, warnings);
@@ -64,13 +64,13 @@ impl Document {
 
     /// Every error, in order of appearance.
     #[must_use]
-    pub fn errors(&self) -> &[Problem] {
+    pub fn errors(&self) -> &[Diagnostic] {
         &self.errors
     }
 
     /// What is legal and doubtful: ids run together, text behind the graph.
     #[must_use]
-    pub fn warnings(&self) -> &[Problem] {
+    pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 
@@ -94,13 +94,13 @@ impl Document {
 
     /// All tokens, blanks and comments too; their texts in a row are the file.
     pub fn tokens(&self) -> impl Iterator<Item = Token> + '_ {
-        Lexer::new(&self.source)
+        DotLexer::new(&self.source)
     }
 
     /// Line and column of an offset in bytes.
     #[must_use]
     pub fn position(&self, offset: usize) -> Position {
-        Ruler::new(&self.source, self.charset).advance_to(offset)
+        LineIndex::new(&self.source, self.charset).advance_to(offset)
     }
 
     /// Line and column of many offsets, for the price of one reading.
@@ -108,7 +108,7 @@ impl Document {
     pub fn positions(&self, offsets: &[usize]) -> Vec<Position> {
         let mut order: Vec<usize> = (0..offsets.len()).collect();
         order.sort_by_key(|&index| offsets[index]);
-        let mut ruler = Ruler::new(&self.source, self.charset);
+        let mut ruler = LineIndex::new(&self.source, self.charset);
         let mut found = vec![Position { line: 1, column: 1 }; offsets.len()];
         for index in order {
             found[index] = ruler.advance_to(offsets[index]);
@@ -118,14 +118,14 @@ impl Document {
 }
 
 /// What is wrong with the text of a file, its meaning left aside.
-pub(crate) fn syntax_errors(source: &[u8]) -> Vec<Problem> {
+pub(crate) fn syntax_errors(source: &[u8]) -> Vec<Diagnostic> {
     let charset = Charset::of(source);
     located(source, charset, parser::parse(source, charset).errors)
 }
 
 /// The parser's word on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct DotCheck {
     /// Whether Graphviz would take it.
     pub ok: bool,
     /// Nodes of the first graph.
@@ -133,14 +133,14 @@ pub struct Check {
     /// Edges of the first graph; parallel ones are one in a `strict` graph.
     pub edges: usize,
     /// Every error, in order of appearance.
-    pub errors: Vec<Problem>,
+    pub errors: Vec<Diagnostic>,
 }
 
 /// Reads a file and counts.
 #[must_use]
-pub fn check(source: &[u8]) -> Check {
-    let document = Document::parse(source);
-    Check {
+pub fn check(source: &[u8]) -> DotCheck {
+    let document = DotDocument::parse(source);
+    DotCheck {
         ok: document.errors.is_empty(),
         nodes: document.graph.nodes().len(),
         edges: document.graph.edges().len(),

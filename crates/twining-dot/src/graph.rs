@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::id::Id;
+use crate::id::DotId;
 use crate::span::Span;
 use crate::syntax::Port;
 
@@ -12,14 +12,14 @@ use crate::syntax::Port;
 pub struct Graph {
     pub(crate) strict: bool,
     pub(crate) directed: bool,
-    pub(crate) name: Option<Id>,
+    pub(crate) name: Option<DotId>,
     pub(crate) attributes: Attributes,
     pub(crate) node_defaults: Attributes,
     pub(crate) edge_defaults: Attributes,
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) subgraphs: Vec<Subgraph>,
-    pub(crate) index: HashMap<Id, usize>,
+    pub(crate) index: HashMap<DotId, usize>,
 }
 
 impl Graph {
@@ -37,7 +37,7 @@ impl Graph {
 
     /// The graph's name.
     #[must_use]
-    pub fn name(&self) -> Option<&Id> {
+    pub fn name(&self) -> Option<&DotId> {
         self.name.as_ref()
     }
 
@@ -79,19 +79,19 @@ impl Graph {
 
     /// The node of that id.
     #[must_use]
-    pub fn node(&self, id: impl Into<Id>) -> Option<&Node> {
+    pub fn node(&self, id: impl Into<DotId>) -> Option<&Node> {
         self.position_of(&id.into()).map(|index| &self.nodes[index])
     }
 
     /// Where the node of that id stands in [`nodes`](Self::nodes).
     #[must_use]
-    pub fn position_of(&self, id: &Id) -> Option<usize> {
+    pub fn position_of(&self, id: &DotId) -> Option<usize> {
         self.index.get(id).copied()
     }
 
     /// Whether this edge runs between these two; an undirected one does so both ways.
     #[must_use]
-    pub fn connects(&self, edge: &Edge, from: &Id, to: &Id) -> bool {
+    pub fn connects(&self, edge: &Edge, from: &DotId, to: &DotId) -> bool {
         (edge.from == *from && edge.to == *to) || (!self.directed && edge.from == *to && edge.to == *from)
     }
 
@@ -100,12 +100,12 @@ impl Graph {
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&Node) -> bool) -> Self {
         let nodes: Vec<Node> = self.nodes.iter().filter(|node| keep(node)).cloned().collect();
-        let index: HashMap<Id, usize> = nodes.iter().enumerate().map(|(position, node)| (node.id.clone(), position)).collect();
+        let index: HashMap<DotId, usize> = nodes.iter().enumerate().map(|(position, node)| (node.id.clone(), position)).collect();
         let edges = self.edges.iter().filter(|edge| index.contains_key(&edge.from) && index.contains_key(&edge.to)).cloned().collect();
         let mut places = vec![None; self.subgraphs.len()];
         let mut subgraphs: Vec<Subgraph> = Vec::new();
         for (old, subgraph) in self.subgraphs.iter().enumerate() {
-            let members: Vec<Id> = subgraph.nodes.iter().filter(|id| index.contains_key(*id)).cloned().collect();
+            let members: Vec<DotId> = subgraph.nodes.iter().filter(|id| index.contains_key(*id)).cloned().collect();
             if !members.is_empty() {
                 places[old] = Some(subgraphs.len());
                 let parent = subgraph.parent.and_then(|parent| places[parent]);
@@ -118,7 +118,7 @@ impl Graph {
 
     /// The nodes within so many steps of these, whichever way the edges point.
     #[must_use]
-    pub fn around(&self, centres: &[Id], depth: usize) -> Self {
+    pub fn around(&self, centres: &[DotId], depth: usize) -> Self {
         let mut reached = vec![false; self.nodes.len()];
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for edge in &self.edges {
@@ -157,7 +157,7 @@ impl Graph {
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    pub(crate) id: Id,
+    pub(crate) id: DotId,
     pub(crate) attributes: Attributes,
     pub(crate) span: Span,
     pub(crate) subgraph: Option<usize>,
@@ -166,7 +166,7 @@ pub struct Node {
 impl Node {
     /// Its id.
     #[must_use]
-    pub fn id(&self) -> &Id {
+    pub fn id(&self) -> &DotId {
         &self.id
     }
 
@@ -198,11 +198,11 @@ impl Node {
 /// An edge.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    pub(crate) from: Id,
-    pub(crate) to: Id,
+    pub(crate) from: DotId,
+    pub(crate) to: DotId,
     pub(crate) from_port: Option<Port>,
     pub(crate) to_port: Option<Port>,
-    pub(crate) key: Option<Id>,
+    pub(crate) key: Option<DotId>,
     pub(crate) attributes: Attributes,
     pub(crate) span: Span,
     pub(crate) origins: Vec<EdgeOrigin>,
@@ -220,13 +220,13 @@ pub(crate) struct EdgeOrigin {
 impl Edge {
     /// The tail; in an undirected graph what is written first.
     #[must_use]
-    pub fn from(&self) -> &Id {
+    pub fn from(&self) -> &DotId {
         &self.from
     }
 
     /// The head; in an undirected graph what is written last.
     #[must_use]
-    pub fn to(&self) -> &Id {
+    pub fn to(&self) -> &DotId {
         &self.to
     }
 
@@ -244,7 +244,7 @@ impl Edge {
 
     /// What tells it from parallel edges: its attribute `key`.
     #[must_use]
-    pub fn key(&self) -> Option<&Id> {
+    pub fn key(&self) -> Option<&DotId> {
         self.key.as_ref()
     }
 
@@ -270,17 +270,17 @@ impl Edge {
 /// A subgraph.
 #[derive(Clone, Debug)]
 pub struct Subgraph {
-    pub(crate) name: Option<Id>,
+    pub(crate) name: Option<DotId>,
     pub(crate) parent: Option<usize>,
     pub(crate) attributes: Attributes,
-    pub(crate) nodes: Vec<Id>,
+    pub(crate) nodes: Vec<DotId>,
     pub(crate) span: Span,
 }
 
 impl Subgraph {
     /// Its name.
     #[must_use]
-    pub fn name(&self) -> Option<&Id> {
+    pub fn name(&self) -> Option<&DotId> {
         self.name.as_ref()
     }
 
@@ -298,7 +298,7 @@ impl Subgraph {
 
     /// Its nodes, those of the subgraphs within it too.
     #[must_use]
-    pub fn nodes(&self) -> &[Id] {
+    pub fn nodes(&self) -> &[DotId] {
         &self.nodes
     }
 
@@ -311,7 +311,7 @@ impl Subgraph {
 
 /// Whether something said it itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum AttributeOrigin {
     /// The statement of the node, edge or graph itself.
     Own,
     /// A `node [..]` or `edge [..]` before it.
@@ -322,9 +322,9 @@ pub enum Origin {
 #[derive(Clone, Debug)]
 pub struct Attribute {
     pub(crate) name: Arc<str>,
-    pub(crate) value: Id,
+    pub(crate) value: DotId,
     pub(crate) span: Span,
-    pub(crate) origin: Origin,
+    pub(crate) origin: AttributeOrigin,
 }
 
 impl Attribute {
@@ -336,7 +336,7 @@ impl Attribute {
 
     /// Its value.
     #[must_use]
-    pub fn value(&self) -> &Id {
+    pub fn value(&self) -> &DotId {
         &self.value
     }
 
@@ -348,7 +348,7 @@ impl Attribute {
 
     /// Who says so.
     #[must_use]
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> AttributeOrigin {
         self.origin
     }
 }
@@ -359,7 +359,7 @@ pub struct Attributes(Option<Arc<[Attribute]>>);
 
 impl Attributes {
     /// Of assignments in file order: the last of a name wins.
-    pub(crate) fn settled(mut assigned: Vec<Attribute>) -> Self {
+    pub(crate) fn resolved(mut assigned: Vec<Attribute>) -> Self {
         if assigned.is_empty() {
             return Self::default();
         }
@@ -394,7 +394,7 @@ impl Attributes {
 
     /// Those that something said itself.
     pub fn own(&self) -> impl Iterator<Item = &Attribute> {
-        self.iter().filter(|attribute| attribute.origin == Origin::Own)
+        self.iter().filter(|attribute| attribute.origin == AttributeOrigin::Own)
     }
 
     /// How many there are.

@@ -10,12 +10,12 @@ use std::sync::Arc;
 ///
 /// Invariant: what is displayed reads back as the same id.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id {
+pub struct DotId {
     text: Arc<str>,
     html: bool,
 }
 
-impl Id {
+impl DotId {
     /// A plain id.
     ///
     /// DOT keeps backslashes for whoever draws the graph and cannot say "a single
@@ -76,44 +76,44 @@ impl Id {
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for DotId {
     /// As DOT, in quotes only when they are needed.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.html && reads_bare(&self.text) { out.write_str(&self.text) } else { out.write_str(&self.quoted()) }
     }
 }
 
-impl fmt::Debug for Id {
+impl fmt::Debug for DotId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.quoted())
     }
 }
 
-impl From<&str> for Id {
+impl From<&str> for DotId {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
 }
 
-impl From<String> for Id {
+impl From<String> for DotId {
     fn from(text: String) -> Self {
         Self::new(text)
     }
 }
 
-impl From<&Id> for Id {
-    fn from(id: &Id) -> Self {
+impl From<&DotId> for DotId {
+    fn from(id: &DotId) -> Self {
         id.clone()
     }
 }
 
-impl PartialEq<str> for Id {
+impl PartialEq<str> for DotId {
     fn eq(&self, other: &str) -> bool {
         !self.html && &*self.text == other
     }
 }
 
-impl PartialEq<&str> for Id {
+impl PartialEq<&str> for DotId {
     fn eq(&self, other: &&str) -> bool {
         self == *other
     }
@@ -156,21 +156,21 @@ mod tests {
             ("\u{a0}", "\"\u{a0}\""),
             ("-", "\"-\""),
         ] {
-            assert_eq!(Id::new(text).to_string(), shown);
+            assert_eq!(DotId::new(text).to_string(), shown);
         }
     }
 
     #[test]
     fn a_backslash_that_would_swallow_the_quote_is_doubled() {
-        assert_eq!(Id::new(r"C:\").to_string(), r#""C:\\""#);
-        assert_eq!(Id::new(r#"a\"b"#).to_string(), r#""a\\\"b""#);
-        assert_eq!(Id::new(r"a\nb").to_string(), r#""a\nb""#);
+        assert_eq!(DotId::new(r"C:\").to_string(), r#""C:\\""#);
+        assert_eq!(DotId::new(r#"a\"b"#).to_string(), r#""a\\\"b""#);
+        assert_eq!(DotId::new(r"a\nb").to_string(), r#""a\nb""#);
     }
 
     #[test]
     fn html_must_be_balanced() {
-        assert_eq!(Id::html("<b>x</b>").map(|id| id.to_string()).as_deref(), Some("<<b>x</b>>"));
-        assert_eq!(Id::html("a>b"), None);
-        assert_eq!(Id::html("<"), None);
+        assert_eq!(DotId::html("<b>x</b>").map(|id| id.to_string()).as_deref(), Some("<<b>x</b>>"));
+        assert_eq!(DotId::html("a>b"), None);
+        assert_eq!(DotId::html("<"), None);
     }
 }

@@ -76,7 +76,7 @@ impl Token {
 
 /// An iterator over all tokens, trivia too, ending with [`TokenKind::End`].
 #[derive(Clone, Debug)]
-pub struct Lexer<'a> {
+pub struct DotLexer<'a> {
     source: &'a [u8],
     at: usize,
     done: bool,
@@ -87,7 +87,7 @@ pub struct Lexer<'a> {
     no_comment: bool,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> DotLexer<'a> {
     /// Starts at the beginning.
     #[must_use]
     pub fn new(source: &'a [u8]) -> Self {
@@ -152,7 +152,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-impl Iterator for Lexer<'_> {
+impl Iterator for DotLexer<'_> {
     type Item = Token;
 
     fn next(&mut self) -> Option<Token> {

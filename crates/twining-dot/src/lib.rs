@@ -60,13 +60,15 @@ mod span;
 mod syntax;
 
 pub use charset::Charset;
-pub use document::{Check, Document, check};
-pub use draw::{Direction, DrawOptions, Label, Layout, Placed, dot, layout, mermaid, svg};
-pub use edit::{EdgeSelector, EditError, ItsEdges};
-pub use graph::{Attribute, Attributes, Edge, Graph, Node, Origin, Subgraph};
-pub use id::Id;
+pub use document::{DotCheck, DotDocument, check};
+pub use draw::{DrawOptions, GraphLayout, LabelSource, LayoutDirection, NodeBox, dot, layout, mermaid, svg};
+pub use edit::{EdgeRemoval, EdgeSelector, EditError};
+pub use graph::{Attribute, AttributeOrigin, Attributes, Edge, Graph, Node, Subgraph};
+pub use id::DotId;
 pub use lexer::{Keyword, Token, TokenKind};
-pub use merge::{AlwaysClash, Clash, ClashKind, MergeError, Merged, Policy, Settle, Subject, merge};
+pub use merge::{AlwaysClash, DotClash, DotClashKind, DotMergePolicy, MergeError, MergedDot, Resolution, Subject, merge};
 pub use parser::{DEEPEST, MOST_ERRORS};
-pub use span::{Position, Problem, Span};
-pub use syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Spelled, Statement, StatementKind, SubgraphSyntax, Target};
+pub use span::{Diagnostic, Position, Span};
+pub use syntax::{
+    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement, StatementKind, SubgraphSyntax, Target,
+};

@@ -45,7 +45,7 @@ pub struct Position {
 
 /// Something wrong or doubtful, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct Diagnostic {
     /// The line, from one.
     pub line: usize,
     /// The column in characters, from one.
@@ -59,26 +59,26 @@ pub struct Problem {
 /// A problem that does not know its line yet: lines are counted once, at the end,
 /// so that a file of nothing but errors is still read in linear time.
 #[derive(Clone, Debug)]
-pub(crate) struct Complaint {
+pub(crate) struct SpanDiagnostic {
     pub span: Span,
     pub message: String,
 }
 
-impl Complaint {
+impl SpanDiagnostic {
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self { span, message: message.into() }
     }
 }
 
 /// Walks the source once, forwards, and tells the line and column of each offset asked for in order.
-pub(crate) struct Ruler<'a> {
+pub(crate) struct LineIndex<'a> {
     source: &'a [u8],
     charset: Charset,
     offset: usize,
     position: Position,
 }
 
-impl<'a> Ruler<'a> {
+impl<'a> LineIndex<'a> {
     pub fn new(source: &'a [u8], charset: Charset) -> Self {
         let offset = if source.starts_with(BOM) { BOM.len() } else { 0 };
         Self { source, charset, offset, position: Position { line: 1, column: 1 } }
@@ -103,14 +103,14 @@ impl<'a> Ruler<'a> {
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Gives each complaint its line and column, in order of appearance.
-pub(crate) fn located(source: &[u8], charset: Charset, mut complaints: Vec<Complaint>) -> Vec<Problem> {
+pub(crate) fn located(source: &[u8], charset: Charset, mut complaints: Vec<SpanDiagnostic>) -> Vec<Diagnostic> {
     complaints.sort_by_key(|complaint| complaint.span);
-    let mut ruler = Ruler::new(source, charset);
+    let mut ruler = LineIndex::new(source, charset);
     complaints
         .into_iter()
-        .map(|Complaint { span, message }| {
+        .map(|SpanDiagnostic { span, message }| {
             let Position { line, column } = ruler.advance_to(span.start);
-            Problem { line, column, message, span }
+            Diagnostic { line, column, message, span }
         })
         .collect()
 }

@@ -1,13 +1,13 @@
 //! What stands in the file: statements with their spans, before any meaning.
 
-use crate::id::Id;
+use crate::id::DotId;
 use crate::span::Span;
 
 /// An id and where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelled {
+pub struct SpelledId {
     /// What it says.
-    pub id: Id,
+    pub id: DotId,
     /// All of it, the parts of a `"a" + "b"` together.
     pub span: Span,
 }
@@ -22,7 +22,7 @@ pub struct GraphSyntax {
     /// `digraph` or `graph`.
     pub directed: bool,
     /// Its name, if it has one.
-    pub name: Option<Spelled>,
+    pub name: Option<SpelledId>,
     /// What it holds.
     pub body: Body,
 }
@@ -96,7 +96,7 @@ pub struct SubgraphSyntax {
     /// From `subgraph` or the opening brace to the closing one.
     pub span: Span,
     /// Its name, if it has one.
-    pub name: Option<Spelled>,
+    pub name: Option<SpelledId>,
     /// What it holds.
     pub body: Body,
 }
@@ -107,7 +107,7 @@ pub struct NodeRef {
     /// The id with its port.
     pub span: Span,
     /// Which node.
-    pub id: Spelled,
+    pub id: SpelledId,
     /// Where on the node the edge ends.
     pub port: Option<Port>,
 }
@@ -116,9 +116,9 @@ pub struct NodeRef {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port {
     /// The first part; a compass point if it stands alone and is one.
-    pub name: Id,
+    pub name: DotId,
     /// The second part.
-    pub compass: Option<Id>,
+    pub compass: Option<DotId>,
 }
 
 impl std::fmt::Display for Port {
@@ -143,7 +143,7 @@ pub struct Assign {
     /// From the name to the value.
     pub span: Span,
     /// The attribute.
-    pub name: Spelled,
+    pub name: SpelledId,
     /// Its value.
-    pub value: Spelled,
+    pub value: SpelledId,
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use twining_dot::{Attributes, Document, Endpoint, Id, Merged, Policy, Settle, StatementKind, Subject, merge};
+use twining_dot::{Attributes, DotDocument, DotId, DotMergePolicy, Endpoint, MergedDot, Resolution, StatementKind, Subject, merge};
 
 /// Settles nothing; edges are told apart by their relation.
 struct Relations;
 
-impl Policy for Relations {
-    fn settle(&self, _: &Subject, _: &str, _: Option<&Id>, _: &Id, _: &Id) -> Settle {
-        Settle::Clash
+impl DotMergePolicy for Relations {
+    fn settle(&self, _: &Subject, _: &str, _: Option<&DotId>, _: &DotId, _: &DotId) -> Resolution {
+        Resolution::DotClash
     }
 
     fn edge_identity(&self) -> &[&str] {
@@ -18,11 +18,11 @@ impl Policy for Relations {
     }
 }
 
-fn merged(base: &str, ours: &str, theirs: &str) -> Merged {
+fn merged(base: &str, ours: &str, theirs: &str) -> MergedDot {
     merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Relations).expect("valid sides")
 }
 
-fn text(merged: &Merged) -> String {
+fn text(merged: &MergedDot) -> String {
     String::from_utf8(merged.text.clone()).expect("UTF-8")
 }
 
@@ -79,18 +79,18 @@ fn a_node_that_only_an_edge_mentions_is_not_written() {
 }
 
 type Values = BTreeMap<String, String>;
-type EdgeName = (String, String, String);
+type EdgeKey = (String, String, String);
 
 /// Nodes and edges with all their attributes; an empty one is none. Edges that cannot be told apart are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Meaning {
     nodes: BTreeMap<String, Values>,
-    edges: BTreeMap<EdgeName, Values>,
-    twins: BTreeSet<EdgeName>,
+    edges: BTreeMap<EdgeKey, Values>,
+    twins: BTreeSet<EdgeKey>,
 }
 
 fn meaning(source: &[u8]) -> Meaning {
-    let document = Document::parse(source);
+    let document = DotDocument::parse(source);
     assert_eq!(document.errors(), [], "{}", document.text());
     let values = |attributes: &Attributes| -> Values {
         let said = attributes.iter().filter(|attribute| !attribute.value().as_str().is_empty());
@@ -148,7 +148,7 @@ fn declared(source: &[u8]) -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    if let Some(graph) = Document::parse(source).syntax() {
+    if let Some(graph) = DotDocument::parse(source).syntax() {
         walk(&graph.body, &mut found);
     }
     found
@@ -217,8 +217,8 @@ proptest! {
             for (id, values) in nodes.iter().filter(|(id, _)| written.contains(*id)) {
                 prop_assert_eq!(&after.nodes[id], values, "the node {} of {}", id, story);
             }
-            let twins: BTreeSet<EdgeName> = [&before, &left, &right].iter().flat_map(|side| side.twins.iter().cloned()).collect();
-            let told_apart = |edges: BTreeMap<EdgeName, Values>| -> BTreeMap<EdgeName, Values> {
+            let twins: BTreeSet<EdgeKey> = [&before, &left, &right].iter().flat_map(|side| side.twins.iter().cloned()).collect();
+            let told_apart = |edges: BTreeMap<EdgeKey, Values>| -> BTreeMap<EdgeKey, Values> {
                 edges.into_iter().filter(|(name, _)| !twins.contains(name)).collect()
             };
             prop_assert_eq!(told_apart(after.edges), told_apart(demanded(&before.edges, &left.edges, &right.edges)), "{}", story);

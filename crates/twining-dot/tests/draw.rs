@@ -1,9 +1,9 @@
 //! Pictures: escaped, complete, the same each time, and quick.
 
-use twining_dot::{Direction, Document, DrawOptions, Id, Label, dot, layout, mermaid, svg};
+use twining_dot::{DotDocument, DotId, DrawOptions, LabelSource, LayoutDirection, dot, layout, mermaid, svg};
 
 fn options() -> DrawOptions {
-    DrawOptions { edge_label: Label::Attribute("relation".to_owned()), colour_by: Some("type".to_owned()), ..DrawOptions::default() }
+    DrawOptions { edge_label: LabelSource::Attribute("relation".to_owned()), colour_by: Some("type".to_owned()), ..DrawOptions::default() }
 }
 
 const SOURCE: &str = r#"digraph "K <1>" {
@@ -16,7 +16,7 @@ const SOURCE: &str = r#"digraph "K <1>" {
 
 #[test]
 fn svg_holds_everything_and_escapes_it() {
-    let document = Document::parse(SOURCE);
+    let document = DotDocument::parse(SOURCE);
     let picture = svg(document.graph(), &options());
     assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     assert!(picture.ends_with("</svg>\n"));
@@ -39,8 +39,8 @@ fn svg_holds_everything_and_escapes_it() {
 #[test]
 fn boxes_do_not_overlap_and_edges_run_with_the_direction() {
     let source: String = (0..40).map(|node| format!("n{node} -> n{}; n{node} -> n{};", node * 2 + 1, node * 2 + 2)).collect();
-    let document = Document::parse(format!("digraph {{ {source} }}"));
-    for direction in [Direction::Down, Direction::Right] {
+    let document = DotDocument::parse(format!("digraph {{ {source} }}"));
+    for direction in [LayoutDirection::Down, LayoutDirection::Right] {
         let drawing = layout(document.graph(), &DrawOptions { direction, ..DrawOptions::default() });
         for (index, left) in drawing.nodes.iter().enumerate() {
             assert!(left.x - left.width / 2.0 >= 0.0 && left.x + left.width / 2.0 <= drawing.width);
@@ -51,7 +51,7 @@ fn boxes_do_not_overlap_and_edges_run_with_the_direction() {
             }
         }
         let forward = |points: &Vec<(f64, f64)>| match (points.first(), points.last()) {
-            (Some(first), Some(last)) if direction == Direction::Down => first.1 < last.1,
+            (Some(first), Some(last)) if direction == LayoutDirection::Down => first.1 < last.1,
             (Some(first), Some(last)) => first.0 < last.0,
             _ => false,
         };
@@ -61,9 +61,9 @@ fn boxes_do_not_overlap_and_edges_run_with_the_direction() {
 
 #[test]
 fn mermaid_escapes_what_it_would_misread() {
-    let document = Document::parse(SOURCE);
+    let document = DotDocument::parse(SOURCE);
     assert_eq!(
-        mermaid(document.graph(), &DrawOptions { direction: Direction::Right, ..options() }),
+        mermaid(document.graph(), &DrawOptions { direction: LayoutDirection::Right, ..options() }),
         "\
 flowchart LR
     n0[\"say #quot;hi#quot;<br/>#lt;now#gt;\"]
@@ -86,16 +86,16 @@ flowchart LR
 "
     );
     assert_eq!(
-        mermaid(Document::parse("graph { a -- b }").graph(), &DrawOptions::default()),
+        mermaid(DotDocument::parse("graph { a -- b }").graph(), &DrawOptions::default()),
         "flowchart TD\n    n0[\"a\"]\n    n1[\"b\"]\n    n0 --- n1\n"
     );
 }
 
 #[test]
 fn a_part_of_a_graph_is_written_as_dot() {
-    let document = Document::parse("digraph K { node [t=1]; a -> b -> c -> d [r=uses]; subgraph cluster_x { label=x; c; e } }");
+    let document = DotDocument::parse("digraph K { node [t=1]; a -> b -> c -> d [r=uses]; subgraph cluster_x { label=x; c; e } }");
     let graph = document.graph();
-    let near = graph.around(&[Id::from("b")], 1);
+    let near = graph.around(&[DotId::from("b")], 1);
     assert_eq!(
         dot(&near),
         "\
@@ -112,8 +112,8 @@ digraph K {
 }
 "
     );
-    assert_eq!(graph.around(&[Id::from("b")], 0).nodes().len(), 1);
-    assert_eq!(graph.around(&[Id::from("b")], 9).nodes().len(), 4);
+    assert_eq!(graph.around(&[DotId::from("b")], 0).nodes().len(), 1);
+    assert_eq!(graph.around(&[DotId::from("b")], 9).nodes().len(), 4);
     assert_eq!(
         dot(&graph.restricted(|node| *node.id() == "e")),
         "digraph K {\n    subgraph cluster_x {\n        label=x;\n        e [t=1];\n    }\n}\n"
@@ -122,12 +122,12 @@ digraph K {
 
 #[test]
 fn empty_lonely_and_large_graphs_are_drawn() {
-    assert!(svg(Document::parse("graph {}").graph(), &options()).ends_with("</svg>\n"));
+    assert!(svg(DotDocument::parse("graph {}").graph(), &options()).ends_with("</svg>\n"));
     let lonely: String = (0..500).map(|node| format!("n{node} ")).collect();
-    let drawing = layout(Document::parse(format!("graph {{ {lonely} }}")).graph(), &DrawOptions::default());
+    let drawing = layout(DotDocument::parse(format!("graph {{ {lonely} }}")).graph(), &DrawOptions::default());
     assert!(drawing.width < 3_000.0, "500 nodes without edges fill several rows");
     let edges: String = (0..1_500).map(|edge| format!("n{} -> n{};", edge % 500, (edge * 31 + 7) % 500)).collect();
-    let document = Document::parse(format!("digraph {{ {edges} }}"));
+    let document = DotDocument::parse(format!("digraph {{ {edges} }}"));
     let start = std::time::Instant::now();
     let _ = svg(document.graph(), &DrawOptions::default());
     assert!(start.elapsed().as_secs() < 5);
@@ -137,7 +137,7 @@ fn empty_lonely_and_large_graphs_are_drawn() {
 fn a_value_has_its_colour_whatever_else_is_drawn() {
     let options = DrawOptions { colour_order: ["component", "rule"].map(str::to_owned).to_vec(), ..options() };
     let colour = |source: &str| {
-        let drawn = mermaid(Document::parse(source).graph(), &options);
+        let drawn = mermaid(DotDocument::parse(source).graph(), &options);
         drawn.lines().find(|line| line.contains("classDef")).map(str::to_owned)
     };
     assert_eq!(colour("digraph { a [type=rule] }"), Some("    classDef c0 fill:#d1e7dd,stroke:#555,color:#000".to_owned()));

@@ -1,16 +1,16 @@
 //! Edits: what the file looks like afterwards.
 
-use twining_dot::{Document, EdgeSelector, EditError, Id, ItsEdges};
+use twining_dot::{DotDocument, DotId, EdgeRemoval, EdgeSelector, EditError};
 
 /// The source after an edit that must succeed.
-fn after(source: &str, edit: impl FnOnce(&mut Document) -> Result<(), EditError>) -> String {
-    let mut document = Document::parse(source);
+fn after(source: &str, edit: impl FnOnce(&mut DotDocument) -> Result<(), EditError>) -> String {
+    let mut document = DotDocument::parse(source);
     edit(&mut document).expect("the edit is made");
     document.text().into_owned()
 }
 
-fn refused(source: &str, edit: impl FnOnce(&mut Document) -> Result<(), EditError>) -> String {
-    let mut document = Document::parse(source);
+fn refused(source: &str, edit: impl FnOnce(&mut DotDocument) -> Result<(), EditError>) -> String {
+    let mut document = DotDocument::parse(source);
     let error = edit(&mut document).expect_err("the edit is refused");
     assert_eq!(document.text(), source, "a refused edit changes nothing");
     error.to_string()
@@ -90,23 +90,24 @@ fn an_edge_is_added_at_the_end() {
 
 #[test]
 fn a_node_goes_with_its_lines_and_the_comment_behind() {
-    let edited = after(KNOWLEDGE, |document| document.remove_node("api", ItsEdges::Remove));
+    let edited = after(KNOWLEDGE, |document| document.remove_node("api", EdgeRemoval::Remove));
     assert_eq!(
         edited,
         KNOWLEDGE
             .replace("    \"api\" [\n        type=\"rule\"\n        priority=\"high\"\n    ]; // ours\n", "")
             .replace("    api -> \"error-handling\" [relation=must_follow]; # see above\n", "")
     );
-    assert_eq!(refused(KNOWLEDGE, |document| document.remove_node("api", ItsEdges::Refuse)), "the node api has 1 edges");
-    assert_eq!(after("graph { a; b; c }", |document| document.remove_node("b", ItsEdges::Remove)), "graph { a; c }");
-    assert_eq!(after("graph { a\"b\"c }", |document| document.remove_node("b", ItsEdges::Remove)), "graph { a c }");
-    assert_eq!(after("graph { a, b, c [x=1] }", |document| document.remove_node("b", ItsEdges::Remove)), "graph { a, c [x=1] }");
+    assert_eq!(refused(KNOWLEDGE, |document| document.remove_node("api", EdgeRemoval::Refuse)), "the node api has 1 edges");
+    assert_eq!(after("graph { a; b; c }", |document| document.remove_node("b", EdgeRemoval::Remove)), "graph { a; c }");
+    assert_eq!(after("graph { a\"b\"c }", |document| document.remove_node("b", EdgeRemoval::Remove)), "graph { a c }");
+    assert_eq!(after("graph { a, b, c [x=1] }", |document| document.remove_node("b", EdgeRemoval::Remove)), "graph { a, c [x=1] }");
 }
 
 #[test]
 fn a_chain_is_broken_where_an_edge_goes_and_no_node_is_lost() {
-    let remove =
-        |from: &'static str, to: &'static str| move |document: &mut Document| document.remove_edge(&EdgeSelector::new(from, to)).map(drop);
+    let remove = |from: &'static str, to: &'static str| {
+        move |document: &mut DotDocument| document.remove_edge(&EdgeSelector::new(from, to)).map(drop)
+    };
     assert_eq!(after("digraph {\n  a -> b -> c -> d [x=1];\n}", remove("b", "c")), "digraph {\n  a -> b [x=1];\n  c -> d [x=1];\n}");
     assert_eq!(after("digraph {\n  a -> b -> c;\n}", remove("a", "b")), "digraph {\n  a;\n  b -> c;\n}");
     assert_eq!(after("digraph {\n  a -> b;\n}", remove("a", "b")), "digraph {\n  a;\n  b;\n}");
@@ -154,7 +155,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         refused("graph { a -> b }", |document| document.add_node("c", &[])),
         "the file has an error at 1:11: edges of a `graph` are written `--`, not `->`; for arrows make it a `digraph`"
     );
-    let mut latin1 = Document::parse(b"graph { \xE9 }".to_vec());
+    let mut latin1 = DotDocument::parse(b"graph { \xE9 }".to_vec());
     assert_eq!(latin1.add_node("ü", &[]), Ok(()));
     assert_eq!(latin1.bytes(), b"graph { \xE9 \xFC }");
     assert_eq!(latin1.add_node("日", &[]), Err(EditError::Unwritable('日')));
@@ -162,7 +163,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 
 #[test]
 fn html_stays_html() {
-    let html = Id::html("<b>x</b>").expect("balanced");
+    let html = DotId::html("<b>x</b>").expect("balanced");
     assert_eq!(
         after("graph { a [label=<<i>y</i>>] }", |document| document.set_node_attr("a", "label", html)),
         "graph { a [label=<<b>x</b>>] }"

@@ -1,16 +1,16 @@
 //! Two branches, one graph: what is kept, what is told, what the file looks like.
 
-use twining_dot::{AlwaysClash, Document, Id, MergeError, Merged, Policy, Settle, Subject, merge};
+use twining_dot::{AlwaysClash, DotDocument, DotId, DotMergePolicy, MergeError, MergedDot, Resolution, Subject, merge};
 
-fn merged(base: &str, ours: &str, theirs: &str) -> Merged {
+fn merged(base: &str, ours: &str, theirs: &str) -> MergedDot {
     merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &AlwaysClash).expect("valid sides")
 }
 
-fn text(merged: &Merged) -> String {
+fn text(merged: &MergedDot) -> String {
     String::from_utf8(merged.text.clone()).expect("UTF-8")
 }
 
-fn told(merged: &Merged) -> Vec<String> {
+fn told(merged: &MergedDot) -> Vec<String> {
     merged.clashes.iter().map(ToString::to_string).collect()
 }
 
@@ -85,15 +85,15 @@ fn changes_to_different_attributes_of_one_node_meet() {
 #[test]
 fn the_same_attribute_changed_twice_is_for_the_policy() {
     struct Joins;
-    impl Policy for Joins {
-        fn settle(&self, subject: &Subject, attribute: &str, base: Option<&Id>, ours: &Id, theirs: &Id) -> Settle {
+    impl DotMergePolicy for Joins {
+        fn settle(&self, subject: &Subject, attribute: &str, base: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution {
             assert_eq!(subject, &Subject::Node("a".into()));
             match attribute {
-                "status" => Settle::Take("current".into()),
-                "text" => Settle::Both(Id::new(format!("{} / {}", ours.as_str(), theirs.as_str()))),
+                "status" => Resolution::Take("current".into()),
+                "text" => Resolution::Both(DotId::new(format!("{} / {}", ours.as_str(), theirs.as_str()))),
                 _ => {
                     assert_eq!(base, None);
-                    Settle::Clash
+                    Resolution::DotClash
                 }
             }
         }
@@ -144,9 +144,9 @@ fn an_attribute_removed_here_and_changed_there_stands_and_is_told() {
 #[test]
 fn edges_are_told_apart_by_what_the_policy_names() {
     struct Relations;
-    impl Policy for Relations {
-        fn settle(&self, _: &Subject, _: &str, _: Option<&Id>, _: &Id, _: &Id) -> Settle {
-            Settle::Clash
+    impl DotMergePolicy for Relations {
+        fn settle(&self, _: &Subject, _: &str, _: Option<&DotId>, _: &DotId, _: &DotId) -> Resolution {
+            Resolution::DotClash
         }
         fn edge_identity(&self) -> &[&str] {
             &["relation"]
@@ -201,7 +201,7 @@ fn a_subgraph_goes_with_the_last_of_its_nodes() {
 
 #[test]
 fn a_policy_may_be_chosen_while_running() {
-    let policy: &dyn Policy = &AlwaysClash;
+    let policy: &dyn DotMergePolicy = &AlwaysClash;
     assert!(merge(b"", b"graph {}", b"graph { a }", policy).is_ok());
 }
 
@@ -246,7 +246,7 @@ fn two_branches_of_a_thousand_nodes_merge_and_nothing_is_lost() {
     let start = std::time::Instant::now();
     let merged = merged(&base, &ours, &theirs);
     let took = start.elapsed();
-    let document = Document::parse(merged.text);
+    let document = DotDocument::parse(merged.text);
     assert_eq!((document.graph().nodes().len(), document.graph().edges().len(), merged.clashes.len()), (2_100, 2_000, 50));
     assert!(took.as_secs() < 5, "{took:?}");
 }
@@ -278,7 +278,7 @@ fn a_comment_that_theirs_edited_is_replaced_and_one_that_both_edited_stands_twic
 #[test]
 fn comments_find_a_place_in_a_file_of_one_line() {
     let merged = merged("digraph { a; b }", "digraph { a [x=1]; b }", "digraph { a; /* of b */ b // it\n }");
-    let document = Document::parse(merged.text.clone());
+    let document = DotDocument::parse(merged.text.clone());
     assert_eq!((document.errors(), document.graph().nodes().len()), (&[][..], 2), "{}", text(&merged));
     assert!(text(&merged).contains("/* of b */") && text(&merged).contains("// it\n"), "{}", text(&merged));
 }

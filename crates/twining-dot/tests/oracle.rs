@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use twining_dot::{Document, check};
+use twining_dot::{DotDocument, check};
 
 fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/dot");
@@ -33,7 +33,7 @@ fn real_files_are_read_as_graphviz_reads_them() {
         } else if found.ok || wanted["line"] != found.errors[0].line {
             different.push(format!("{name}: wanted {wanted}, found {found:?}"));
         }
-        let document = Document::parse(source.clone());
+        let document = DotDocument::parse(source.clone());
         let printed: Vec<u8> = document.tokens().flat_map(|token| token.span.of(&source).to_vec()).collect();
         assert_eq!(printed, source, "{name} is not printed back as it was");
     }

@@ -4,9 +4,11 @@ mod support;
 
 use proptest::prelude::*;
 use support::{IDS, Meaning, Rich, id, meaning, meaning_of, source};
-use twining_dot::{Document, DrawOptions, EdgeSelector, Id, ItsEdges, Policy, Settle, Subject, check, dot, merge, mermaid, svg};
+use twining_dot::{
+    DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeRemoval, EdgeSelector, Resolution, Subject, check, dot, merge, mermaid, svg,
+};
 
-fn printed(document: &Document) -> Vec<u8> {
+fn printed(document: &DotDocument) -> Vec<u8> {
     document.tokens().flat_map(|token| token.span.of(document.bytes()).to_vec()).collect()
 }
 
@@ -58,8 +60,8 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// An id as the API takes it.
-fn read(spelled: &str) -> Id {
-    let document = Document::parse(format!("digraph {{ {spelled} }}"));
+fn read(spelled: &str) -> DotId {
+    let document = DotDocument::parse(format!("digraph {{ {spelled} }}"));
     document.graph().nodes()[0].id().clone()
 }
 
@@ -68,7 +70,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_and_printed_back(source in soup()) {
-        let document = Document::parse(source.clone());
+        let document = DotDocument::parse(source.clone());
         prop_assert_eq!(printed(&document), source.clone());
         let found = check(&source);
         prop_assert_eq!(found.ok, found.errors.is_empty());
@@ -79,15 +81,15 @@ proptest! {
 
     #[test]
     fn generated_sources_are_valid_and_survive_writing_from_meaning(source in source(Rich::Full)) {
-        let document = Document::parse(source);
+        let document = DotDocument::parse(source);
         let expected = meaning(&document);
-        let written = Document::parse(dot(document.graph()));
+        let written = DotDocument::parse(dot(document.graph()));
         prop_assert_eq!(meaning(&written), expected);
     }
 
     #[test]
     fn pictures_are_drawn_of_anything_and_twice_the_same(source in source(Rich::Full)) {
-        let document = Document::parse(source);
+        let document = DotDocument::parse(source);
         let options = DrawOptions { colour_by: Some("x".to_owned()), ..DrawOptions::default() };
         prop_assert_eq!(svg(document.graph(), &options), svg(document.graph(), &options));
         prop_assert!(!svg(document.graph(), &options).contains("NaN"));
@@ -96,20 +98,20 @@ proptest! {
 
     #[test]
     fn any_text_is_an_id_that_reads_back(text in any::<String>()) {
-        let id = Id::new(&text);
+        let id = DotId::new(&text);
         prop_assert_eq!(read(&id.to_string()), id.clone());
         prop_assert_eq!(read(&id.quoted()), id);
     }
 
     #[test]
     fn a_node_attribute_is_set_and_nothing_else(source in source(Rich::Full), id in id(), name in "[xyzw]", value in "[a-z ]{0,4}") {
-        let mut document = Document::parse(source);
+        let mut document = DotDocument::parse(source);
         let mut expected = meaning(&document);
         let id = read(&id);
         let before = document.bytes().to_vec();
         if document.set_node_attr(&id, &name, value.as_str()).is_ok() {
             let values = expected.nodes.get_mut(&format!("{id:?}")).expect("the node is there");
-            values.insert(name, format!("{:?}", Id::new(&value)));
+            values.insert(name, format!("{:?}", DotId::new(&value)));
             prop_assert_eq!(meaning(&document), expected);
             prop_assert!(touched_one_statement(&before, document.bytes()), "{}\n=>\n{}", String::from_utf8_lossy(&before), document.text());
         } else {
@@ -120,7 +122,7 @@ proptest! {
 
     #[test]
     fn a_node_attribute_is_removed_and_nothing_else(source in source(Rich::Full), id in id(), name in "[xy]") {
-        let mut document = Document::parse(source);
+        let mut document = DotDocument::parse(source);
         let mut expected = meaning(&document);
         let id = read(&id);
         if document.remove_node_attr(&id, &name).is_ok() {
@@ -135,16 +137,16 @@ proptest! {
 
     #[test]
     fn a_node_is_removed_with_its_edges_and_nothing_else(source in source(Rich::Full), id in id()) {
-        let mut document = Document::parse(source);
+        let mut document = DotDocument::parse(source);
         let expected = without(meaning(&document), &document, &read(&id));
-        if document.remove_node(read(&id), ItsEdges::Remove).is_ok() {
+        if document.remove_node(read(&id), EdgeRemoval::Remove).is_ok() {
             prop_assert_eq!(meaning(&document), expected);
         }
     }
 
     #[test]
     fn edges_are_removed_and_nodes_stay(source in source(Rich::Full), from in id(), to in id()) {
-        let mut document = Document::parse(source);
+        let mut document = DotDocument::parse(source);
         let (from, to) = (read(&from), read(&to));
         let mut expected = meaning(&document);
         let left = document.graph().restricted(|_| true);
@@ -165,7 +167,7 @@ proptest! {
 
     #[test]
     fn an_edge_attribute_is_set_and_removed_again(source in source(Rich::Full), from in id(), to in id(), value in "[a-z ]{0,4}") {
-        let mut document = Document::parse(source);
+        let mut document = DotDocument::parse(source);
         let (from, to) = (read(&from), read(&to));
         let selector = EdgeSelector::new(&from, &to);
         let expected = meaning(&document);
@@ -182,12 +184,12 @@ proptest! {
 
     #[test]
     fn what_is_added_is_there_and_the_rest_as_before(source in source(Rich::Full), id in "[g-k]-?", value in any::<String>()) {
-        let mut document = Document::parse(source);
+        let mut document = DotDocument::parse(source);
         let before = meaning(&document);
-        document.add_node(id.as_str(), &[("w", Id::new(&value))]).expect("a new id");
+        document.add_node(id.as_str(), &[("w", DotId::new(&value))]).expect("a new id");
         document.add_edge(id.as_str(), "a", &[("v", "1".into())]).expect("an edge can always be added");
         let after = meaning(&document);
-        let value = Id::new(&value);
+        let value = DotId::new(&value);
         prop_assert_eq!(document.graph().node(id.as_str()).and_then(|node| node.get("w")), Some(value.as_str()));
         prop_assert_eq!(after.edges.len(), before.edges.len() + 1);
         prop_assert!(before.nodes.iter().all(|(id, values)| after.nodes.get(id) == Some(values)));
@@ -201,11 +203,11 @@ proptest! {
         // Another comment: ours must be merged by meaning, not taken as a whole.
         let ours = format!("// ours\n{source}");
         let merged = merge(source.as_bytes(), ours.as_bytes(), &theirs, &Greater).expect("valid sides");
-        prop_assert_eq!(meaning(&Document::parse(merged.text.clone())), meaning(&Document::parse(theirs.clone())));
+        prop_assert_eq!(meaning(&DotDocument::parse(merged.text.clone())), meaning(&DotDocument::parse(theirs.clone())));
         prop_assert!(merged.text.starts_with(b"// ours"));
         prop_assert_eq!(merged.clashes, []);
         let merged = merge(source.as_bytes(), &theirs, ours.as_bytes(), &Greater).expect("valid sides");
-        prop_assert_eq!(meaning(&Document::parse(merged.text)), meaning(&Document::parse(theirs)));
+        prop_assert_eq!(meaning(&DotDocument::parse(merged.text)), meaning(&DotDocument::parse(theirs)));
     }
 
     #[test]
@@ -213,19 +215,19 @@ proptest! {
         let (ours, theirs) = (edited(&source, &left), edited(&source, &right));
         let merged = merge(source.as_bytes(), &ours, &theirs, &Greater).expect("valid sides");
         let mirrored = merge(source.as_bytes(), &theirs, &ours, &Greater).expect("valid sides");
-        let meant = meaning(&Document::parse(merged.text.clone()));
-        prop_assert_eq!(&meant, &meaning(&Document::parse(mirrored.text)));
+        let meant = meaning(&DotDocument::parse(merged.text.clone()));
+        prop_assert_eq!(&meant, &meaning(&DotDocument::parse(mirrored.text)));
         let again = merge(source.as_bytes(), &merged.text, &theirs, &Greater).expect("valid sides");
-        prop_assert_eq!(&meant, &meaning(&Document::parse(again.text)));
+        prop_assert_eq!(&meant, &meaning(&DotDocument::parse(again.text)));
     }
 
     #[test]
     fn a_merge_of_anything_valid_is_valid(base in source(Rich::Full), ours in source(Rich::Full), theirs in source(Rich::Full)) {
         if let Ok(merged) = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Greater) {
-            let document = Document::parse(merged.text);
+            let document = DotDocument::parse(merged.text);
             prop_assert_eq!(document.errors(), []);
             // Nothing that both sides have is ever lost.
-            let (ours, theirs) = (Document::parse(ours), Document::parse(theirs));
+            let (ours, theirs) = (DotDocument::parse(ours), DotDocument::parse(theirs));
             let both = ours.graph().nodes().iter().filter(|node| theirs.graph().node(node.id()).is_some());
             for node in both {
                 prop_assert!(document.graph().node(node.id()).is_some(), "{:?} was lost", node.id());
@@ -237,9 +239,9 @@ proptest! {
 /// The greater text is right: a policy that does not care who asks.
 struct Greater;
 
-impl Policy for Greater {
-    fn settle(&self, _: &Subject, _: &str, _: Option<&Id>, ours: &Id, theirs: &Id) -> Settle {
-        Settle::Take(ours.max(theirs).clone())
+impl DotMergePolicy for Greater {
+    fn settle(&self, _: &Subject, _: &str, _: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution {
+        Resolution::Take(ours.max(theirs).clone())
     }
 
     fn edge_identity(&self) -> &[&str] {
@@ -270,20 +272,20 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
 
 /// The source with those edits that can be made.
 fn edited(source: &str, edits: &[Edit]) -> Vec<u8> {
-    let mut document = Document::parse(source);
+    let mut document = DotDocument::parse(source);
     for edit in edits {
         let _ = match edit {
             Edit::SetNode(id, name, value) => document.set_node_attr(read(id), name, value.as_str()),
-            Edit::DropNode(id) => document.remove_node(read(id), ItsEdges::Remove),
-            Edit::AddNode(id, value) => document.add_node(id.as_str(), &[("w", Id::new(value))]),
-            Edit::AddEdge(from, to, value) => document.add_edge(read(from), to.as_str(), &[("x", Id::new(value))]),
+            Edit::DropNode(id) => document.remove_node(read(id), EdgeRemoval::Remove),
+            Edit::AddNode(id, value) => document.add_node(id.as_str(), &[("w", DotId::new(value))]),
+            Edit::AddEdge(from, to, value) => document.add_edge(read(from), to.as_str(), &[("x", DotId::new(value))]),
             Edit::DropEdges(from, to) => document.remove_edge(&EdgeSelector::new(read(from), read(to))).map(drop),
         };
     }
     document.into_bytes()
 }
 
-fn without(expected: Meaning, document: &Document, id: &Id) -> Meaning {
+fn without(expected: Meaning, document: &DotDocument, id: &DotId) -> Meaning {
     let left = meaning_of(&document.graph().restricted(|node| node.id() != id));
     let groups = expected.groups.into_iter().map(|(name, (values, mut nodes))| {
         nodes.remove(&format!("{id:?}"));
@@ -297,7 +299,7 @@ fn touched_one_statement(before: &[u8], after: &[u8]) -> bool {
     let front = before.iter().zip(after).take_while(|(left, right)| left == right).count();
     let most = before.len().min(after.len()) - front;
     let back = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(left, right)| left == right).count();
-    let document = Document::parse(before);
+    let document = DotDocument::parse(before);
     let statements = &document.syntax().expect("a graph").body.statements;
     let crossed = statements.iter().filter(|statement| statement.span.start < before.len() - back && statement.span.end > front).count();
     crossed <= 1

@@ -11,13 +11,13 @@ pub const LINE: usize = 64;
 
 /// A slice that begins at a multiple of 64 bytes.
 #[derive(Default)]
-pub struct Aligned<Number> {
+pub struct AlignedBuffer<Number> {
     buffer: Vec<Number>,
     start: usize,
     length: usize,
 }
 
-impl<Number: Copy + Default> Aligned<Number> {
+impl<Number: Copy + Default> AlignedBuffer<Number> {
     /// A copy of `numbers`.
     pub fn copy_of(numbers: &[Number]) -> Self {
         let mut aligned = Self { buffer: Vec::new(), start: 0, length: 0 };
@@ -37,7 +37,7 @@ impl<Number: Copy + Default> Aligned<Number> {
     }
 }
 
-impl<Number> Deref for Aligned<Number> {
+impl<Number> Deref for AlignedBuffer<Number> {
     type Target = [Number];
 
     fn deref(&self) -> &[Number] {
@@ -45,7 +45,7 @@ impl<Number> Deref for Aligned<Number> {
     }
 }
 
-impl<Number> DerefMut for Aligned<Number> {
+impl<Number> DerefMut for AlignedBuffer<Number> {
     fn deref_mut(&mut self) -> &mut [Number] {
         &mut self.buffer[self.start..][..self.length]
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn it_begins_at_a_line_however_often_it_grows() {
-        let mut aligned = Aligned::<f32>::default();
+        let mut aligned = AlignedBuffer::<f32>::default();
         for length in [1, 7, 100, 3, 10_000] {
             aligned.resize(length);
             assert_eq!(aligned.len(), length);

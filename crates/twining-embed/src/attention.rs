@@ -3,7 +3,7 @@
 //! Both products add four scaled rows at a time to a row of sums. That keeps the
 //! arithmetic busy without a tile in registers, and any vectoriser understands it.
 
-use crate::aligned::Aligned;
+use crate::aligned::AlignedBuffer;
 use crate::layout::{HEAD, HEADS, WIDTH};
 use crate::level::by_level;
 use crate::math::{LANES, exponentials};
@@ -15,25 +15,25 @@ const FOUR: usize = 4;
 
 /// Room for one head of one text.
 #[derive(Default)]
-pub struct Scratch {
+pub struct AttentionBuffers {
     /// Each of a head's numbers for all tokens together.
-    keys: Aligned<f32>,
+    keys: AlignedBuffer<f32>,
     /// The head's numbers of each token.
-    values: Aligned<f32>,
+    values: AlignedBuffer<f32>,
     /// One token's scores with all others.
-    scores: Aligned<f32>,
+    scores: AlignedBuffer<f32>,
 }
 
 by_level! {
     /// Attention within one text of `count` tokens; `context` gets what each token found.
-    pub fn attend(qkv: &[f32], count: usize, scratch: &mut Scratch, context: &mut [f32]) {
+    pub fn attend(qkv: &[f32], count: usize, scratch: &mut AttentionBuffers, context: &mut [f32]) {
         let padded = count.next_multiple_of(LANES);
         scratch.keys.resize(padded * HEAD);
         scratch.values.resize(padded * HEAD);
         scratch.scores.resize(padded);
         let (keys, values, scores) = (&mut *scratch.keys, &mut *scratch.values, &mut *scratch.scores);
         for head in 0..HEADS {
-            set_apart(qkv, head, count, keys, values);
+            split_heads(qkv, head, count, keys, values);
             for token in 0..count {
                 score(part_of(qkv, token, head), keys, scores);
                 // Places past the end take no part: least likely, then not at all.
@@ -52,7 +52,7 @@ by_level! {
 
 /// Copies a head's keys, transposed, and its values; places past the end are zero.
 #[inline(always)]
-fn set_apart(qkv: &[f32], head: usize, count: usize, keys: &mut [f32], values: &mut [f32]) {
+fn split_heads(qkv: &[f32], head: usize, count: usize, keys: &mut [f32], values: &mut [f32]) {
     let padded = keys.len() / HEAD;
     let (values, past) = values.split_at_mut(count * HEAD);
     past.fill(0.0);

@@ -2,7 +2,7 @@
 
 /// Why bytes are not a model this build can compute from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damaged {
+pub enum ModelError {
     /// There is less than the header promises.
     #[error("the model is cut short: {found} bytes of {wanted}")]
     Truncated {

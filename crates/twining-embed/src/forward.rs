@@ -4,37 +4,37 @@
 //! all of them. Tokens only meet those of their own text, in attention, so a text's
 //! vector does not depend on its company.
 
-use crate::aligned::Aligned;
+use crate::aligned::AlignedBuffer;
 use crate::attention::{self, attend};
 use crate::layout::{INNER, WIDTH};
-use crate::level::Level;
-use crate::linear::{Quantised, apply};
+use crate::level::InstructionSet;
+use crate::linear::{QuantisedRows, apply};
 use crate::math::{add_and_normalise, embed_tokens, gelu, quantise};
 use crate::vector::{DIMENSIONS, Vector};
-use crate::weights::{Linear, Weights};
+use crate::weights::{LinearWeights, ModelWeights};
 
 /// Rows that go through the feed-forward half at a time, which is four times as wide.
 const INNER_ROWS: usize = 96;
 
 /// Room for one pass, kept between passes.
 #[derive(Default)]
-pub struct Scratch {
+pub struct ForwardBuffers {
     /// A row per token: what the layers work on.
-    rows: Aligned<f32>,
-    qkv: Aligned<f32>,
+    rows: AlignedBuffer<f32>,
+    qkv: AlignedBuffer<f32>,
     /// What attention or feed-forward adds to the rows.
-    added: Aligned<f32>,
-    inner: Aligned<f32>,
-    quantised: Quantised,
-    attention: attention::Scratch,
+    added: AlignedBuffer<f32>,
+    inner: AlignedBuffer<f32>,
+    quantised: QuantisedRows,
+    attention: attention::AttentionBuffers,
 }
 
 /// The vector of each sequence of tokens, opening and closing tokens included.
 ///
 /// Sequences have 1 to 256 tokens, each below the number of pieces.
-pub fn forward(level: Level, weights: &Weights<'_>, sequences: &[&[u32]], scratch: &mut Scratch) -> Vec<Vector> {
+pub fn forward(level: InstructionSet, weights: &ModelWeights<'_>, sequences: &[&[u32]], scratch: &mut ForwardBuffers) -> Vec<Vector> {
     let total: usize = sequences.iter().map(|tokens| tokens.len()).sum();
-    let Scratch { rows, qkv, added, inner, quantised, attention } = scratch;
+    let ForwardBuffers { rows, qkv, added, inner, quantised, attention } = scratch;
     rows.resize(total * WIDTH);
     qkv.resize(total * 3 * WIDTH);
     added.resize(total * WIDTH);
@@ -68,7 +68,7 @@ pub fn forward(level: Level, weights: &Weights<'_>, sequences: &[&[u32]], scratc
     pool(rows, sequences)
 }
 
-fn linear(level: Level, map: Linear<'_>, rows: &[f32], quantised: &mut Quantised, out: &mut [f32]) {
+fn linear(level: InstructionSet, map: LinearWeights<'_>, rows: &[f32], quantised: &mut QuantisedRows, out: &mut [f32]) {
     quantise(level, rows, map, quantised);
     apply(level, map, quantised, out);
 }

@@ -21,8 +21,8 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::aligned::{Aligned, LINE};
-use crate::damaged::Damaged;
+use crate::aligned::{AlignedBuffer, LINE};
+use crate::damaged::ModelError;
 
 /// Numbers per token, and per vector.
 pub const WIDTH: usize = 384;
@@ -47,7 +47,7 @@ const HEADER: usize = 64;
 
 /// How long a section has to be.
 #[derive(Clone, Copy)]
-enum Size {
+enum SectionSize {
     Bytes(usize),
     /// Text: whatever the table says.
     Any,
@@ -60,23 +60,23 @@ pub const PER_LAYER: usize = 24;
 const SECTIONS: usize = BEFORE_LAYERS + LAYERS * PER_LAYER;
 
 /// Bytes that were found to be a whole model, and where its sections are.
-pub struct Layout {
-    bytes: Held,
+pub struct ModelFile {
+    bytes: ModelBytes,
     sections: Vec<Range<usize>>,
 }
 
 /// Bytes that begin at a multiple of 64.
-enum Held {
+enum ModelBytes {
     InPlace(Cow<'static, [u8]>),
-    Copied(Aligned<u8>),
+    Copied(AlignedBuffer<u8>),
 }
 
-impl Layout {
+impl ModelFile {
     /// Checks everything that later code relies on.
-    pub fn read(bytes: Cow<'static, [u8]>) -> Result<Self, Damaged> {
+    pub fn read(bytes: Cow<'static, [u8]>) -> Result<Self, ModelError> {
         check_header(&bytes)?;
         let sections = read_table(&bytes)?;
-        Ok(Self { bytes: Held::align(bytes), sections })
+        Ok(Self { bytes: ModelBytes::align(bytes), sections })
     }
 
     /// The checksum that stands in the header, and that the body has.
@@ -90,10 +90,10 @@ impl Layout {
     }
 }
 
-impl Held {
+impl ModelBytes {
     /// Copies bytes that begin at an odd place: numbers are read from them in place.
     fn align(bytes: Cow<'static, [u8]>) -> Self {
-        if bytes.as_ptr().addr().is_multiple_of(LINE) { Self::InPlace(bytes) } else { Self::Copied(Aligned::copy_of(&bytes)) }
+        if bytes.as_ptr().addr().is_multiple_of(LINE) { Self::InPlace(bytes) } else { Self::Copied(AlignedBuffer::copy_of(&bytes)) }
     }
 
     fn as_slice(&self) -> &[u8] {
@@ -104,37 +104,37 @@ impl Held {
     }
 }
 
-fn check_header(bytes: &[u8]) -> Result<(), Damaged> {
-    let short = |wanted: usize| Damaged::Truncated { wanted: wanted as u64, found: bytes.len() as u64 };
+fn check_header(bytes: &[u8]) -> Result<(), ModelError> {
+    let short = |wanted: usize| ModelError::Truncated { wanted: wanted as u64, found: bytes.len() as u64 };
     if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
-        return Err(Damaged::Magic);
+        return Err(ModelError::Magic);
     }
     let header = bytes.get(..HEADER).ok_or_else(|| short(HEADER))?;
     let found = u32_at(header, 8);
     if found != FORMAT {
-        return Err(Damaged::Version { wanted: FORMAT, found });
+        return Err(ModelError::Version { wanted: FORMAT, found });
     }
     let (wanted, found) = (u64_at(header, 16), bytes.len() as u64);
     if found < wanted {
-        return Err(Damaged::Truncated { wanted, found });
+        return Err(ModelError::Truncated { wanted, found });
     }
     if found > wanted {
-        return Err(Damaged::Trailing { extra: found - wanted });
+        return Err(ModelError::Trailing { extra: found - wanted });
     }
     let (wanted, found) = (u64_at(header, 24), xxh3_64(&bytes[HEADER..]));
     if wanted != found {
-        return Err(Damaged::Checksum { wanted, found });
+        return Err(ModelError::Checksum { wanted, found });
     }
     // A length or count changed in the header alone is caught by the comparisons
     // above and in the table; the rest of it is zero.
     if header[32..].iter().any(|&byte| byte != 0) {
-        return Err(Damaged::Section { section: 0, what: "the header is not zero where it should be" });
+        return Err(ModelError::Section { section: 0, what: "the header is not zero where it should be" });
     }
     Ok(())
 }
 
-fn read_table(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damaged> {
-    let wrong = |section, what| Damaged::Section { section, what };
+fn read_table(bytes: &[u8]) -> Result<Vec<Range<usize>>, ModelError> {
+    let wrong = |section, what| ModelError::Section { section, what };
     if u32_at(bytes, 12) as usize != SECTIONS {
         return Err(wrong(0, "there are more or fewer sections than the model has"));
     }
@@ -146,7 +146,7 @@ fn read_table(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damaged> {
         if !offset.is_multiple_of(LINE) {
             return Err(wrong(number, "it does not begin at a multiple of 64"));
         }
-        if matches!(size, Size::Bytes(wanted) if wanted != length) {
+        if matches!(size, SectionSize::Bytes(wanted) if wanted != length) {
             return Err(wrong(number, "its length does not fit the model"));
         }
         sections.push(offset..end);
@@ -155,17 +155,17 @@ fn read_table(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damaged> {
 }
 
 /// The length of each section, in the order of the file.
-fn sizes() -> impl Iterator<Item = Size> {
-    let floats = |count: usize| Size::Bytes(4 * count);
+fn sizes() -> impl Iterator<Item = SectionSize> {
+    let floats = |count: usize| SectionSize::Bytes(4 * count);
     let linear = move |inputs: usize, outputs: usize| {
-        [floats(inputs), Size::Bytes(inputs * outputs), floats(outputs), floats(outputs), floats(outputs)]
+        [floats(inputs), SectionSize::Bytes(inputs * outputs), floats(outputs), floats(outputs), floats(outputs)]
     };
     let norm = [floats(WIDTH), floats(WIDTH)];
     let before = [
-        Size::Bytes(2 * SLOTS),
-        Size::Bytes(4 * PIECES),
-        Size::Any,
-        Size::Bytes(PIECES * WIDTH),
+        SectionSize::Bytes(2 * SLOTS),
+        SectionSize::Bytes(4 * PIECES),
+        SectionSize::Any,
+        SectionSize::Bytes(PIECES * WIDTH),
         floats(PIECES),
         floats(POSITIONS * WIDTH),
         norm[0],

@@ -9,11 +9,11 @@
 /// Invariant: made by asking the processor, so holding one is proof enough to call
 /// code compiled for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level(Instructions);
+pub struct InstructionSet(InstructionKind);
 
 /// Sets of instructions, each with more than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instructions {
+pub enum InstructionKind {
     /// What every processor of this kind has.
     Portable,
     /// 256 bits wide.
@@ -27,22 +27,22 @@ pub enum Instructions {
     Avx512,
 }
 
-impl Level {
+impl InstructionSet {
     /// The level that needs nothing.
-    pub const PORTABLE: Self = Self(Instructions::Portable);
+    pub const PORTABLE: Self = Self(InstructionKind::Portable);
 
     /// Every level this processor has, the best last.
     pub fn available() -> Vec<Self> {
         let mut levels = vec![Self::PORTABLE];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            levels.push(Self(Instructions::Avx2));
+            levels.push(Self(InstructionKind::Avx2));
             if is_x86_feature_detected!("avxvnni") {
-                levels.push(Self(Instructions::AvxVnni));
+                levels.push(Self(InstructionKind::AvxVnni));
             }
             let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl");
             if wide && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vnni") {
-                levels.push(Self(Instructions::Avx512));
+                levels.push(Self(InstructionKind::Avx512));
             }
         }
         levels
@@ -54,7 +54,7 @@ impl Level {
     }
 
     /// Which instructions those are.
-    pub fn instructions(self) -> Instructions {
+    pub fn instructions(self) -> InstructionKind {
         self.0
     }
 }
@@ -67,7 +67,7 @@ macro_rules! by_level {
     ($(#[$doc:meta])* pub fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "code for a processor that was found to have the instructions"))]
-        pub fn $name(level: $crate::level::Level, $($arg: $type),*) $(-> $result)? {
+        pub fn $name(level: $crate::level::InstructionSet, $($arg: $type),*) $(-> $result)? {
             #[inline(always)]
             fn portable($($arg: $type),*) $(-> $result)? $body
 
@@ -84,13 +84,13 @@ macro_rules! by_level {
             }
 
             match level.instructions() {
-                $crate::level::Instructions::Portable => portable($($arg),*),
+                $crate::level::InstructionKind::Portable => portable($($arg),*),
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: a `Level` of this kind exists only where the processor has AVX2.
-                $crate::level::Instructions::Avx2 | $crate::level::Instructions::AvxVnni => unsafe { avx2($($arg),*) },
+                $crate::level::InstructionKind::Avx2 | $crate::level::InstructionKind::AvxVnni => unsafe { avx2($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: a `Level` of this kind exists only where the processor has these four.
-                $crate::level::Instructions::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::level::InstructionKind::Avx512 => unsafe { avx512($($arg),*) },
             }
         }
     };

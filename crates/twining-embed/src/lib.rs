@@ -45,7 +45,7 @@ mod vector;
 mod weights;
 mod words;
 
-pub use damaged::Damaged;
-pub use matrix::{Hit, Matrix};
-pub use model::{Bulk, Long, MOST_WINDOWS, Model, WINDOW, WINDOW_OVERLAP};
-pub use vector::{DIMENSIONS, PACKED_BYTES, Packed, Unpackable, Vector};
+pub use damaged::ModelError;
+pub use matrix::{Matrix, VectorHit};
+pub use model::{BulkOptions, LongText, MOST_WINDOWS, Model, WINDOW, WINDOW_OVERLAP};
+pub use vector::{DIMENSIONS, PACKED_BYTES, PackedVector, UnpackError, Vector};

@@ -3,9 +3,9 @@
 //! Bytes times int8 weights, summed in 32 bits: at most 1,536 · 255 · 127, which fits.
 //! Each level has its own tile, a few rows by a few panels held in registers.
 
-use crate::aligned::Aligned;
-use crate::level::{Instructions, Level};
-use crate::weights::Linear;
+use crate::aligned::AlignedBuffer;
+use crate::level::{InstructionKind, InstructionSet};
+use crate::weights::LinearWeights;
 
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -22,17 +22,17 @@ const ROWS: usize = 12;
 
 /// Rows of bytes, each with the scale and zero that undo it.
 #[derive(Default)]
-pub struct Quantised {
-    bytes: Aligned<u8>,
+pub struct QuantisedRows {
+    bytes: AlignedBuffer<u8>,
     scales: Vec<f32>,
     zeros: Vec<i32>,
     count: usize,
     width: usize,
     /// The bytes as 16-bit numbers, for tiles that multiply those.
-    widened: Aligned<i16>,
+    widened: AlignedBuffer<i16>,
 }
 
-impl Quantised {
+impl QuantisedRows {
     /// Makes room for rows; what they hold is left over from before.
     pub fn begin(&mut self, count: usize, width: usize) {
         let padded = count.next_multiple_of(ROWS);
@@ -58,24 +58,24 @@ impl Quantised {
 
 /// Applies `map` to every row.
 #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "code for a processor that was found to have the instructions"))]
-pub fn apply(level: Level, map: Linear<'_>, rows: &mut Quantised, out: &mut [f32]) {
+pub fn apply(level: InstructionSet, map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) {
     match level.instructions() {
-        Instructions::Portable => portable::apply(map, rows, out),
+        InstructionKind::Portable => portable::apply(map, rows, out),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Level` of this kind exists only where the processor has AVX2.
-        Instructions::Avx2 => unsafe { x86::apply_avx2(map, rows, out) },
+        InstructionKind::Avx2 => unsafe { x86::apply_avx2(map, rows, out) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Level` of this kind exists only where the processor has AVX2 and AVX-VNNI.
-        Instructions::AvxVnni => unsafe { x86::apply_avx_vnni(map, rows, out) },
+        InstructionKind::AvxVnni => unsafe { x86::apply_avx_vnni(map, rows, out) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Level` of this kind exists only where the processor has AVX-512 F and VNNI.
-        Instructions::Avx512 => unsafe { x86::apply_avx512(map, rows, out) },
+        InstructionKind::Avx512 => unsafe { x86::apply_avx512(map, rows, out) },
     }
 }
 
 /// Undoes the quantisation of one row's sums in one panel.
 #[inline(always)]
-fn finish(map: Linear<'_>, rows: &Quantised, row: usize, panel: usize, sums: [i32; PANEL], out: &mut [f32]) {
+fn finish(map: LinearWeights<'_>, rows: &QuantisedRows, row: usize, panel: usize, sums: [i32; PANEL], out: &mut [f32]) {
     if row >= rows.count {
         return;
     }
@@ -110,9 +110,9 @@ mod tests {
         let floats = |count: usize, noise: &mut dyn FnMut() -> u8| (0..count).map(|_| f32::from(noise()) / 64.0).collect::<Vec<_>>();
         let (balance, scales, bias) = (floats(inputs, &mut noise), floats(outputs, &mut noise), floats(outputs, &mut noise));
         let sums: Vec<i32> = (0..outputs).map(|_| i32::from(noise())).collect();
-        let map = Linear { balance: &balance, panels: &panels, scales: &scales, sums: &sums, bias: &bias };
+        let map = LinearWeights { balance: &balance, panels: &panels, scales: &scales, sums: &sums, bias: &bias };
         for count in 1..30 {
-            let mut rows = Quantised::default();
+            let mut rows = QuantisedRows::default();
             rows.begin(count, inputs);
             let (bytes, scales, zeros) = rows.parts();
             bytes.fill_with(&mut noise);
@@ -120,7 +120,7 @@ mod tests {
             zeros.fill_with(|| i32::from(noise()));
 
             let naive: Vec<f32> = (0..count * outputs).map(|at| naive(map, &rows, at / outputs, at % outputs)).collect();
-            for level in Level::available() {
+            for level in InstructionSet::available() {
                 let mut out = vec![0.0; count * outputs];
                 apply(level, map, &mut rows, &mut out);
                 assert_eq!(out, naive, "{level:?}, {count} rows");
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn naive(map: Linear<'_>, rows: &Quantised, row: usize, output: usize) -> f32 {
+    fn naive(map: LinearWeights<'_>, rows: &QuantisedRows, row: usize, output: usize) -> f32 {
         let inputs = map.inputs();
         let weight = |input: usize| {
             map.panels[(output / PANEL) * inputs * PANEL + (input / GROUP) * STEP + (output % PANEL) * GROUP + input % GROUP]

@@ -1,6 +1,6 @@
 //! The vocabulary: from spelling to number, in a hash table that lies ready in the file.
 
-use crate::layout::{Layout, SLOTS};
+use crate::layout::{ModelFile, SLOTS};
 
 /// The bytes of the longest piece.
 const LONGEST: usize = 18;
@@ -9,7 +9,7 @@ const CONTINUES: &[u8] = b"##";
 
 /// Where in its word a piece stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WordPosition {
     /// At the beginning.
     Start,
     /// After another piece.
@@ -17,7 +17,7 @@ pub enum Place {
 }
 
 /// The table, probed in place.
-pub struct Lookup<'a> {
+pub struct Vocabulary<'a> {
     /// Number + 1 of the piece in this slot; zero is empty.
     slots: &'a [u16],
     /// Where each piece's spelling ends.
@@ -25,20 +25,20 @@ pub struct Lookup<'a> {
     spellings: &'a [u8],
 }
 
-impl<'a> Lookup<'a> {
+impl<'a> Vocabulary<'a> {
     /// The vocabulary of a model.
-    pub fn of(layout: &'a Layout) -> Self {
+    pub fn of(layout: &'a ModelFile) -> Self {
         Self { slots: bytemuck::cast_slice(layout.section(0)), ends: bytemuck::cast_slice(layout.section(1)), spellings: layout.section(2) }
     }
 
     /// The longest piece that `rest` begins with: its number and its length.
     ///
     /// Bytes, not characters: no piece ends inside a character, so none matches there.
-    pub fn longest(&self, rest: &[u8], place: Place) -> Option<(u32, usize)> {
+    pub fn longest(&self, rest: &[u8], place: WordPosition) -> Option<(u32, usize)> {
         let mut hashes = [0; LONGEST];
         let mut hash = match place {
-            Place::Start => FNV_START,
-            Place::Inside => CONTINUES.iter().fold(FNV_START, |hash, &byte| fnv1a(hash, byte)),
+            WordPosition::Start => FNV_START,
+            WordPosition::Inside => CONTINUES.iter().fold(FNV_START, |hash, &byte| fnv1a(hash, byte)),
         };
         let reach = rest.len().min(LONGEST);
         for (slot, &byte) in hashes.iter_mut().zip(&rest[..reach]) {
@@ -48,15 +48,15 @@ impl<'a> Lookup<'a> {
         (1..=reach).rev().find_map(|length| Some((self.find(hashes[length - 1], &rest[..length], place)?, length)))
     }
 
-    fn find(&self, hash: u32, spelling: &[u8], place: Place) -> Option<u32> {
+    fn find(&self, hash: u32, spelling: &[u8], place: WordPosition) -> Option<u32> {
         let first = hash as usize % SLOTS;
         // At most once around: a forged table may have no empty slot.
         for step in 0..SLOTS {
             let number = u32::from(self.slots[(first + step) % SLOTS]).checked_sub(1)?;
             let found = self.spelling(number)?;
             let same = match place {
-                Place::Start => found == spelling,
-                Place::Inside => found.strip_prefix(CONTINUES) == Some(spelling),
+                WordPosition::Start => found == spelling,
+                WordPosition::Inside => found.strip_prefix(CONTINUES) == Some(spelling),
             };
             if same {
                 return Some(number);

@@ -6,8 +6,8 @@
 
 use crate::layout::WIDTH;
 use crate::level::by_level;
-use crate::linear::Quantised;
-use crate::weights::{Linear, Norm};
+use crate::linear::QuantisedRows;
+use crate::weights::{LinearWeights, NormWeights};
 
 /// Numbers handled at once.
 pub const LANES: usize = 16;
@@ -17,7 +17,7 @@ const ROUNDER: f32 = 12_582_912.0;
 
 by_level! {
     /// Adds `more` to `rows` and normalises each row.
-    pub fn add_and_normalise(rows: &mut [f32], more: &[f32], norm: Norm<'_>) {
+    pub fn add_and_normalise(rows: &mut [f32], more: &[f32], norm: NormWeights<'_>) {
         for (row, more) in rows.chunks_exact_mut(WIDTH).zip(more.chunks_exact(WIDTH)) {
             for (number, more) in row.iter_mut().zip(more) {
                 *number += more;
@@ -29,7 +29,7 @@ by_level! {
 
 by_level! {
     /// Quantises each row to 8 bits between its least and greatest number.
-    pub fn quantise(rows: &[f32], map: Linear<'_>, into: &mut Quantised) {
+    pub fn quantise(rows: &[f32], map: LinearWeights<'_>, into: &mut QuantisedRows) {
         into.begin(rows.len() / map.inputs(), map.inputs());
         let (bytes, scales, zeros) = into.parts();
         for (((row, bytes), scale), zero) in rows.chunks_exact(map.inputs()).zip(bytes.chunks_exact_mut(map.inputs())).zip(scales).zip(zeros) {
@@ -49,7 +49,7 @@ by_level! {
 
 by_level! {
     /// Looks up each token's vector, adds its position's, and normalises.
-    pub fn embed_tokens(tokens: &[u32], words: &[i8], scales: &[f32], positions: &[f32], norm: Norm<'_>, rows: &mut [f32]) {
+    pub fn embed_tokens(tokens: &[u32], words: &[i8], scales: &[f32], positions: &[f32], norm: NormWeights<'_>, rows: &mut [f32]) {
         for ((&token, row), position) in tokens.iter().zip(rows.chunks_exact_mut(WIDTH)).zip(positions.chunks_exact(WIDTH)) {
             let (word, scale) = (&words[token as usize * WIDTH..][..WIDTH], scales[token as usize]);
             for ((number, &word), &position) in row.iter_mut().zip(word).zip(position) {
@@ -80,7 +80,7 @@ pub fn exponentials(scores: &mut [f32]) -> f32 {
 }
 
 #[inline(always)]
-fn normalise(row: &mut [f32], norm: Norm<'_>) {
+fn normalise(row: &mut [f32], norm: NormWeights<'_>) {
     let mean = fold(row, 0.0, |a, b| a + b) / WIDTH as f32;
     for number in row.iter_mut() {
         *number -= mean;

@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::level::{Level, by_level};
-use crate::vector::{DIMENSIONS, Packed, Vector};
+use crate::level::{InstructionSet, by_level};
+use crate::vector::{DIMENSIONS, PackedVector, Vector};
 
 /// Rows whose scores are computed at a time: what is found in them stays in the cache.
 const BLOCK: usize = 256;
@@ -19,12 +19,12 @@ const REMOVED: f32 = -1.0;
 pub struct Matrix {
     numbers: Vec<[i8; DIMENSIONS]>,
     scales: Vec<f32>,
-    level: Level,
+    level: InstructionSet,
 }
 
 /// A row that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
+pub struct VectorHit {
     /// Which row.
     pub row: usize,
     /// How alike it is to the query, up to one.
@@ -41,18 +41,18 @@ impl Matrix {
     /// No rows yet, with room for so many: growing by doubling would hold them twice.
     #[must_use]
     pub fn with_capacity(rows: usize) -> Self {
-        Self { numbers: Vec::with_capacity(rows), scales: Vec::with_capacity(rows), level: Level::best() }
+        Self { numbers: Vec::with_capacity(rows), scales: Vec::with_capacity(rows), level: InstructionSet::best() }
     }
 
     /// Adds a row and returns its number.
-    pub fn push(&mut self, packed: &Packed) -> usize {
+    pub fn push(&mut self, packed: &PackedVector) -> usize {
         self.numbers.push(*packed.array());
         self.scales.push(packed.scale());
         self.scales.len() - 1
     }
 
     /// Puts another vector in a row, removed or not; false when there is no such row.
-    pub fn replace(&mut self, row: usize, packed: &Packed) -> bool {
+    pub fn replace(&mut self, row: usize, packed: &PackedVector) -> bool {
         let Some(numbers) = self.numbers.get_mut(row) else { return false };
         *numbers = *packed.array();
         self.scales[row] = packed.scale();
@@ -84,14 +84,14 @@ impl Matrix {
     #[must_use]
     pub fn scores(&self, query: &Vector) -> Vec<f32> {
         let mut scores = vec![0.0; self.len()];
-        let (scale, query) = query.finely();
+        let (scale, query) = query.to_i16();
         score_rows(self.level, &self.numbers, &self.scales, scale, &query, &mut scores);
         scores
     }
 
     /// How alike two rows are; nothing if one is not there.
     #[must_use]
-    pub fn alike(&self, one: usize, other: usize) -> Option<f32> {
+    pub fn similarity(&self, one: usize, other: usize) -> Option<f32> {
         let there = |row: usize| self.scales.get(row).copied().filter(|&scale| scale != REMOVED);
         let scale = there(one)? * there(other)?;
         let products = self.numbers[one].iter().zip(&self.numbers[other]).map(|(&a, &b)| i32::from(a) * i32::from(b));
@@ -102,18 +102,18 @@ impl Matrix {
     /// The `most` rows most like the query among those to `keep`, the best first and
     /// the lower number first among equals.
     #[must_use]
-    pub fn nearest(&self, query: &Vector, most: usize, keep: impl Fn(usize) -> bool) -> Vec<Hit> {
+    pub fn nearest(&self, query: &Vector, most: usize, keep: impl Fn(usize) -> bool) -> Vec<VectorHit> {
         if most == 0 {
             return Vec::new();
         }
-        let (scale, query) = query.finely();
-        let mut found: BinaryHeap<Worst> = BinaryHeap::new();
+        let (scale, query) = query.to_i16();
+        let mut found: BinaryHeap<LowestHit> = BinaryHeap::new();
         let mut scores = [0.0; BLOCK];
         for (block, (numbers, scales)) in self.numbers.chunks(BLOCK).zip(self.scales.chunks(BLOCK)).enumerate() {
             let scores = &mut scores[..numbers.len()];
             score_rows(self.level, numbers, scales, scale, &query, scores);
             for (at, &score) in scores.iter().enumerate() {
-                let hit = Worst(Hit { row: block * BLOCK + at, score });
+                let hit = LowestHit(VectorHit { row: block * BLOCK + at, score });
                 let full = found.len() == most;
                 // The filter is asked last: it may cost more than the score.
                 if score == f32::NEG_INFINITY || (full && found.peek().is_some_and(|worst| *worst <= hit)) || !keep(hit.0.row) {
@@ -125,7 +125,7 @@ impl Matrix {
                 found.push(hit);
             }
         }
-        found.into_sorted_vec().into_iter().map(|Worst(hit)| hit).collect()
+        found.into_sorted_vec().into_iter().map(|LowestHit(hit)| hit).collect()
     }
 }
 
@@ -136,27 +136,27 @@ impl Default for Matrix {
 }
 
 /// Hits ordered so that the greatest is the one to give up first.
-struct Worst(Hit);
+struct LowestHit(VectorHit);
 
-impl Ord for Worst {
+impl Ord for LowestHit {
     fn cmp(&self, other: &Self) -> Ordering {
         other.0.score.total_cmp(&self.0.score).then(self.0.row.cmp(&other.0.row))
     }
 }
 
-impl PartialOrd for Worst {
+impl PartialOrd for LowestHit {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Worst {
+impl PartialEq for LowestHit {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Worst {}
+impl Eq for LowestHit {}
 
 by_level! {
     /// The score of each row. Sums fit 32 bits: 384 · 128 · 32,767 is below 2³¹.
@@ -183,7 +183,7 @@ mod tests {
         }
         let query = Vector::normalised(std::array::from_fn(|at| ((at * 7) % 13) as f32 - 6.0));
         let best = matrix.scores(&query);
-        for level in Level::available() {
+        for level in InstructionSet::available() {
             matrix.level = level;
             assert_eq!(matrix.scores(&query), best, "{level:?}");
         }

@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use crate::damaged::Damaged;
-use crate::forward::{Scratch, forward};
-use crate::layout::{Layout, POSITIONS};
-use crate::level::Level;
-use crate::lookup::Lookup;
+use crate::damaged::ModelError;
+use crate::forward::{ForwardBuffers, forward};
+use crate::layout::{ModelFile, POSITIONS};
+use crate::level::InstructionSet;
+use crate::lookup::Vocabulary;
 use crate::pieces::{self, CLOSE, OPEN};
 use crate::vector::{DIMENSIONS, Vector};
-use crate::weights::Weights;
+use crate::weights::ModelWeights;
 
 /// Tokens the model sees at once, the opening and closing ones included.
 pub const WINDOW: usize = POSITIONS;
@@ -28,7 +28,7 @@ const PASS: usize = 128;
 
 /// What to do with a text of more than 256 tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Long {
+pub enum LongText {
     /// Only the first window counts. So does sentence-transformers for this model.
     #[default]
     First,
@@ -40,37 +40,37 @@ pub enum Long {
 
 /// How to embed many texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bulk {
+pub struct BulkOptions {
     /// How many threads work; none means one.
     pub threads: usize,
     /// What to do with long texts.
-    pub long: Long,
+    pub long: LongText,
 }
 
 /// A model that was checked and is ready.
 pub struct Model {
-    layout: Layout,
-    level: Level,
+    layout: ModelFile,
+    level: InstructionSet,
     /// Room left behind by passes that are over, for those to come.
-    spare: Mutex<Vec<Scratch>>,
+    spare: Mutex<Vec<ForwardBuffers>>,
 }
 
 impl Model {
     /// The model compiled into this program.
     #[cfg(feature = "weights")]
-    pub fn built_in() -> Result<Self, Damaged> {
+    pub fn built_in() -> Result<Self, ModelError> {
         /// Begins where a cache line begins, so that the bytes are used in place.
         #[repr(C, align(64))]
-        struct Aligned<Bytes: ?Sized>(Bytes);
-        static WEIGHTS: &Aligned<[u8]> = &Aligned(*include_bytes!("../model/all-MiniLM-L6-v2.int8.bin"));
+        struct AlignedBytes<Bytes: ?Sized>(Bytes);
+        static WEIGHTS: &AlignedBytes<[u8]> = &AlignedBytes(*include_bytes!("../model/all-MiniLM-L6-v2.int8.bin"));
         Self::from_bytes(&WEIGHTS.0)
     }
 
     /// A model from the bytes of the packed file, all of which are checked.
     ///
     /// Bytes that begin at a multiple of 64 are used in place, others are copied.
-    pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, Damaged> {
-        Ok(Self { layout: Layout::read(bytes.into())?, level: Level::best(), spare: Mutex::default() })
+    pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, ModelError> {
+        Ok(Self { layout: ModelFile::read(bytes.into())?, level: InstructionSet::best(), spare: Mutex::default() })
     }
 
     /// What tells this model's vectors from another's: its checksum.
@@ -82,13 +82,13 @@ impl Model {
     /// The vector of a text, of its first window when it is long.
     #[must_use]
     pub fn embed(&self, text: &str) -> Vector {
-        let windows = self.windows(text, Long::First);
+        let windows = self.windows(text, LongText::First);
         combine(self.pass(&[&windows[0]]))
     }
 
     /// The vectors of one text: several only for [`Long::Each`], never none.
     #[must_use]
-    pub fn embed_long(&self, text: &str, long: Long) -> Vec<Vector> {
+    pub fn embed_long(&self, text: &str, long: LongText) -> Vec<Vector> {
         let windows = self.windows(text, long);
         // One window at a time: together they would need room for them all.
         let vectors = windows.iter().flat_map(|window| self.pass(&[window])).collect();
@@ -99,7 +99,7 @@ impl Model {
     #[must_use]
     pub fn embed_all<Text: AsRef<str> + Sync>(&self, texts: &[Text], threads: usize) -> Vec<Vector> {
         let mut vectors: Vec<Option<Vector>> = vec![None; texts.len()];
-        self.embed_each(texts, Bulk { threads, long: Long::First }, |number, found| {
+        self.embed_each(texts, BulkOptions { threads, long: LongText::First }, |number, found| {
             vectors[number] = found.into_iter().next();
             ControlFlow::Continue(())
         });
@@ -113,7 +113,7 @@ impl Model {
     pub fn embed_each<Text: AsRef<str> + Sync>(
         &self,
         texts: &[Text],
-        bulk: Bulk,
+        bulk: BulkOptions,
         mut done: impl FnMut(usize, Vec<Vector>) -> ControlFlow<()>,
     ) {
         let next = AtomicUsize::new(0);
@@ -155,20 +155,20 @@ impl Model {
     /// A text's tokens, the opening and closing ones included, however many.
     #[must_use]
     pub fn tokens(&self, text: &str) -> Vec<u32> {
-        enclose(&pieces::tokens(&Lookup::of(&self.layout), text, usize::MAX))
+        enclose(&pieces::tokens(&Vocabulary::of(&self.layout), text, usize::MAX))
     }
 
     /// A text as windows of tokens: one at least, overlapping when there are more.
-    fn windows(&self, text: &str, long: Long) -> Vec<Vec<u32>> {
+    fn windows(&self, text: &str, long: LongText) -> Vec<Vec<u32>> {
         let stride = INSIDE - WINDOW_OVERLAP;
-        let windows = if long == Long::First { 1 } else { MOST_WINDOWS };
-        let tokens = pieces::tokens(&Lookup::of(&self.layout), text, INSIDE + (windows - 1) * stride);
+        let windows = if long == LongText::First { 1 } else { MOST_WINDOWS };
+        let tokens = pieces::tokens(&Vocabulary::of(&self.layout), text, INSIDE + (windows - 1) * stride);
         let more = tokens.len().saturating_sub(INSIDE).div_ceil(stride);
         (0..=more).map(|window| enclose(&tokens[window * stride..tokens.len().min(window * stride + INSIDE)])).collect()
     }
 
     /// Takes as many texts as fill a pass; none when all are taken.
-    fn batch<Text: AsRef<str>>(&self, texts: &[Text], long: Long, next: &AtomicUsize) -> Option<Vec<(usize, Vec<Vec<u32>>)>> {
+    fn batch<Text: AsRef<str>>(&self, texts: &[Text], long: LongText, next: &AtomicUsize) -> Option<Vec<(usize, Vec<Vec<u32>>)>> {
         let (mut batch, mut tokens) = (Vec::new(), 0);
         while tokens < PASS {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +183,7 @@ impl Model {
     fn embed_batch(
         &self,
         batch: &[(usize, Vec<Vec<u32>>)],
-        long: Long,
+        long: LongText,
         done: &mut impl FnMut(usize, Vec<Vector>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let windows: Vec<&[u32]> = batch.iter().flat_map(|(_, windows)| windows.iter().map(Vec::as_slice)).collect();
@@ -198,7 +198,7 @@ impl Model {
         // A panic while the lock is held leaves a list of buffers, which is good as it is.
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scratch = spare().pop().unwrap_or_default();
-        let vectors = forward(self.level, &Weights::of(&self.layout), sequences, &mut scratch);
+        let vectors = forward(self.level, &ModelWeights::of(&self.layout), sequences, &mut scratch);
         spare().push(scratch);
         vectors
     }
@@ -225,10 +225,10 @@ fn enclose(tokens: &[u32]) -> Vec<u32> {
     enclosed
 }
 
-fn finish(vectors: Vec<Vector>, long: Long) -> Vec<Vector> {
+fn finish(vectors: Vec<Vector>, long: LongText) -> Vec<Vector> {
     match long {
-        Long::Each => vectors,
-        Long::First | Long::Pooled => vec![combine(vectors)],
+        LongText::Each => vectors,
+        LongText::First | LongText::Pooled => vec![combine(vectors)],
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
         let texts =
             ["", "use redis for the session cache", "fn main() { println!(\"日本\"); } // naïve 🚀, and then seventeen tokens more or so"];
         let best = texts.map(|text| model.embed(text));
-        for level in Level::available() {
+        for level in InstructionSet::available() {
             model.level = level;
             assert_eq!(texts.map(|text| model.embed(text)), best, "{level:?}");
         }

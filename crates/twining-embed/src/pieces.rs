@@ -5,8 +5,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::lookup::{Lookup, Place};
-use crate::words::{Word, words};
+use crate::lookup::{Vocabulary, WordPosition};
+use crate::words::{TextWord, words};
 
 /// Stands for a word no pieces spell.
 pub const UNKNOWN: u32 = 100;
@@ -16,13 +16,13 @@ pub const OPEN: u32 = 101;
 pub const CLOSE: u32 = 102;
 
 /// The first `most` tokens of a text, without the opening and closing ones.
-pub fn tokens(lookup: &Lookup<'_>, text: &str, most: usize) -> Vec<u32> {
+pub fn tokens(lookup: &Vocabulary<'_>, text: &str, most: usize) -> Vec<u32> {
     let mut tokens = Vec::new();
     // Broken off when there are enough: the rest of a long text is never looked at.
     let _ = words(text, &mut |word| {
         match word {
-            Word::Known(word) => split(lookup, word.as_bytes(), &mut tokens),
-            Word::TooLong => tokens.push(UNKNOWN),
+            TextWord::Known(word) => split(lookup, word.as_bytes(), &mut tokens),
+            TextWord::TooLong => tokens.push(UNKNOWN),
         }
         if tokens.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
@@ -30,9 +30,9 @@ pub fn tokens(lookup: &Lookup<'_>, text: &str, most: usize) -> Vec<u32> {
     tokens
 }
 
-fn split(lookup: &Lookup<'_>, word: &[u8], tokens: &mut Vec<u32>) {
+fn split(lookup: &Vocabulary<'_>, word: &[u8], tokens: &mut Vec<u32>) {
     let before = tokens.len();
-    let (mut rest, mut place) = (word, Place::Start);
+    let (mut rest, mut place) = (word, WordPosition::Start);
     while !rest.is_empty() {
         let Some((number, length)) = lookup.longest(rest, place) else {
             // One part that cannot be spelled makes the whole word unknown.
@@ -41,6 +41,6 @@ fn split(lookup: &Lookup<'_>, word: &[u8], tokens: &mut Vec<u32>) {
             return;
         };
         tokens.push(number);
-        (rest, place) = (&rest[length..], Place::Inside);
+        (rest, place) = (&rest[length..], WordPosition::Inside);
     }
 }

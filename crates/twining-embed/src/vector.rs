@@ -13,14 +13,14 @@ pub struct Vector([f32; DIMENSIONS]);
 ///
 /// Invariant: the scale is finite and not negative.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Packed {
+pub struct PackedVector {
     scale: f32,
     numbers: [i8; DIMENSIONS],
 }
 
 /// Bytes that are no packed vector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unpackable {
+pub enum UnpackError {
     /// Too few or too many.
     #[error("a packed vector has {PACKED_BYTES} bytes, not {found}")]
     Length {
@@ -60,13 +60,13 @@ impl Vector {
 
     /// A byte per number.
     #[must_use]
-    pub fn pack(&self) -> Packed {
+    pub fn pack(&self) -> PackedVector {
         let (scale, numbers) = quantise(&self.0, i8::MAX.into());
-        Packed { scale, numbers: numbers.map(|number| number as i8) }
+        PackedVector { scale, numbers: numbers.map(|number| number as i8) }
     }
 
     /// Finer than packed, for the query side of a search: 16 bits per number.
-    pub(crate) fn finely(&self) -> (f32, [i16; DIMENSIONS]) {
+    pub(crate) fn to_i16(&self) -> (f32, [i16; DIMENSIONS]) {
         let (scale, numbers) = quantise(&self.0, i16::MAX.into());
         (scale, numbers.map(|number| number as i16))
     }
@@ -79,7 +79,7 @@ fn quantise(numbers: &[f32; DIMENSIONS], most: f32) -> (f32, [i32; DIMENSIONS]) 
     (greatest / most, numbers.map(|number| (number * per_step).round_ties_even() as i32))
 }
 
-impl Packed {
+impl PackedVector {
     /// What each number is multiplied by.
     #[must_use]
     pub fn scale(&self) -> f32 {
@@ -107,12 +107,12 @@ impl Packed {
     }
 
     /// Reads what [`Packed::to_bytes`] wrote.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unpackable> {
-        let bytes: &[u8; PACKED_BYTES] = bytes.try_into().map_err(|_| Unpackable::Length { found: bytes.len() })?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, UnpackError> {
+        let bytes: &[u8; PACKED_BYTES] = bytes.try_into().map_err(|_| UnpackError::Length { found: bytes.len() })?;
         let [a, b, c, d, ..] = *bytes;
         let scale = f32::from_le_bytes([a, b, c, d]);
         if !scale.is_finite() || scale.is_sign_negative() {
-            return Err(Unpackable::Scale);
+            return Err(UnpackError::Scale);
         }
         Ok(Self { scale, numbers: std::array::from_fn(|at| bytes[at + 4] as i8) })
     }

@@ -12,7 +12,7 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 const LONGEST_WORD: usize = 100;
 
 /// One word.
-pub enum Word<'a> {
+pub enum TextWord<'a> {
     /// To be looked up.
     Known(&'a str),
     /// Too long to be looked up.
@@ -20,25 +20,25 @@ pub enum Word<'a> {
 }
 
 /// Calls `each` with every word of `text` until it breaks.
-pub fn words(text: &str, each: &mut dyn FnMut(Word<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
-    let mut pending = Pending { word: String::new(), characters: 0, each };
+pub fn words(text: &str, each: &mut dyn FnMut(TextWord<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    let mut pending = WordBuffer { word: String::new(), characters: 0, each };
     for c in text.chars() {
         match kind(c) {
-            Kind::Letter if c.is_ascii() => pending.letter(c.to_ascii_lowercase()),
-            Kind::Letter => pending.decompose(c)?,
-            Kind::Blank => pending.finish()?,
-            Kind::Alone => {
+            CharClass::Letter if c.is_ascii() => pending.letter(c.to_ascii_lowercase()),
+            CharClass::Letter => pending.decompose(c)?,
+            CharClass::Blank => pending.finish()?,
+            CharClass::Alone => {
                 pending.finish()?;
                 pending.decompose(c)?;
                 pending.finish()?;
             }
-            Kind::Dropped => {}
+            CharClass::Dropped => {}
         }
     }
     pending.finish()
 }
 
-enum Kind {
+enum CharClass {
     Letter,
     Blank,
     /// A word by itself.
@@ -46,23 +46,23 @@ enum Kind {
     Dropped,
 }
 
-fn kind(c: char) -> Kind {
+fn kind(c: char) -> CharClass {
     match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' => Kind::Letter,
-        ' ' | '\t' | '\n' | '\r' => Kind::Blank,
+        'a'..='z' | 'A'..='Z' | '0'..='9' => CharClass::Letter,
+        ' ' | '\t' | '\n' | '\r' => CharClass::Blank,
         '\0'..='\u{7f}' => {
             if c.is_ascii_punctuation() {
-                Kind::Alone
+                CharClass::Alone
             } else {
-                Kind::Dropped
+                CharClass::Dropped
             }
         }
-        '\u{fffd}' => Kind::Dropped,
-        _ if is_chinese(c) => Kind::Alone,
+        '\u{fffd}' => CharClass::Dropped,
+        _ if is_chinese(c) => CharClass::Alone,
         _ => match c.general_category() {
-            GeneralCategory::Control | GeneralCategory::Format | GeneralCategory::PrivateUse => Kind::Dropped,
-            _ if c.is_whitespace() => Kind::Blank,
-            _ => Kind::Letter,
+            GeneralCategory::Control | GeneralCategory::Format | GeneralCategory::PrivateUse => CharClass::Dropped,
+            _ if c.is_whitespace() => CharClass::Blank,
+            _ => CharClass::Letter,
         },
     }
 }
@@ -83,13 +83,13 @@ fn is_chinese(c: char) -> bool {
 }
 
 /// The word being put together.
-struct Pending<'a> {
+struct WordBuffer<'a> {
     word: String,
     characters: usize,
-    each: &'a mut dyn FnMut(Word<'_>) -> ControlFlow<()>,
+    each: &'a mut dyn FnMut(TextWord<'_>) -> ControlFlow<()>,
 }
 
-impl Pending<'_> {
+impl WordBuffer<'_> {
     fn letter(&mut self, c: char) {
         self.characters += 1;
         // A word that is too long is never read, so it need not be kept.
@@ -125,8 +125,8 @@ impl Pending<'_> {
     fn finish(&mut self) -> ControlFlow<()> {
         let flow = match self.characters {
             0 => ControlFlow::Continue(()),
-            1..=LONGEST_WORD => (self.each)(Word::Known(&self.word)),
-            _ => (self.each)(Word::TooLong),
+            1..=LONGEST_WORD => (self.each)(TextWord::Known(&self.word)),
+            _ => (self.each)(TextWord::TooLong),
         };
         self.word.clear();
         self.characters = 0;

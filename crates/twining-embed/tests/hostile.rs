@@ -1,12 +1,12 @@
 //! Bytes that are not the model are refused with a reason, and nothing panics on the way.
 #![cfg(feature = "weights")]
 
-use twining_embed::{Damaged, Model, Packed, Unpackable};
+use twining_embed::{Model, ModelError, PackedVector, UnpackError};
 use xxhash_rust::xxh3::xxh3_64;
 
 const WHOLE: &[u8] = include_bytes!("../model/all-MiniLM-L6-v2.int8.bin");
 
-fn refused(bytes: Vec<u8>) -> Damaged {
+fn refused(bytes: Vec<u8>) -> ModelError {
     Model::from_bytes(bytes).err().expect("these bytes are no model")
 }
 
@@ -29,7 +29,7 @@ fn forged(at: usize, bytes: &[u8]) -> Vec<u8> {
 fn a_file_cut_anywhere_is_said_to_be_cut() {
     let ends = (0..64).chain([64, 100, 1_279, 1_280, 4_096, 1 << 20, WHOLE.len() / 2, WHOLE.len() - 1]);
     for end in ends {
-        assert!(matches!(refused(WHOLE[..end].to_vec()), Damaged::Truncated { found, .. } if found == end as u64), "cut at {end}");
+        assert!(matches!(refused(WHOLE[..end].to_vec()), ModelError::Truncated { found, .. } if found == end as u64), "cut at {end}");
     }
 }
 
@@ -38,11 +38,11 @@ fn a_flipped_bit_anywhere_is_noticed() {
     for at in (0..64).chain((64..WHOLE.len()).step_by(WHOLE.len() / 40)) {
         let damaged = refused(altered(at, &[WHOLE[at] ^ 1 << (at % 8)]));
         let expected = match at {
-            0..8 => damaged == Damaged::Magic,
-            8..12 => matches!(damaged, Damaged::Version { wanted: 1, .. }),
-            16..24 => matches!(damaged, Damaged::Truncated { .. } | Damaged::Trailing { .. }),
-            12..16 | 32..64 => matches!(damaged, Damaged::Section { .. }),
-            _ => matches!(damaged, Damaged::Checksum { .. }),
+            0..8 => damaged == ModelError::Magic,
+            8..12 => matches!(damaged, ModelError::Version { wanted: 1, .. }),
+            16..24 => matches!(damaged, ModelError::Truncated { .. } | ModelError::Trailing { .. }),
+            12..16 | 32..64 => matches!(damaged, ModelError::Section { .. }),
+            _ => matches!(damaged, ModelError::Checksum { .. }),
         };
         assert!(expected, "byte {at}: {damaged}");
     }
@@ -50,18 +50,18 @@ fn a_flipped_bit_anywhere_is_noticed() {
 
 #[test]
 fn another_file_another_format_and_a_tail_are_told_apart() {
-    assert_eq!(refused(b"PK\x03\x04 is a zip file".to_vec()), Damaged::Magic);
-    assert_eq!(refused(altered(8, &2_u32.to_le_bytes())), Damaged::Version { wanted: 1, found: 2 });
+    assert_eq!(refused(b"PK\x03\x04 is a zip file".to_vec()), ModelError::Magic);
+    assert_eq!(refused(altered(8, &2_u32.to_le_bytes())), ModelError::Version { wanted: 1, found: 2 });
     let longer = [WHOLE, b"tail"].concat();
-    assert_eq!(refused(longer), Damaged::Trailing { extra: 4 });
-    assert_eq!(Damaged::Version { wanted: 1, found: 2 }.to_string(), "the model is packed in format 2; this build reads format 1");
+    assert_eq!(refused(longer), ModelError::Trailing { extra: 4 });
+    assert_eq!(ModelError::Version { wanted: 1, found: 2 }.to_string(), "the model is packed in format 2; this build reads format 1");
 }
 
 #[test]
 fn a_forged_table_leads_nowhere() {
     // The first section's entry: its offset, then its length.
     for (at, number) in [(64, u32::MAX), (64, 1), (64, 64 + 1), (68, u32::MAX), (68, 0), (68, 131_073), (80, u32::MAX), (84, u32::MAX)] {
-        assert!(matches!(refused(forged(at, &number.to_le_bytes())), Damaged::Section { .. }), "{number} at {at}");
+        assert!(matches!(refused(forged(at, &number.to_le_bytes())), ModelError::Section { .. }), "{number} at {at}");
     }
 }
 
@@ -91,16 +91,16 @@ fn forged_weights_and_words_give_some_vector_and_no_panic() {
 fn bytes_at_an_odd_address_give_the_same_vector() {
     let shifted: &'static [u8] = [b"x", WHOLE].concat().leak();
     let (odd, even) = (Model::from_bytes(&shifted[1..]), Model::built_in());
-    let vector = |model: Result<Model, Damaged>| model.expect("the bytes are whole").embed("the same");
+    let vector = |model: Result<Model, ModelError>| model.expect("the bytes are whole").embed("the same");
     assert_eq!(vector(odd), vector(even));
 }
 
 #[test]
 fn a_packed_vector_of_another_length_or_with_no_scale_is_refused() {
-    assert_eq!(Packed::from_bytes(&[0; 387]), Err(Unpackable::Length { found: 387 }));
+    assert_eq!(PackedVector::from_bytes(&[0; 387]), Err(UnpackError::Length { found: 387 }));
     let mut bytes = [1; 388];
     for scale in [f32::NAN, f32::INFINITY, -1.0] {
         bytes[..4].copy_from_slice(&scale.to_le_bytes());
-        assert_eq!(Packed::from_bytes(&bytes), Err(Unpackable::Scale));
+        assert_eq!(PackedVector::from_bytes(&bytes), Err(UnpackError::Scale));
     }
 }

@@ -1,13 +1,13 @@
 //! Packed vectors and the matrix, against the plainest way to do the same.
 
 use proptest::prelude::*;
-use twining_embed::{DIMENSIONS, Hit, Matrix, Packed, Vector};
+use twining_embed::{DIMENSIONS, Matrix, PackedVector, Vector, VectorHit};
 
 fn vector() -> impl Strategy<Value = Vector> {
     prop::collection::vec(-1.0_f32..1.0, DIMENSIONS).prop_map(|numbers| Vector::normalised(std::array::from_fn(|at| numbers[at])))
 }
 
-fn naive(query: &Vector, packed: &Packed) -> f32 {
+fn naive(query: &Vector, packed: &PackedVector) -> f32 {
     let sum: f64 = query.as_slice().iter().zip(packed.numbers()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
     (sum * f64::from(packed.scale())) as f32
 }
@@ -19,12 +19,12 @@ proptest! {
     fn packing_keeps_the_direction_and_its_bytes_come_back(vector in vector()) {
         let packed = vector.pack();
         prop_assert!(packed.unpack().dot(&vector) > 0.9999);
-        prop_assert_eq!(Packed::from_bytes(&packed.to_bytes()), Ok(packed));
+        prop_assert_eq!(PackedVector::from_bytes(&packed.to_bytes()), Ok(packed));
     }
 
     #[test]
     fn any_388_bytes_are_a_vector_or_refused(bytes in prop::collection::vec(any::<u8>(), 388)) {
-        if let Ok(packed) = Packed::from_bytes(&bytes) {
+        if let Ok(packed) = PackedVector::from_bytes(&bytes) {
             let mut matrix = Matrix::new();
             matrix.push(&packed);
             prop_assert!(!matrix.scores(&packed.unpack())[0].is_nan());
@@ -62,7 +62,7 @@ proptest! {
         }
 
         let even = |row: usize| row.is_multiple_of(2);
-        let mut best: Vec<Hit> = scores.iter().enumerate().map(|(row, &score)| Hit { row, score }).collect();
+        let mut best: Vec<VectorHit> = scores.iter().enumerate().map(|(row, &score)| VectorHit { row, score }).collect();
         best.retain(|hit| even(hit.row) && hit.score > f32::NEG_INFINITY);
         best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
         best.truncate(most);
@@ -88,6 +88,6 @@ fn a_vector_of_nothing_is_like_nothing() {
     for numbers in [[0.0; DIMENSIONS], [f32::NAN; DIMENSIONS], [f32::INFINITY; DIMENSIONS]] {
         let none = Vector::normalised(numbers);
         assert_eq!(none.dot(&none), 0.0);
-        assert_eq!(Packed::from_bytes(&none.pack().to_bytes()), Ok(none.pack()));
+        assert_eq!(PackedVector::from_bytes(&none.pack().to_bytes()), Ok(none.pack()));
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use twining_embed::{Bulk, Long, MOST_WINDOWS, Model, Vector, WINDOW};
+use twining_embed::{BulkOptions, LongText, MOST_WINDOWS, Model, Vector, WINDOW};
 
 static MODEL: LazyLock<Model> = LazyLock::new(|| Model::built_in().expect("the packed model is whole"));
 
@@ -58,7 +58,7 @@ fn alike_texts_are_closer_than_others() {
 fn a_short_text_has_one_window_however_it_is_asked() {
     let text = words(WINDOW - 2);
     assert_eq!(MODEL.tokens(&text).len(), WINDOW);
-    for long in [Long::First, Long::Pooled, Long::Each] {
+    for long in [LongText::First, LongText::Pooled, LongText::Each] {
         assert_eq!(MODEL.embed_long(&text, long), [MODEL.embed(&text)]);
     }
 }
@@ -67,13 +67,13 @@ fn a_short_text_has_one_window_however_it_is_asked() {
 fn a_long_text_is_cut_or_pooled_or_kept_in_parts() {
     let text = format!("{} {}", words(254), "bread needs yeast ".repeat(40));
     assert_eq!(MODEL.embed(&text), MODEL.embed(&words(254)), "what is behind the first window does not count");
-    let parts = MODEL.embed_long(&text, Long::Each);
+    let parts = MODEL.embed_long(&text, LongText::Each);
     assert_eq!(parts.len(), 2);
     assert_eq!(parts[0], MODEL.embed(&text));
-    let pooled = MODEL.embed_long(&text, Long::Pooled);
+    let pooled = MODEL.embed_long(&text, LongText::Pooled);
     let bread = MODEL.embed("bread needs yeast");
     assert!(pooled[0].dot(&bread) > parts[0].dot(&bread) + 0.1);
-    assert_eq!(MODEL.embed_long(&words(50_000), Long::Each).len(), MOST_WINDOWS);
+    assert_eq!(MODEL.embed_long(&words(50_000), LongText::Each).len(), MOST_WINDOWS);
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn company_and_threads_change_no_vector() {
     let long = [words(600), words(3), words(300)];
     for threads in [1, 2] {
         let mut found = BTreeMap::new();
-        MODEL.embed_each(&long, Bulk { threads, long: Long::Each }, |number, vectors| {
+        MODEL.embed_each(&long, BulkOptions { threads, long: LongText::Each }, |number, vectors| {
             found.insert(number, vectors);
             ControlFlow::Continue(())
         });
         for (text, vectors) in long.iter().zip(found.values()) {
-            assert_eq!(&MODEL.embed_long(text, Long::Each), vectors);
+            assert_eq!(&MODEL.embed_long(text, LongText::Each), vectors);
         }
     }
 }
@@ -103,7 +103,7 @@ fn embedding_stops_when_told_to() {
     let texts = vec![words(100); 200];
     for threads in [1, 2] {
         let mut seen = 0;
-        MODEL.embed_each(&texts, Bulk { threads, long: Long::First }, |_, _| {
+        MODEL.embed_each(&texts, BulkOptions { threads, long: LongText::First }, |_, _| {
             seen += 1;
             if seen < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });

@@ -5,7 +5,7 @@ use twining_model::limits;
 
 /// The items from the front whose JSON fits into one answer, and whether any
 /// had to go.
-pub(crate) fn within_answer<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
+pub(crate) fn fit_reply<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
     let mut left = limits::ANSWER_BYTES;
     let fitting = items.iter().take_while(|item| {
         let bytes = serde_json::to_vec(item).map_or(usize::MAX, |json| json.len()).saturating_add(1);
@@ -13,9 +13,9 @@ pub(crate) fn within_answer<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
         left = left.saturating_sub(bytes);
         fits
     });
-    let kept = fitting.count();
-    let cut = kept < items.len();
-    items.truncate(kept);
+    let fitting_count = fitting.count();
+    let cut = fitting_count < items.len();
+    items.truncate(fitting_count);
     (items, cut)
 }
 
@@ -35,8 +35,8 @@ mod tests {
 
     #[test]
     fn an_answer_never_outgrows_its_limit() {
-        let (kept, cut) = within_answer(vec!["x".repeat(limits::ANSWER_BYTES / 3); 5]);
-        assert_eq!((kept.len(), cut), (2, true));
-        assert_eq!(within_answer(vec!["x"]), (vec!["x"], false));
+        let (fitting_count, cut) = fit_reply(vec!["x".repeat(limits::ANSWER_BYTES / 3); 5]);
+        assert_eq!((fitting_count.len(), cut), (2, true));
+        assert_eq!(fit_reply(vec!["x"]), (vec!["x"], false));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Entry, EntryType, Refused, Time, scope};
+use twining_model::{Change, Entry, EntryType, InvalidInput, Time, scope};
 use twining_store::{Durability, EntryFilter, View, archive_file};
 
 use crate::blackboard::note;
@@ -60,7 +60,7 @@ pub struct ArchiveDraft {
 
 impl ArchiveDraft {
     /// Checks every word.
-    pub fn parse(input: &ArchiveInput) -> Result<Self, Refused> {
+    pub fn parse(input: &ArchiveInput) -> Result<Self, InvalidInput> {
         Ok(Self {
             before: input.before.as_deref().map(|before| Time::parse("before", before)).transpose()?,
             keep_decisions: input.keep_decisions.unwrap_or(true),

@@ -1,6 +1,6 @@
 //! Who calls, and the mark each of their writes carries.
 
-use twining_model::{IdSource, Origin, Refused, Time, text};
+use twining_model::{IdSource, InvalidInput, Origin, Time, text};
 
 use crate::hygiene::redact_name;
 
@@ -15,7 +15,7 @@ pub struct Caller {
 
 impl Caller {
     /// This caller under the name it gives itself in one call.
-    pub fn called(&self, agent_id: Option<&str>) -> Result<Self, Refused> {
+    pub fn called(&self, agent_id: Option<&str>) -> Result<Self, InvalidInput> {
         let agent = match agent_id {
             Some(name) => Self::name("agent_id", name)?,
             None => without_secret("agent", &self.agent)?.to_owned(),
@@ -24,25 +24,25 @@ impl Caller {
     }
 
     /// This caller, unless the name it came with holds a secret.
-    pub fn fit(self) -> Result<Self, Refused> {
+    pub fn fit(self) -> Result<Self, InvalidInput> {
         without_secret("agent", &self.agent)?;
         Ok(self)
     }
 
     /// Takes an agent's name. What cannot be seen in it is spelled out: two names
     /// that differ by nothing a person can see would be one agent to everybody.
-    pub(crate) fn name(field: &'static str, given: &str) -> Result<String, Refused> {
+    pub(crate) fn name(field: &'static str, given: &str) -> Result<String, InvalidInput> {
         let name = text::name(field, given).map(|name| text::visible(&name))?;
         without_secret(field, &name)?;
         Ok(name)
     }
 }
 
-fn without_secret<'a>(field: &'static str, name: &'a str) -> Result<&'a str, Refused> {
+fn without_secret<'a>(field: &'static str, name: &'a str) -> Result<&'a str, InvalidInput> {
     if redact_name(name).1.is_empty() {
         return Ok(name);
     }
-    Err(Refused::new(field, "must not hold a secret").because("it would stand in every record of this agent"))
+    Err(InvalidInput::new(field, "must not hold a secret").because("it would stand in every record of this agent"))
 }
 
 /// What a plan may know of the world: the time, a source of ids, and who asks.

@@ -9,46 +9,46 @@ use twining_store::{Documents, Durability, Store, TextFile, policy_path};
 
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::search::{Known, LoadModel, Meanings, ModelState, Question, Study};
-use crate::states::States;
+use crate::search::{EmbeddingIndex, EmbeddingWorker, LoadModel, LoadedIndex, ModelState, SearchQuery};
+use crate::states::ModuleStates;
 
 /// What Twining does with one project's memory.
 pub struct Engine {
     store: Arc<Store>,
-    meanings: Arc<Meanings>,
-    study: Arc<Study>,
-    patience: Duration,
+    embedding_index: Arc<EmbeddingIndex>,
+    embedding_worker: Arc<EmbeddingWorker>,
+    timeout: Duration,
     by_words_alone: bool,
     /// What modules remember between calls.
-    states: States,
+    states: ModuleStates,
 }
 
 impl Engine {
     /// An engine on a store; without a model it searches by words alone.
     pub(crate) fn on(store: Arc<Store>, model: Option<LoadModel>) -> Self {
         let by_words_alone = model.is_none();
-        let meanings = Arc::new(Meanings::new(model.unwrap_or_else(|| Box::new(|| Err("there is no model".to_owned())))));
-        let study = Arc::new(Study::new(Arc::clone(&store), Arc::clone(&meanings)));
-        Self { store, meanings, study, patience: Duration::ZERO, by_words_alone, states: States::default() }
+        let embedding_index = Arc::new(EmbeddingIndex::new(model.unwrap_or_else(|| Box::new(|| Err("there is no model".to_owned())))));
+        let embedding_worker = Arc::new(EmbeddingWorker::new(Arc::clone(&store), Arc::clone(&embedding_index)));
+        Self { store, embedding_index, embedding_worker, timeout: Duration::ZERO, by_words_alone, states: ModuleStates::default() }
     }
 
     /// The same, whose questions wait at most so long for vectors that are being made.
     #[must_use]
-    pub fn waiting_for_vectors(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn waiting_for_vectors(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
     /// What makes the vectors.
     #[must_use]
-    pub fn study(&self) -> &Arc<Study> {
-        &self.study
+    pub fn embedding_worker(&self) -> &Arc<EmbeddingWorker> {
+        &self.embedding_worker
     }
 
     /// Whether it can search by meaning. Loads the model.
     pub fn model_state(&self) -> Result<ModelState, Failure> {
         let off = self.by_words_alone || !self.store.config()?.search.embeddings;
-        Ok(if off { ModelState::Off } else { self.meanings.state() })
+        Ok(if off { ModelState::Off } else { self.embedding_index.state() })
     }
 
     /// The store it works on.
@@ -59,7 +59,7 @@ impl Engine {
 
     /// Replaces the policy by what a plan makes of it, if it makes anything.
     pub(crate) fn change_policy<T>(&self, mut plan: impl FnMut(&TextFile) -> Result<(Option<String>, T), Failure>) -> Result<T, Failure> {
-        let mut plan = |file: &_| plan(file).map(|(text, told)| (Change::of_document(&policy_path(), text), told));
+        let mut plan = |file: &_| plan(file).map(|(text, outcome)| (Change::of_document(&policy_path(), text), outcome));
         self.store.transact_on(Durability::Strict, Documents::policy, |file| plan(file))
     }
 
@@ -72,25 +72,25 @@ impl Engine {
     }
 
     /// Makes a question ready to be compared. Held while it is searched for.
-    pub(crate) fn question(&self, text: &str) -> Result<Question<'_>, Failure> {
-        let (known, waiting) = self.known_meanings()?;
+    pub(crate) fn question(&self, text: &str) -> Result<SearchQuery<'_>, Failure> {
+        let (known, waiting) = self.loaded_index()?;
         let nearness = known.map(|known| {
             let vector = known.model.embed(text);
             known.to(&vector)
         });
-        Ok(Question::of_query(text, nearness).with_waiting(waiting))
+        Ok(SearchQuery::of_query(text, nearness).with_waiting(waiting))
     }
 
     /// What a question can be compared with, and how many texts have no vector yet.
-    pub(crate) fn known_meanings(&self) -> Result<(Option<Known<'_>>, u64), Failure> {
+    pub(crate) fn loaded_index(&self) -> Result<(Option<LoadedIndex<'_>>, u64), Failure> {
         let search = self.store.config()?.search;
         if self.by_words_alone || !search.embeddings {
             return Ok((None, 0));
         }
-        let patience = self.patience.min(Duration::from_millis(search.wait_ms));
-        let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience).map_or(0, |embedding| embedding.waiting) };
+        let timeout = self.timeout.min(Duration::from_millis(search.wait_ms));
+        let waiting = if self.timeout.is_zero() { 0 } else { self.embedding_worker.wait(timeout).map_or(0, |embedding| embedding.waiting) };
         // Vectors that cannot be read leave words to answer; `doctor` says why.
-        Ok((self.meanings.known(&self.store).unwrap_or_default(), waiting))
+        Ok((self.embedding_index.known(&self.store).unwrap_or_default(), waiting))
     }
 
     /// How alike texts are to a question, from -1 to 1; nothing where only words
@@ -99,7 +99,7 @@ impl Engine {
         if self.by_words_alone || !self.store.config()?.search.embeddings {
             return Ok(None);
         }
-        Ok(self.meanings.likeness(question, texts))
+        Ok(self.embedding_index.likeness(question, texts))
     }
 
     pub(crate) fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {

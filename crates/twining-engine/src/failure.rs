@@ -1,11 +1,11 @@
 //! Failure: why a call was not carried out, and what to try next.
 
-use twining_model::{Id, Refused, text};
+use twining_model::{Id, InvalidInput, text};
 use twining_store::StoreError;
 
 /// An entity that a name may have meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct EntityCandidate {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -19,7 +19,7 @@ pub struct Candidate {
 pub enum Failure {
     /// An input broke a rule.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    InvalidInput(#[from] InvalidInput),
     /// An id or a name that leads nowhere.
     #[error("there is no {what} `{id}`")]
     NotFound {
@@ -47,7 +47,7 @@ pub enum Failure {
         /// The name.
         name: String,
         /// Those it may have meant.
-        candidates: Vec<Candidate>,
+        candidates: Vec<EntityCandidate>,
     },
     /// The beginning of several commits' hashes.
     #[error("`{prefix}` is the beginning of {} commits: {}", hashes.len(), hashes.join(", "))]
@@ -108,7 +108,7 @@ impl Failure {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Refused(_) => "INVALID_INPUT",
+            Self::InvalidInput(_) => "INVALID_INPUT",
             Self::NotFound { .. } | Self::Unreadable { .. } => "NOT_FOUND",
             Self::Ambiguous { .. } => "AMBIGUOUS_ENTITY",
             Self::AmbiguousCommit { .. } => "AMBIGUOUS_COMMIT",
@@ -124,7 +124,7 @@ impl Failure {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Refused(_) | Self::NoEvidence { .. } => None,
+            Self::InvalidInput(_) | Self::NoEvidence { .. } => None,
             Self::NotFound { hint, .. } => Some(hint.clone()),
             Self::Unreadable { file, .. } => Some(format!("mend `.twining/{file}` by hand; git may have left conflict markers in it")),
             Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
@@ -151,6 +151,6 @@ impl Failure {
     }
 }
 
-fn listed(candidates: &[Candidate]) -> String {
+fn listed(candidates: &[EntityCandidate]) -> String {
     candidates.iter().map(|c| format!("{} ({})", c.id, c.kind)).collect::<Vec<_>>().join(", ")
 }

@@ -122,7 +122,7 @@ pub(crate) fn operation_schema() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use twining_model::{Confidence, EntityType, EntryType, RelationType, Status};
+    use twining_model::{Confidence, DecisionStatus, EntityType, EntryType, RelationType};
 
     use super::*;
 
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(ENTITY_TYPES.to_vec(), EntityType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
         assert_eq!(RELATION_TYPES.to_vec(), RelationType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
         assert_eq!(CONFIDENCES, [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str));
-        let statuses = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
-        assert_eq!(STATUSES, statuses.map(Status::as_str));
+        let statuses = [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden];
+        assert_eq!(STATUSES, statuses.map(DecisionStatus::as_str));
     }
 }

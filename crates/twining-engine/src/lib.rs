@@ -34,52 +34,55 @@ mod words;
 pub mod workflow;
 
 pub use agents::{
-    AcknowledgeInput, AgentFound, AgentShown, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated,
-    DiscoverInput, DiscoverOutcome, HandedOver, HandoffInput, HandoffShown, Liveness, OfferFound, RegisterInput, Registered,
+    AcknowledgeInput, AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput,
+    DelegateOutcome, DiscoverInput, DiscoverOutcome, HandoffInput, HandoffOutcome, HandoffSummary, OfferMatch, RegisterInput,
+    RegisterOutcome,
 };
 pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
-    DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
+    DismissInput, DismissOutcome, EntryHit, PostInput, PostOutcome, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
+    RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
 pub use context::{
     AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity, ContextEntry, ContextHandoff,
-    EndedDecision, NewEntry, Omitted, SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
+    EndedDecision, NewEntry, OmittedRecord, ScopeSummary, SummarizeInput, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
-    CommitDecision, CommitSeen, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact,
-    ImpactInput, LinkCommitInput, LinkCommitOutcome, MergeClash, Move, Moves, Overridden, OverrideInput, PromoteInput, PromoteOutcome,
-    PromotionRefused, ReconsiderInput, Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
-    TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    CommitDecision, CommitSeen, CommitsInput, CommitsOutcome, Conflict, ContestedDecision, DecideInput, DecideOutcome, DecisionHit,
+    Dependent, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome, MergeClash, Move, OverrideInput, OverrideOutcome,
+    PromoteInput, PromoteOutcome, PromotionRefusal, ReconsiderInput, ReconsiderOutcome, RelatedEntry, RenameHistory, Risk,
+    SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
-pub use export::{ExportFile, ExportInput, ExportOutcome, Extent};
-pub use failure::{Candidate, Failure};
+pub use export::{ExportFile, ExportInput, ExportOutcome, ExportSize};
+pub use failure::{EntityCandidate, Failure};
 pub use governance::{
-    CheckGatesInput, Evidence, GateProfile, GateResult, GateResultsInput, GatesChecked, GatesInput, GatesOutcome, Mistake, ModeAdvice,
-    ModeSuggested, Policy, Prompt, PromptInput, RecordTurnInput, Role, RoleInput, Standing, SuggestModeInput, TurnRecorded, TurnsInput,
-    TurnsOutcome, UserPolicy,
+    CheckGatesInput, CheckGatesOutcome, GateEvidence, GateProfile, GateResult, GateResultsInput, GateStatus, GatesInput, GatesOutcome,
+    GovernancePolicy, Mistake, ModeAdvice, Prompt, PromptInput, RecordTurnInput, RecordTurnOutcome, Role, RoleInput, SuggestModeInput,
+    SuggestModeOutcome, TurnsInput, TurnsOutcome, UserPolicy,
 };
 pub use graph::{
-    AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
-    NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
+    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
+    NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome, PrunedEntity, RelationDirection,
 };
 pub use hygiene::Redaction;
 pub use input::TestCountsInput;
 pub use knowledge::{
-    Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
-    KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
+    Changes, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreateOutcome, KnowledgeMetrics, KnowledgePack,
+    KnowledgePackInput, KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation, RetrieveOutcome, ReviewContext,
+    ReviewContextInput,
 };
 pub use learning::{
-    Backtest, CreateGuardInput, GuardCreated, GuardPromoted, GuardShown, GuardsInput, GuardsOutcome, Pattern, PatternsInput,
-    PatternsOutcome, Proposal, ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
+    Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome,
+    PromoteGuardOutcome, Proposal, ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, StoreTraceOutcome, TraceHit,
 };
-pub use queues::Drained;
-pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
-pub use secret_scan::{SecretFound, SecretsScan};
+pub use queues::QueueOutcome;
+pub use search::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker, LoadModel, ModelState, ScoreParts, SearchMode};
+pub use secret_scan::{SecretFinding, SecretScan};
 pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
-pub use verify::{Check, CheckItem, CheckStatus, History, VerifyInput, VerifyOutcome};
+pub use verify::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};
 pub use workflow::{
-    Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext, ReportInput,
-    ReportOutcome, VerifiedBy, file_states,
+    EvidenceInput, Feature, FeatureProofs, FeaturesInput, FeaturesOutcome, NextAction, NextBrief, NextInput, NextOutcome, ReportContext,
+    ReportInput, ReportOutcome, VerifiedBy, file_states,
 };

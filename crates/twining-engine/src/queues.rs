@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Channel, Entry, Origin, Refused, Root, Time, Trust, text};
+use twining_model::{Channel, Entry, InvalidInput, Origin, ProjectRoot, Time, Trust, text};
 use twining_store::Config;
 
 use crate::archive::ArchiveDraft;
@@ -18,7 +18,7 @@ use crate::verify::{History, NoHistory};
 
 /// What came out of the queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Drained {
+pub struct QueueOutcome {
     /// Entries posted.
     pub posted: u64,
     /// Entries archived.
@@ -59,13 +59,13 @@ struct ActionLine {
 /// An archive that a hook asks for: on which occasion, and of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PendingAction {
-    occasion: Occasion,
+    occasion: ArchiveTrigger,
     before: Option<Time>,
 }
 
 /// When a hook asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Occasion {
+enum ArchiveTrigger {
     None,
     Commit,
     ContextSwitch,
@@ -75,9 +75,9 @@ impl PendingAction {
     /// Whether the settings want it done. What names no occasion was asked for.
     fn is_wanted(self, config: &Config) -> bool {
         match self.occasion {
-            Occasion::None => true,
-            Occasion::Commit => config.archive.auto_archive_on_commit,
-            Occasion::ContextSwitch => config.archive.auto_archive_on_context_switch,
+            ArchiveTrigger::None => true,
+            ArchiveTrigger::Commit => config.archive.auto_archive_on_commit,
+            ArchiveTrigger::ContextSwitch => config.archive.auto_archive_on_context_switch,
         }
     }
 }
@@ -88,14 +88,14 @@ impl PendingAction {
 /// follow each other in seconds, as a merge does: what was said today stays.
 fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
     let wanted = || actions.iter().filter(|action| action.is_wanted(config));
-    let asks_git = wanted().any(|action| action.occasion == Occasion::Commit && action.before.is_none());
+    let asks_git = wanted().any(|action| action.occasion == ArchiveTrigger::Commit && action.before.is_none());
     let previous_commit = if asks_git { history.previous_commit() } else { None };
     let age = i64::try_from(config.archive.min_age_hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX);
     let settled = Time::from_ms(now.as_ms().saturating_sub(age));
     let of = |action: &PendingAction| match action.occasion {
-        Occasion::Commit => action.before.or(previous_commit.map(|previous| previous.min(settled))),
-        Occasion::ContextSwitch => Some(action.before.unwrap_or(settled)),
-        Occasion::None => Some(action.before.unwrap_or(now)),
+        ArchiveTrigger::Commit => action.before.or(previous_commit.map(|previous| previous.min(settled))),
+        ArchiveTrigger::ContextSwitch => Some(action.before.unwrap_or(settled)),
+        ArchiveTrigger::None => Some(action.before.unwrap_or(now)),
     };
     wanted().filter_map(of).max()
 }
@@ -106,7 +106,7 @@ fn hook(caller: &Caller) -> Caller {
 }
 
 /// Takes one queued post, or says why not.
-fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result<Entry, String> {
+fn pending_post(line: &str, root: &ProjectRoot, stamp: &Stamp<'_>) -> Result<Entry, String> {
     let post: PendingPost = serde_json::from_str(line).map_err(|error| format!("not a queued post: {error}"))?;
     if let Some(tool) = post.tool.filter(|tool| tool != "twining_post") {
         return Err(format!("`tool` must be twining_post; `{}` cannot be queued", text::excerpt(&tool, 40)));
@@ -128,7 +128,7 @@ fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result<Entry, Str
         let (entry, _) = plan_post(&PostDraft::parse(&input, root)?, &Stamp { caller: &caller, ..*stamp })?;
         Ok(entry)
     };
-    checked().map_err(|refused: Refused| refused.to_string())
+    checked().map_err(|refused: InvalidInput| refused.to_string())
 }
 
 /// Takes one queued action, or says why not.
@@ -138,9 +138,9 @@ fn pending_action(line: &str) -> Result<PendingAction, String> {
         return Err("`action` must be archive; nothing else can be queued".to_owned());
     }
     let occasion = match queued.trigger.as_deref() {
-        None => Occasion::None,
-        Some("commit") => Occasion::Commit,
-        Some("context_switch") => Occasion::ContextSwitch,
+        None => ArchiveTrigger::None,
+        Some("commit") => ArchiveTrigger::Commit,
+        Some("context_switch") => ArchiveTrigger::ContextSwitch,
         Some(_) => return Err("`trigger` must be commit or context_switch".to_owned()),
     };
     let before = queued.before.as_deref().map(|before| Time::parse("before", before)).transpose();
@@ -149,17 +149,17 @@ fn pending_action(line: &str) -> Result<PendingAction, String> {
 
 impl Engine {
     /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
-    pub fn drain_queues(&self, caller: &Caller) -> Result<Drained, Failure> {
+    pub fn drain_queues(&self, caller: &Caller) -> Result<QueueOutcome, Failure> {
         self.drain_queues_with(caller, &NoHistory)
     }
 
     /// Takes in what hooks left. Cheap when there is nothing.
-    pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<Drained, Failure> {
+    pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<QueueOutcome, Failure> {
         let hook = hook(caller);
         let posts = self.store().queues().drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
         let mut wanted: Vec<PendingAction> = Vec::new();
         let actions = self.store().queues().drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
-        let mut drained = Drained { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
+        let mut drained = QueueOutcome { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
         if wanted.is_empty() {
             return Ok(drained);
         }

@@ -20,7 +20,7 @@ const NAMED: usize = 100;
 
 /// A secret in a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SecretFound {
+pub struct SecretFinding {
     /// The file, inside `.twining`.
     pub file: String,
     /// The record.
@@ -33,18 +33,18 @@ pub struct SecretFound {
 
 /// What a look through the memory found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SecretsScan {
+pub struct SecretScan {
     /// Records looked at.
     pub records: u64,
     /// Secrets in all.
     pub secrets: u64,
     /// The first of them.
-    pub found: Vec<SecretFound>,
+    pub found: Vec<SecretFinding>,
 }
 
-impl SecretsScan {
+impl SecretScan {
     /// Looks at every field of a record.
-    fn look(&mut self, file: &str, id: &str, record: &impl Serialize) {
+    fn scan_texts(&mut self, file: &str, id: &str, record: &impl Serialize) {
         self.records += 1;
         let Ok(Value::Object(fields)) = serde_json::to_value(record) else { return };
         for (field, value) in fields {
@@ -52,7 +52,7 @@ impl SecretsScan {
                 self.secrets += 1;
                 if self.found.len() < NAMED {
                     let (file, id, kind) = (file.to_owned(), id.to_owned(), secret.kind.to_owned());
-                    self.found.push(SecretFound { file, id, field: field.clone(), kind });
+                    self.found.push(SecretFinding { file, id, field: field.clone(), kind });
                 }
             }
         }
@@ -71,8 +71,8 @@ fn plain_text(value: &Value) -> String {
 
 impl Engine {
     /// Looks through entries, decisions, entities, agents, handoffs and knowledge for secrets, whoever wrote them.
-    pub fn scan_secrets(&self) -> Result<SecretsScan, Failure> {
-        let mut scan = SecretsScan::default();
+    pub fn scan_secrets(&self) -> Result<SecretScan, Failure> {
+        let mut scan = SecretScan::default();
         self.store().view(|view| {
             let mut after = None;
             loop {
@@ -81,7 +81,7 @@ impl Engine {
                 after = Some(*last);
                 for (row, _) in rows {
                     let entry = view.entries().at_row(row)?;
-                    scan.look("blackboard.jsonl", &entry.id, &entry);
+                    scan.scan_texts("blackboard.jsonl", &entry.id, &entry);
                 }
             }
             let mut after = None;
@@ -91,28 +91,29 @@ impl Engine {
                 after = Some(*last);
                 for (row, _) in rows {
                     let decision = view.decisions().at_row(row)?;
-                    scan.look(&format!("decisions/{}.json", decision.id), decision.id.as_str(), &decision);
+                    scan.scan_texts(&format!("decisions/{}.json", decision.id), decision.id.as_str(), &decision);
                 }
             }
-            view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.look("graph/entities.json", &entity.id, entity));
+            view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.scan_texts("graph/entities.json", &entity.id, entity));
             Ok::<_, Failure>(())
         })?;
-        let shelf = self.store().documents().agents()?;
-        for (_, agent) in shelf.registered().elements {
+        let agent_files = self.store().documents().agents()?;
+        for (_, agent) in agent_files.registered().elements {
             let agent: Value = serde_json::from_str(&agent).unwrap_or_default();
-            scan.look("agents/registry.json", &words::clip(agent["agent_id"].as_str().unwrap_or_default(), 80), &agent);
+            scan.scan_texts("agents/registry.json", &words::clip(agent["agent_id"].as_str().unwrap_or_default(), 80), &agent);
         }
         // A file elsewhere that only a person can mend is told by other checks.
         if let Some((path, bytes)) = self.store().documents().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {
             for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
                 if !secrets_in(line).is_empty() {
-                    scan.look(&path, &format!("line {number}"), &json!({ "text": line }));
+                    scan.scan_texts(&path, &format!("line {number}"), &json!({ "text": line }));
                 }
             }
         }
-        for id in shelf.handoff_ids()? {
-            if let Some(handoff) = shelf.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok()) {
-                scan.look(&format!("handoffs/{}.json", handoff.id), &handoff.id, &handoff);
+        for id in agent_files.handoff_ids()? {
+            if let Some(handoff) = agent_files.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok())
+            {
+                scan.scan_texts(&format!("handoffs/{}.json", handoff.id), &handoff.id, &handoff);
             }
         }
         Ok(scan)

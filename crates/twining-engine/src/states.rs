@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// One value of each type, made when it is first asked for.
 #[derive(Default)]
-pub(crate) struct States(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct ModuleStates(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
-impl States {
+impl ModuleStates {
     /// The value of this type.
     pub(crate) fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);

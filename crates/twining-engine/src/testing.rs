@@ -15,7 +15,7 @@ use twining_store::disk::Probe;
 use twining_store::{Place, Store};
 
 pub(crate) use crate::verify::NoHistory;
-use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, Decided, Engine, Overridden, OverrideInput, PostInput};
+use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, DecideOutcome, Engine, OverrideInput, OverrideOutcome, PostInput};
 
 /// A clock that only tests move.
 pub(crate) struct Clock {
@@ -73,8 +73,8 @@ impl Project {
     }
 
     /// The same, whose questions wait so long for vectors that are being made.
-    pub(crate) fn waiting_for_vectors(self, patience: Duration) -> Self {
-        Self { engine: self.engine.waiting_for_vectors(patience), ..self }
+    pub(crate) fn waiting_for_vectors(self, timeout: Duration) -> Self {
+        Self { engine: self.engine.waiting_for_vectors(timeout), ..self }
     }
 
     fn with(engine: fn(Store) -> Engine, probe: Option<Arc<dyn Probe>>) -> Self {
@@ -97,8 +97,8 @@ impl Project {
 
     /// Makes every vector there is to make.
     pub(crate) fn make_vectors(&self) {
-        self.engine.study().make_all(&mut |_| true).expect("makes them");
-        assert_eq!(self.engine.study().look().expect("looks").waiting, 0, "texts without a vector");
+        self.engine.embedding_worker().make_all(&mut |_| true).expect("makes them");
+        assert_eq!(self.engine.embedding_worker().scan().expect("looks").waiting, 0, "texts without a vector");
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -122,12 +122,12 @@ impl Project {
         self.engine.post(&caller("bob"), &input).expect("posts").id
     }
 
-    pub(crate) fn decide(&self, input: &DecideInput) -> Decided {
+    pub(crate) fn decide(&self, input: &DecideInput) -> DecideOutcome {
         self.clock.advance_ms(1);
         self.engine.decide(&caller("ada"), input).expect("decides")
     }
 
-    pub(crate) fn override_as(&self, authority: Authority, id: &Id, new_decision: Option<&str>) -> Overridden {
+    pub(crate) fn override_as(&self, authority: Authority, id: &Id, new_decision: Option<&str>) -> OverrideOutcome {
         self.clock.advance_ms(1);
         let input = OverrideInput {
             decision_id: id.to_string(),

@@ -1,76 +1,76 @@
 //! Words into types: the checks that several rooms share.
 
 use serde::Serialize;
-use twining_model::{Id, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Id, InvalidInput, ProjectRoot, Scope, Time, limits, text};
 
 /// A day.
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Takes the number of results a caller wants.
-pub(crate) fn page(field: &'static str, given: Option<usize>, default: usize) -> Result<usize, Refused> {
+pub(crate) fn page(field: &'static str, given: Option<usize>, default: usize) -> Result<usize, InvalidInput> {
     within(field, given, default, limits::PAGE)
 }
 
 /// Takes a number from 1 to `most`.
-pub(crate) fn within(field: &'static str, given: Option<usize>, default: usize, most: usize) -> Result<usize, Refused> {
+pub(crate) fn within(field: &'static str, given: Option<usize>, default: usize, most: usize) -> Result<usize, InvalidInput> {
     match given {
         None => Ok(default),
         Some(n) if (1..=most).contains(&n) => Ok(n),
-        Some(n) => Err(Refused::new(field, format!("must be from 1 to {most}")).because(format!("{n} was given"))),
+        Some(n) => Err(InvalidInput::new(field, format!("must be from 1 to {most}")).because(format!("{n} was given"))),
     }
 }
 
 /// Takes a scope, which is the whole project when none is given.
-pub(crate) fn scope_or_project(given: Option<&str>, root: &Root) -> Result<Scope, Refused> {
+pub(crate) fn scope_or_project(given: Option<&str>, root: &ProjectRoot) -> Result<Scope, InvalidInput> {
     given.map_or_else(|| Ok(Scope::project()), |scope| Scope::parse("scope", scope, root))
 }
 
 /// Takes words to search for. They are bounded more tightly than other text,
 /// because each becomes a term of the query.
-pub(crate) fn query(field: &'static str, given: &str) -> Result<String, Refused> {
+pub(crate) fn query(field: &'static str, given: &str) -> Result<String, InvalidInput> {
     text::name(field, given)
 }
 
 /// Takes one word out of a known few.
-pub(crate) fn one_of<T: Copy>(field: &'static str, given: &str, known: &[(&'static str, T)]) -> Result<T, Refused> {
+pub(crate) fn one_of<T: Copy>(field: &'static str, given: &str, known: &[(&'static str, T)]) -> Result<T, InvalidInput> {
     known.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        Refused::new(field, format!("must be one of {}", words.join(", ")))
+        InvalidInput::new(field, format!("must be one of {}", words.join(", ")))
             .because(format!("`{}` is none of them", text::excerpt(given, 40)))
     })
 }
 
 /// Takes ids of any record. A ULID is put into its one spelling, so that a
 /// reference typed in lower case still finds its record.
-pub(crate) fn references(field: &'static str, given: &[String]) -> Result<Vec<String>, Refused> {
-    let mut kept: Vec<String> = Vec::new();
+pub(crate) fn references(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    let mut result: Vec<String> = Vec::new();
     for id in text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)? {
         let id = Id::read(&id).map_or(id, String::from);
-        if !kept.contains(&id) {
-            kept.push(id);
+        if !result.contains(&id) {
+            result.push(id);
         }
     }
-    Ok(kept)
+    Ok(result)
 }
 
 /// Takes ids of decisions, without repeats.
-pub(crate) fn decision_ids(field: &'static str, given: &[String]) -> Result<Vec<Id>, Refused> {
+pub(crate) fn decision_ids(field: &'static str, given: &[String]) -> Result<Vec<Id>, InvalidInput> {
     limits::at_most(field, given, limits::LIST)?;
-    let mut kept: Vec<Id> = Vec::with_capacity(given.len());
+    let mut result: Vec<Id> = Vec::with_capacity(given.len());
     for id in given {
         let id = Id::parse(field, id.trim())?;
-        if !kept.contains(&id) {
-            kept.push(id);
+        if !result.contains(&id) {
+            result.push(id);
         }
     }
-    Ok(kept)
+    Ok(result)
 }
 
 /// Takes a commit's hash, or the beginning of one.
-pub(crate) fn commit_hash(field: &'static str, given: &str) -> Result<String, Refused> {
+pub(crate) fn commit_hash(field: &'static str, given: &str) -> Result<String, InvalidInput> {
     let hash = given.trim();
     if !(4..=64).contains(&hash.len()) || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(Refused::new(field, "must be 4 to 64 hexadecimal digits").because(format!("`{}` is not", text::excerpt(hash, 80))));
+        return Err(InvalidInput::new(field, "must be 4 to 64 hexadecimal digits").because(format!("`{}` is not", text::excerpt(hash, 80))));
     }
     Ok(hash.to_ascii_lowercase())
 }
@@ -100,25 +100,25 @@ fn shorten_plain(text: &str, chars: usize) -> Option<String> {
 }
 
 fn shorten_words(text: &str, chars: usize) -> String {
-    let mut kept = String::with_capacity(text.len().min(chars));
+    let mut result = String::with_capacity(text.len().min(chars));
     let mut length = 0;
     // A text may be long and its beginning is all that is wanted.
     for word in text.split_whitespace() {
         if length > 0 {
-            kept.push(' ');
+            result.push(' ');
             length += 1;
         }
-        kept.push_str(word);
+        result.push_str(word);
         length += word.chars().count();
         if length > chars {
-            let end = kept.char_indices().nth(chars.saturating_sub(1)).map_or(kept.len(), |(at, _)| at);
-            kept.truncate(end);
-            kept.truncate(kept.trim_end().len());
-            kept.push('…');
+            let end = result.char_indices().nth(chars.saturating_sub(1)).map_or(result.len(), |(at, _)| at);
+            result.truncate(end);
+            result.truncate(result.trim_end().len());
+            result.push('…');
             break;
         }
     }
-    kept
+    result
 }
 
 /// At most `bytes` bytes of a text, ending in an ellipsis where something was cut.
@@ -137,10 +137,10 @@ pub(crate) fn summary(text: &str) -> String {
 }
 
 /// Refuses a record that would be too large to read back.
-pub(crate) fn fits<T: Serialize>(field: &'static str, record: &T, most: usize) -> Result<(), Refused> {
+pub(crate) fn fits<T: Serialize>(field: &'static str, record: &T, most: usize) -> Result<(), InvalidInput> {
     let bytes = serde_json::to_vec_pretty(record).map_or(usize::MAX, |json| json.len());
     if bytes > most {
-        return Err(Refused::new(field, format!("must be at most {most} bytes as a whole"))
+        return Err(InvalidInput::new(field, format!("must be at most {most} bytes as a whole"))
             .because(format!("it has {bytes}; say less, or split it")));
     }
     Ok(())

@@ -3,23 +3,23 @@
 use twining_model::TextFile;
 
 use crate::checks::{claims, feature_list, forbidden_use, person_commands, records, wiring};
-use crate::effects::{Effects, Files};
-use crate::event::{Event, ToolAction};
+use crate::effects::{Effects, FileAccess};
+use crate::event::{GuardEvent, ToolAction};
 use crate::facts::{Facts, NoClaims, NoEvidence};
 use crate::paths::PathGlobs;
-use crate::policy::rule::{Answer, CheckKind, Guard};
-use crate::policy::{Examples, Guards, Layer, Source, Standing, UserPolicy, weakened};
-use crate::verdict::{Evaluation, Finding, Level, Verify};
+use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
+use crate::policy::{Examples, GuardHealth, GuardSet, PolicyLayer, PolicySource, UserPolicy, weakened};
+use crate::verdict::{Evaluation, GuardFinding, Verdict, VerifyCommand};
 
-impl Guards {
+impl GuardSet {
     /// Puts the layers together, and takes guards that fail their own examples for dead.
     #[must_use]
     pub fn load(user: &UserPolicy, project: &TextFile, examples: Examples) -> Self {
         let mut all = Self::assemble(user, project, examples);
         if examples == Examples::Read {
-            for guard in all.guards.iter_mut().filter(|guard| guard.standing == Standing::Alive) {
+            for guard in all.guards.iter_mut().filter(|guard| guard.standing == GuardHealth::Alive) {
                 if let Err(why) = try_examples(guard) {
-                    guard.standing = Standing::Dead(why);
+                    guard.standing = GuardHealth::Dead(why);
                 }
             }
         }
@@ -28,74 +28,74 @@ impl Guards {
 
     /// Asks every guard about an event.
     #[must_use]
-    pub fn evaluate(&self, event: &Event, facts: &Facts<'_>) -> Evaluation {
+    pub fn evaluate(&self, event: &GuardEvent, facts: &Facts<'_>) -> Evaluation {
         let effects = Effects::of(event, facts.root, facts.files);
         let asked = self.guards.iter().filter(|guard| guard.is_on() && guard.is_asked(event));
-        let mut findings: Vec<Finding> = asked.map(|guard| finding(guard, self.answer(guard, event, &effects, facts))).collect();
+        let mut findings: Vec<GuardFinding> = asked.map(|guard| finding(guard, self.answer(guard, event, &effects, facts))).collect();
         findings.extend(self.unreadable(&effects));
         Evaluation::of(findings, effects.unread)
     }
 
     /// The same with a line for guards that were not asked.
     #[must_use]
-    pub fn explain(&self, event: &Event, facts: &Facts<'_>) -> Evaluation {
+    pub fn explain(&self, event: &GuardEvent, facts: &Facts<'_>) -> Evaluation {
         let mut evaluation = self.evaluate(event, facts);
         for guard in &self.guards {
             let why = match (&guard.standing, guard.action) {
-                (Standing::Dead(why), _) => format!("dead: {why}"),
-                (_, Level::Off) => "off".to_owned(),
+                (GuardHealth::Dead(why), _) => format!("dead: {why}"),
+                (_, Verdict::Off) => "off".to_owned(),
                 _ if !guard.is_asked(event) => "not asked at this event or about this tool".to_owned(),
                 _ => continue,
             };
-            evaluation.findings.push(finding(guard, Answer::silent(&why)));
+            evaluation.findings.push(finding(guard, GuardAnswer::silent(&why)));
         }
         evaluation
     }
 
-    fn answer(&self, guard: &Guard, event: &Event, effects: &Effects, facts: &Facts<'_>) -> Answer {
+    fn answer(&self, guard: &Guard, event: &GuardEvent, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
         match guard.kind {
             CheckKind::Declared => guard.declared(event, effects),
             CheckKind::Records => records::check(guard, effects, facts),
             CheckKind::FeatureList => feature_list::check(guard, effects, facts),
             CheckKind::PolicyWeakened => weakened::check(guard, effects),
             CheckKind::Wiring => wiring::check(guard, effects, facts),
-            CheckKind::PersonCommands => person_commands::check(guard, effects),
+            CheckKind::PersonCommands => person_commands::check_person_command(guard, effects),
             CheckKind::Claims => claims::check(guard, effects, facts),
             CheckKind::ForbiddenUse => forbidden_use::check(guard, effects, facts),
-            CheckKind::Returns => Answer::silent("asked when a subagent returns"),
+            CheckKind::Returns => GuardAnswer::silent("asked when a subagent returns"),
             CheckKind::Reads => {
                 let is_whole = matches!(event.action, ToolAction::Read(_) | ToolAction::ReadMany(_));
                 match effects.reads.iter().find(|path| is_whole && guard.paths.matches(path)) {
-                    Some(path) => Answer::about(guard.action, path, format!("`{path}` would be read whole")),
-                    None => Answer::silent("no log is read whole"),
+                    Some(path) => GuardAnswer::about(guard.action, path, format!("`{path}` would be read whole")),
+                    None => GuardAnswer::silent("no log is read whole"),
                 }
             }
         }
     }
 
     /// What the person's own policy says about a call that cannot be read.
-    fn unreadable(&self, effects: &Effects) -> Option<Finding> {
-        let first = effects.unread.first().filter(|_| self.on_unreadable > Level::Off)?;
+    fn unreadable(&self, effects: &Effects) -> Option<GuardFinding> {
+        let first = effects.unread.first().filter(|_| self.on_unreadable > Verdict::Off)?;
         let guard = Guard {
             say: "the person's policy says `on_unreadable`".to_owned(),
             next_step: "name the files on the command line, or make the change with an edit tool".to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
-            source: Source { layer: Layer::User, ..Source::DEFAULT },
+            source: PolicySource { layer: PolicyLayer::User, ..PolicySource::DEFAULT },
             ..Guard::new("on-unreadable", CheckKind::Declared, self.on_unreadable, PathGlobs::default())
         };
-        Some(finding(&guard, Answer::of_call(guard.action, format!("part of this call cannot be read: {first}"))))
+        Some(finding(&guard, GuardAnswer::of_call(guard.action, format!("part of this call cannot be read: {first}"))))
     }
 }
 
-fn finding(guard: &Guard, answer: Answer) -> Finding {
-    let speaks = answer.level > Level::Off;
+fn finding(guard: &Guard, answer: GuardAnswer) -> GuardFinding {
+    let speaks = answer.level > Verdict::Off;
     let if_speaking = |text: String| if speaks { text } else { String::new() };
     let otherwise = match (guard.otherwise.as_str(), answer.level) {
-        ("", Level::Ask) => "a person agrees when the host asks them".to_owned(),
+        ("", Verdict::Ask) => "a person agrees when the host asks them".to_owned(),
         ("", _) => format!("a person runs `twining guard bypass {} --for 30m --reason …`", guard.id),
         (otherwise, _) => otherwise.to_owned(),
     };
-    Finding {
+    GuardFinding {
         guard: guard.id.clone(),
         source: guard.source.to_string(),
         verdict: answer.level,
@@ -104,14 +104,14 @@ fn finding(guard: &Guard, answer: Answer) -> Finding {
         why: if_speaking(answer.why.unwrap_or_else(|| guard.say.clone())),
         instead: if_speaking(answer.instead.unwrap_or_else(|| guard.next_step.clone())),
         otherwise: if_speaking(otherwise),
-        verify: guard.verify.clone().filter(|_| speaks).map(|command| Verify { command, unverified: guard.on_error }),
+        verify: guard.verify.clone().filter(|_| speaks).map(|command| VerifyCommand { command, unverified: guard.on_error }),
     }
 }
 
 /// The files of an example: one text, wherever it is asked for.
 struct ExampleFile<'a>(Option<&'a str>);
 
-impl Files for ExampleFile<'_> {
+impl FileAccess for ExampleFile<'_> {
     fn read(&self, _: &str) -> Result<Option<String>, String> {
         Ok(self.0.map(str::to_owned))
     }
@@ -124,7 +124,7 @@ fn try_examples(guard: &Guard) -> Result<(), String> {
         event.kind = guard.events.first().copied().unwrap_or(event.kind);
         let files = ExampleFile(example.file.as_deref());
         let facts = Facts { root: "/project", files: &files, evidence: &NoEvidence, claims: &NoClaims };
-        let speaks = Guards::alone(guard).evaluate(&event, &facts).verdict > Level::Off;
+        let speaks = GuardSet::alone(guard).evaluate(&event, &facts).verdict > Verdict::Off;
         if speaks != example.is_stopped {
             return Err(format!("example {} should be {} and is not", at + 1, if speaks { "let through" } else { "stopped" }));
         }

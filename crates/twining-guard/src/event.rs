@@ -131,7 +131,7 @@ pub enum ToolAction {
 
 /// What happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct GuardEvent {
     /// When.
     pub kind: EventKind,
     /// The host's name of the tool.
@@ -146,7 +146,7 @@ pub struct Event {
     pub agent_type: Option<String>,
 }
 
-impl Event {
+impl GuardEvent {
     /// A tool call of the main agent.
     #[must_use]
     pub fn of_tool(tool: &str, action: ToolAction, cwd: &str) -> Self {

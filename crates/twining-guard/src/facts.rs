@@ -2,11 +2,11 @@
 
 use twining_model::Time;
 
-use crate::effects::Files;
+use crate::effects::FileAccess;
 
 /// Whether a feature's tests ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum FeatureProof {
     /// This run shows that it works.
     Recorded(String),
     /// None does, for this reason.
@@ -14,23 +14,23 @@ pub enum Proof {
 }
 
 /// The workflow's records.
-pub trait Evidence {
+pub trait EvidenceLookup {
     /// What proves that a feature works, as of now.
-    fn proof_of(&self, feature: &str) -> Proof;
+    fn proof_of(&self, feature: &str) -> FeatureProof;
 }
 
 /// No records at all, so nothing is proven.
 pub struct NoEvidence;
 
-impl Evidence for NoEvidence {
-    fn proof_of(&self, _: &str) -> Proof {
-        Proof::Missing("no run of its tests is recorded".to_owned())
+impl EvidenceLookup for NoEvidence {
+    fn proof_of(&self, _: &str) -> FeatureProof {
+        FeatureProof::Missing("no run of its tests is recorded".to_owned())
     }
 }
 
 /// A file that somebody works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct ActiveClaim {
     /// Who.
     pub by: String,
     /// Until when.
@@ -40,22 +40,22 @@ pub struct Claim {
 }
 
 /// What others work on.
-pub trait Claims {
+pub trait ClaimLookup {
     /// The claim of another on a path, from the project's root.
-    fn held(&self, path: &str) -> Option<Claim>;
+    fn claim_on(&self, path: &str) -> Option<ActiveClaim>;
     /// The claim of another on something at or below a folder.
-    fn held_below(&self, folder: &str) -> Option<Claim>;
+    fn claim_below(&self, folder: &str) -> Option<ActiveClaim>;
 }
 
 /// Nobody claims anything.
 pub struct NoClaims;
 
-impl Claims for NoClaims {
-    fn held(&self, _: &str) -> Option<Claim> {
+impl ClaimLookup for NoClaims {
+    fn claim_on(&self, _: &str) -> Option<ActiveClaim> {
         None
     }
 
-    fn held_below(&self, _: &str) -> Option<Claim> {
+    fn claim_below(&self, _: &str) -> Option<ActiveClaim> {
         None
     }
 }
@@ -65,9 +65,9 @@ pub struct Facts<'a> {
     /// The project's root, absolute.
     pub root: &'a str,
     /// Its files.
-    pub files: &'a dyn Files,
+    pub files: &'a dyn FileAccess,
     /// Whether a feature's tests ran.
-    pub evidence: &'a dyn Evidence,
+    pub evidence: &'a dyn EvidenceLookup,
     /// What others work on.
-    pub claims: &'a dyn Claims,
+    pub claims: &'a dyn ClaimLookup,
 }

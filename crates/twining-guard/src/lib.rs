@@ -16,12 +16,12 @@ pub mod policy;
 mod tool_call;
 mod verdict;
 
-pub use checks::claims::{ClaimOrigin, Claimant, ClaimsOfOthers};
+pub use checks::claims::{ClaimOrigin, Claimant, ForeignClaims};
 pub use checks::forbidden_use::ForbiddenUse;
-pub use effects::{Effects, Files};
-pub use event::{Event, EventKind, NotebookCell, Replacement, ToolAction};
-pub use facts::{Claim, Claims, Evidence, Facts, NoClaims, NoEvidence, Proof};
+pub use effects::{Effects, FileAccess};
+pub use event::{EventKind, GuardEvent, NotebookCell, Replacement, ToolAction};
+pub use facts::{ActiveClaim, ClaimLookup, EvidenceLookup, Facts, FeatureProof, NoClaims, NoEvidence};
 pub use paths::{globs_of, inside, normal};
-pub use policy::{Clause, Guard, Guards, UserPolicy, ruled_out};
+pub use policy::{Clause, Guard, GuardSet, UserPolicy, ruled_out};
 pub use tool_call::action;
-pub use verdict::{Evaluation, Finding, Level, MAX_WORDS, Verify};
+pub use verdict::{Evaluation, GuardFinding, MAX_WORDS, Verdict, VerifyCommand};

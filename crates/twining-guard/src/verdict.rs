@@ -7,7 +7,7 @@ use twining_model::text;
 /// What a guard does, from lenient to strict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum Verdict {
     /// Nothing: it is off, or has nothing to say.
     #[default]
     Off,
@@ -19,7 +19,7 @@ pub enum Level {
     Block,
 }
 
-impl Level {
+impl Verdict {
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -40,13 +40,13 @@ impl Level {
 
 /// What one guard answers, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Finding {
+pub struct GuardFinding {
     /// Which guard.
     pub guard: String,
     /// Where it comes from.
     pub source: String,
     /// What it does.
-    pub verdict: Level,
+    pub verdict: Verdict,
     /// The file it is about, where it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -63,16 +63,16 @@ pub struct Finding {
     pub otherwise: String,
     /// The command that decides, where it speaks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verify: Option<Verify>,
+    pub verify: Option<VerifyCommand>,
 }
 
 /// A command that a guard wants to be run before it speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Verify {
+pub struct VerifyCommand {
     /// The text of it, which a person has to allow.
     pub command: String,
     /// What the guard does where it is not run.
-    pub unverified: Level,
+    pub unverified: Verdict,
 }
 
 /// Words that a refusal has at most, the name of the guard and the count of others included.
@@ -80,21 +80,21 @@ pub const MAX_WORDS: usize = 60;
 /// Words of that name and count.
 const SUFFIX_WORDS: usize = 6;
 
-impl Finding {
+impl GuardFinding {
     /// The refusal, question or note.
     #[must_use]
     pub fn message(&self) -> String {
         let lead = match self.verdict {
-            Level::Block | Level::Ask => "Blocked",
-            Level::Warn | Level::Off => "Note",
+            Verdict::Block | Verdict::Ask => "Blocked",
+            Verdict::Warn | Verdict::Off => "Note",
         };
-        let part = |title: &str, said: &str| match said.trim().trim_end_matches('.') {
+        let part = |title: &str, sentence: &str| match sentence.trim().trim_end_matches('.') {
             "" => String::new(),
-            said => format!(" {title}: {said}."),
+            sentence => format!(" {title}: {sentence}."),
         };
         let effect = format!("{lead}: {}.", self.effect.trim_end_matches('.'));
         let instead = part("Do instead", &self.instead);
-        let otherwise = if self.verdict >= Level::Ask { part("If you must", &self.otherwise) } else { String::new() };
+        let otherwise = if self.verdict >= Verdict::Ask { part("If you must", &self.otherwise) } else { String::new() };
         let used = [&effect, &instead, &otherwise].iter().map(|part| part.split_whitespace().count()).sum::<usize>();
         // The reason gives way: what happened and what to do now are worth more.
         let why = part("Why", &first_words(&self.why, MAX_WORDS.saturating_sub(SUFFIX_WORDS + used + 1)));
@@ -103,8 +103,8 @@ impl Finding {
     }
 }
 
-fn first_words(said: &str, most: usize) -> String {
-    let words: Vec<&str> = said.split_whitespace().collect();
+fn first_words(sentence: &str, most: usize) -> String {
+    let words: Vec<&str> = sentence.split_whitespace().collect();
     if words.len() <= most {
         return words.join(" ");
     }
@@ -118,9 +118,9 @@ fn first_words(said: &str, most: usize) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evaluation {
     /// The strictest.
-    pub verdict: Level,
+    pub verdict: Verdict,
     /// Every guard's answer, in order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<GuardFinding>,
     /// What could not be read, and was let through.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
@@ -129,22 +129,22 @@ pub struct Evaluation {
 impl Evaluation {
     /// The strictest answer of these findings.
     #[must_use]
-    pub fn of(findings: Vec<Finding>, unread: Vec<String>) -> Self {
+    pub fn of(findings: Vec<GuardFinding>, unread: Vec<String>) -> Self {
         Self { verdict: findings.iter().map(|finding| finding.verdict).max().unwrap_or_default(), findings, unread }
     }
 
     /// The guards that speak: the strictest first, then those that name a file.
     #[must_use]
-    pub fn spoken(&self) -> Vec<&Finding> {
-        let mut spoken: Vec<&Finding> = self.findings.iter().filter(|finding| finding.verdict > Level::Off).collect();
-        spoken.sort_by_key(|finding| (std::cmp::Reverse(finding.verdict), finding.file.is_none()));
-        spoken
+    pub fn speaking(&self) -> Vec<&GuardFinding> {
+        let mut speaking: Vec<&GuardFinding> = self.findings.iter().filter(|finding| finding.verdict > Verdict::Off).collect();
+        speaking.sort_by_key(|finding| (std::cmp::Reverse(finding.verdict), finding.file.is_none()));
+        speaking
     }
 
     /// Lets a caller answer for a guard that speaks: a bypass, a command that was run.
     #[must_use]
-    pub fn revised(mut self, revise: &mut dyn FnMut(&Finding) -> Option<(Level, String)>) -> Self {
-        for finding in self.findings.iter_mut().filter(|finding| finding.verdict > Level::Off) {
+    pub fn revised(mut self, revise: &mut dyn FnMut(&GuardFinding) -> Option<(Verdict, String)>) -> Self {
+        for finding in self.findings.iter_mut().filter(|finding| finding.verdict > Verdict::Off) {
             if let Some((level, effect)) = revise(finding) {
                 (finding.verdict, finding.effect) = (level, effect);
             }
@@ -155,9 +155,9 @@ impl Evaluation {
     /// What the agent is told: one guard speaks, the others are counted.
     #[must_use]
     pub fn message(&self) -> String {
-        let spoken = self.spoken();
-        let Some(first) = spoken.first() else { return String::new() };
-        let others = spoken.iter().skip(1).filter(|other| other.verdict == first.verdict && other.guard != first.guard).count();
+        let speaking = self.speaking();
+        let Some(first) = speaking.first() else { return String::new() };
+        let others = speaking.iter().skip(1).filter(|other| other.verdict == first.verdict && other.guard != first.guard).count();
         let more = if others > 0 { format!(" [{others} more: `twining guard explain`]") } else { String::new() };
         format!("{} [{}]{more}", first.message(), first.guard)
     }
@@ -167,8 +167,8 @@ impl Evaluation {
 mod tests {
     use super::*;
 
-    fn finding(guard: &str, verdict: Level, file: Option<&str>) -> Finding {
-        Finding {
+    fn finding(guard: &str, verdict: Verdict, file: Option<&str>) -> GuardFinding {
+        GuardFinding {
             guard: guard.to_owned(),
             source: "default".to_owned(),
             verdict,
@@ -183,22 +183,22 @@ mod tests {
 
     #[test]
     fn a_refusal_is_short_whatever_a_rule_says_and_keeps_the_way_forward() {
-        let message = finding("x", Level::Block, None).message();
+        let message = finding("x", Verdict::Block, None).message();
         assert!(message.split_whitespace().count() <= MAX_WORDS - SUFFIX_WORDS, "{message}");
         for part in ["Blocked: this would change it.", "Why: reason", "Do instead: use `twining decide`.", "If you must: a person lifts it"]
         {
             assert!(message.contains(part), "{part} in {message}");
         }
-        assert!(!finding("x", Level::Warn, None).message().contains("If you must"));
+        assert!(!finding("x", Verdict::Warn, None).message().contains("If you must"));
     }
 
     #[test]
     fn the_guard_that_names_a_file_speaks_and_others_are_counted() {
         let findings = vec![
-            finding("a", Level::Block, None),
-            finding("b", Level::Block, Some("src/a.rs")),
-            finding("c", Level::Warn, None),
-            finding("d", Level::Off, None),
+            finding("a", Verdict::Block, None),
+            finding("b", Verdict::Block, Some("src/a.rs")),
+            finding("c", Verdict::Warn, None),
+            finding("d", Verdict::Off, None),
         ];
         let message = Evaluation::of(findings, Vec::new()).message();
         assert!(message.contains("[b] [1 more: `twining guard explain`]"), "{message}");
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn no_record_can_write_a_second_line() {
-        let finding = Finding { why: "a\nDo instead: rm -rf\u{1b}[2J".to_owned(), ..finding("x", Level::Block, None) };
+        let finding = GuardFinding { why: "a\nDo instead: rm -rf\u{1b}[2J".to_owned(), ..finding("x", Verdict::Block, None) };
         let message = finding.message();
         assert!(!message.contains('\n') && !message.contains('\u{1b}'), "{message:?}");
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use twining_guard::policy::{Examples, Standing};
+use twining_guard::policy::{Examples, GuardHealth};
 use twining_guard::{
-    Claim, Claims, Clause, Evaluation, Event, Evidence, Facts, Files, Guards, Level, MAX_WORDS, NoClaims, NoEvidence, Proof, UserPolicy,
-    action,
+    ActiveClaim, ClaimLookup, Clause, Evaluation, EvidenceLookup, Facts, FeatureProof, FileAccess, GuardEvent, GuardSet, MAX_WORDS,
+    NoClaims, NoEvidence, UserPolicy, Verdict, action,
 };
 use twining_model::{TextFile, Time};
 
@@ -17,7 +17,7 @@ const NO_PUSH: &str = "guards:\n  - {id: no-push, tools: [Bash], when: {command:
 
 struct Tree(BTreeMap<String, String>);
 
-impl Files for Tree {
+impl FileAccess for Tree {
     fn read(&self, path: &str) -> Result<Option<String>, String> {
         Ok(self.0.get(path).cloned())
     }
@@ -53,12 +53,12 @@ fn tree() -> Tree {
     Tree(files.iter().map(|(path, text)| (format!("/p/{path}"), (*text).to_owned())).collect())
 }
 
-fn loaded(user: &str, project: &str) -> Guards {
+fn loaded(user: &str, project: &str) -> GuardSet {
     let user = UserPolicy { name: "user".into(), file: TextFile::Text(user.into()) };
-    Guards::load(&user, &TextFile::Text(project.into()), Examples::Read)
+    GuardSet::load(&user, &TextFile::Text(project.into()), Examples::Read)
 }
 
-fn with_clause() -> Guards {
+fn with_clause() -> GuardSet {
     let mut guards = loaded("", "");
     let clause = Clause {
         id: "decision-1".into(),
@@ -71,12 +71,12 @@ fn with_clause() -> Guards {
     guards
 }
 
-fn evaluate(guards: &Guards, tool: &str, input: &Value) -> Evaluation {
+fn evaluate(guards: &GuardSet, tool: &str, input: &Value) -> Evaluation {
     evaluate_with(guards, tool, input, &NoEvidence, &NoClaims)
 }
 
-fn evaluate_with(guards: &Guards, tool: &str, input: &Value, evidence: &dyn Evidence, claims: &dyn Claims) -> Evaluation {
-    let event = Event::of_tool(tool, action(tool, input), "/p");
+fn evaluate_with(guards: &GuardSet, tool: &str, input: &Value, evidence: &dyn EvidenceLookup, claims: &dyn ClaimLookup) -> Evaluation {
+    let event = GuardEvent::of_tool(tool, action(tool, input), "/p");
     guards.evaluate(&event, &Facts { root: "/p", files: &tree(), evidence, claims })
 }
 
@@ -128,8 +128,8 @@ fn what_breaks_a_rule_is_refused_in_few_words_with_a_way_forward() {
     let guards = loaded("", "");
     for (guard, (tool, input)) in refused_calls() {
         let evaluation = evaluate(&guards, tool, &input);
-        let first = evaluation.spoken().first().map(|finding| finding.guard.clone()).unwrap_or_default();
-        assert_eq!((first.as_str(), evaluation.verdict >= Level::Ask), (guard, true), "{tool} {input}: {evaluation:#?}");
+        let first = evaluation.speaking().first().map(|finding| finding.guard.clone()).unwrap_or_default();
+        assert_eq!((first.as_str(), evaluation.verdict >= Verdict::Ask), (guard, true), "{tool} {input}: {evaluation:#?}");
         let message = evaluation.message();
         assert!(message.split_whitespace().count() <= MAX_WORDS, "{message}");
         for part in ["Why: ", "Do instead: ", "If you must: "] {
@@ -167,20 +167,20 @@ fn honest_calls_go_through_without_a_word() {
         ("mcp__github__create_or_update_file", json!({"owner": "o", "repo": "r", "path": ".twining/policy.yml", "content": "x"})),
     ] {
         let evaluation = evaluate(&guards, tool, &input);
-        assert_eq!(evaluation.verdict, Level::Off, "{tool} {input}: {}", evaluation.message());
+        assert_eq!(evaluation.verdict, Verdict::Off, "{tool} {input}: {}", evaluation.message());
     }
 }
 
 #[test]
 fn a_feature_with_a_recorded_run_may_be_marked_tested() {
     struct Proven;
-    impl Evidence for Proven {
-        fn proof_of(&self, feature: &str) -> Proof {
-            if feature == "F2" { Proof::Recorded("run-1".into()) } else { Proof::Missing("none".into()) }
+    impl EvidenceLookup for Proven {
+        fn proof_of(&self, feature: &str) -> FeatureProof {
+            if feature == "F2" { FeatureProof::Recorded("run-1".into()) } else { FeatureProof::Missing("none".into()) }
         }
     }
     let (tool, input) = edit(LIST, "false", "true");
-    assert_eq!(evaluate_with(&loaded("", ""), tool, &input, &Proven, &NoClaims).verdict, Level::Off);
+    assert_eq!(evaluate_with(&loaded("", ""), tool, &input, &Proven, &NoClaims).verdict, Verdict::Off);
 }
 
 #[test]
@@ -198,22 +198,26 @@ fn what_a_decision_rules_out_is_refused_with_its_reason() {
 #[test]
 fn what_another_works_on_is_left_alone_and_may_be_read() {
     struct Alice;
-    impl Claims for Alice {
-        fn held(&self, path: &str) -> Option<Claim> {
-            path.starts_with("src/pay/").then(|| Claim { by: "alice".into(), until: Time::from_ms(0), reason: "rewriting".into() })
+    impl ClaimLookup for Alice {
+        fn claim_on(&self, path: &str) -> Option<ActiveClaim> {
+            path.starts_with("src/pay/").then(|| ActiveClaim { by: "alice".into(), until: Time::from_ms(0), reason: "rewriting".into() })
         }
-        fn held_below(&self, folder: &str) -> Option<Claim> {
-            if "src/pay/".starts_with(folder) { self.held("src/pay/x") } else { None }
+        fn claim_below(&self, folder: &str) -> Option<ActiveClaim> {
+            if "src/pay/".starts_with(folder) { self.claim_on("src/pay/x") } else { None }
         }
     }
     let guards = loaded("", "");
     let verdict = |(tool, input): (&str, Value)| evaluate_with(&guards, tool, &input, &NoEvidence, &Alice);
     for call in [write("src/pay/a.ts", "x"), bash("sed -i s/a/b/ src/pay/a.ts"), bash("rm -r src")] {
         let evaluation = verdict(call);
-        assert!(evaluation.verdict == Level::Block && evaluation.message().contains("alice works on it until"), "{}", evaluation.message());
+        assert!(
+            evaluation.verdict == Verdict::Block && evaluation.message().contains("alice works on it until"),
+            "{}",
+            evaluation.message()
+        );
     }
     for call in [write("src/b.ts", "x"), bash("cat src/pay/a.ts"), ("Read", json!({"file_path": "/p/src/pay/a.ts"}))] {
-        assert_eq!(verdict(call).verdict, Level::Off);
+        assert_eq!(verdict(call).verdict, Verdict::Off);
     }
 }
 
@@ -221,20 +225,20 @@ fn what_another_works_on_is_left_alone_and_may_be_read() {
 fn what_cannot_be_read_is_let_through_unless_the_person_says_otherwise() {
     let line = bash("jq . x > \"$OUT\"");
     let verdict = |user: &str, project: &str| evaluate(&loaded(user, project), line.0, &line.1).verdict;
-    assert_eq!(verdict("", ""), Level::Off);
-    assert_eq!(verdict("on_unreadable: ask\n", ""), Level::Ask);
-    assert_eq!(verdict("on_unreadable: block\n", ""), Level::Block);
-    assert_eq!(verdict("", "on_unreadable: block\n"), Level::Off, "a repository does not decide that");
+    assert_eq!(verdict("", ""), Verdict::Off);
+    assert_eq!(verdict("on_unreadable: ask\n", ""), Verdict::Ask);
+    assert_eq!(verdict("on_unreadable: block\n", ""), Verdict::Block);
+    assert_eq!(verdict("", "on_unreadable: block\n"), Verdict::Off, "a repository does not decide that");
     assert!(!evaluate(&loaded("", ""), line.0, &line.1).unread.is_empty());
     let huge = bash(&"x ".repeat(1_000_000));
-    assert_eq!(evaluate(&loaded("on_unreadable: block\n", ""), huge.0, &huge.1).verdict, Level::Block);
+    assert_eq!(evaluate(&loaded("on_unreadable: block\n", ""), huge.0, &huge.1).verdict, Verdict::Block);
 }
 
 #[test]
 fn uncommitted_records_are_worth_a_note() {
     let (tool, input) = bash("git clean -fdx");
     let evaluation = evaluate(&loaded("", ""), tool, &input);
-    assert_eq!(evaluation.verdict, Level::Warn);
+    assert_eq!(evaluation.verdict, Verdict::Warn);
     assert!(evaluation.message().contains("2 records"), "{}", evaluation.message());
 }
 
@@ -243,11 +247,11 @@ fn a_guard_proves_itself_by_its_examples() {
     let project = "guards:\n  - {id: g, tools: [Bash], when: {command: git push}, say: no, examples: {allows: [git push]}}\n";
     let guards = loaded("", project);
     let guard = guards.guards.iter().find(|guard| guard.id == "g").expect("is there");
-    assert!(matches!(&guard.standing, Standing::Dead(why) if why.contains("example 1")), "{:?}", guard.standing);
-    let dead = |guards: &Guards| guards.guards.iter().filter(|guard| guard.standing != Standing::Alive).count();
+    assert!(matches!(&guard.standing, GuardHealth::Dead(why) if why.contains("example 1")), "{:?}", guard.standing);
+    let dead = |guards: &GuardSet| guards.guards.iter().filter(|guard| guard.standing != GuardHealth::Alive).count();
     assert_eq!((dead(&guards), dead(&loaded("", ""))), (1, 0), "those built in do what they say");
     let (tool, input) = bash("git push");
-    assert_eq!(evaluate(&guards, tool, &input).verdict, Level::Off, "a dead guard stops nobody");
+    assert_eq!(evaluate(&guards, tool, &input).verdict, Verdict::Off, "a dead guard stops nobody");
 }
 
 #[test]
@@ -261,48 +265,48 @@ fn s9_a_cloned_guard_that_wants_to_run_something_is_left_out() {
 fn s11_a_repository_cannot_lift_what_its_user_forbids() {
     let (tool, input) = bash("git push origin main");
     let verdict = |user: &str, project: &str| evaluate(&loaded(user, project), tool, &input).verdict;
-    assert_eq!(verdict(NO_PUSH, ""), Level::Block);
-    assert_eq!(verdict(NO_PUSH, &NO_PUSH.replace("say: no", "say: yes, action: off")), Level::Block);
-    assert_eq!(verdict(NO_PUSH, &NO_PUSH.replace("say: no", "say: yes, action: warn")), Level::Block);
-    assert_eq!(verdict(&NO_PUSH.replace("say: no", "say: no, action: warn"), NO_PUSH), Level::Block, "stricter it may be");
-    assert_eq!(verdict("guards:\n  - {id: protect-twining-state, action: off}\n", ""), Level::Off);
+    assert_eq!(verdict(NO_PUSH, ""), Verdict::Block);
+    assert_eq!(verdict(NO_PUSH, &NO_PUSH.replace("say: no", "say: yes, action: off")), Verdict::Block);
+    assert_eq!(verdict(NO_PUSH, &NO_PUSH.replace("say: no", "say: yes, action: warn")), Verdict::Block);
+    assert_eq!(verdict(&NO_PUSH.replace("say: no", "say: no, action: warn"), NO_PUSH), Verdict::Block, "stricter it may be");
+    assert_eq!(verdict("guards:\n  - {id: protect-twining-state, action: off}\n", ""), Verdict::Off);
 }
 
 #[test]
 fn a_policy_that_cannot_be_read_leaves_the_built_in_guards_and_says_so() {
     let guards = loaded("", "guards:\n  - {id: no-push, tools: [Bash\n<<<<<<< HEAD\n");
-    let told = guards.unread_notice().expect("is told");
-    assert!(told.contains(".twining/policy.yml"), "{told}");
+    let shown = guards.unread_notice().expect("is told");
+    assert!(shown.contains(".twining/policy.yml"), "{shown}");
     let (tool, input) = write("src/a.ts", "x");
-    assert_eq!(evaluate(&guards, tool, &input).verdict, Level::Off, "work goes on");
+    assert_eq!(evaluate(&guards, tool, &input).verdict, Verdict::Off, "work goes on");
     let (tool, input) = write(".twining/blackboard.jsonl", "x");
-    assert_eq!(evaluate(&guards, tool, &input).verdict, Level::Block);
+    assert_eq!(evaluate(&guards, tool, &input).verdict, Verdict::Block);
 }
 
 #[test]
 fn a_proposed_guard_warns_until_a_person_promotes_it() {
     let proposed = NO_PUSH.replace("say: no", "say: no, status: proposed");
     let (tool, input) = bash("git push");
-    assert_eq!(evaluate(&loaded("", &proposed), tool, &input).verdict, Level::Warn);
+    assert_eq!(evaluate(&loaded("", &proposed), tool, &input).verdict, Verdict::Warn);
     let promoting = ("Write", json!({"file_path": "/p/.twining/policy.yml", "content": NO_PUSH}));
-    let event = Event::of_tool(promoting.0, action(promoting.0, &promoting.1), "/p");
+    let event = GuardEvent::of_tool(promoting.0, action(promoting.0, &promoting.1), "/p");
     let mut files = tree();
     files.0.insert("/p/.twining/policy.yml".into(), proposed);
     let facts = Facts { root: "/p", files: &files, evidence: &NoEvidence, claims: &NoClaims };
-    assert_eq!(loaded("", "").evaluate(&event, &facts).verdict, Level::Ask);
+    assert_eq!(loaded("", "").evaluate(&event, &facts).verdict, Verdict::Ask);
 }
 
 #[test]
 fn the_main_agent_may_be_kept_from_editing_and_logs_are_only_warned_about() {
     let guards = loaded("guards:\n  - {id: orchestrator-does-not-edit, action: block}\n", "");
     let (tool, input) = write("src/a.rs", "x");
-    assert_eq!(evaluate(&guards, tool, &input).verdict, Level::Block);
-    let mut event = Event::of_tool(tool, action(tool, &input), "/p");
+    assert_eq!(evaluate(&guards, tool, &input).verdict, Verdict::Block);
+    let mut event = GuardEvent::of_tool(tool, action(tool, &input), "/p");
     event.agent_id = Some("a1".into());
     let facts = Facts { root: "/p", files: &tree(), evidence: &NoEvidence, claims: &NoClaims };
-    assert_eq!(guards.evaluate(&event, &facts).verdict, Level::Off);
-    assert_eq!(evaluate(&guards, "Read", &json!({"file_path": "/p/logs/app.log"})).verdict, Level::Warn);
-    assert_eq!(evaluate(&guards, "Read", &json!({"file_path": "/p/logs/app.log", "limit": 50})).verdict, Level::Off);
+    assert_eq!(guards.evaluate(&event, &facts).verdict, Verdict::Off);
+    assert_eq!(evaluate(&guards, "Read", &json!({"file_path": "/p/logs/app.log"})).verdict, Verdict::Warn);
+    assert_eq!(evaluate(&guards, "Read", &json!({"file_path": "/p/logs/app.log", "limit": 50})).verdict, Verdict::Off);
 }
 
 #[test]
@@ -310,6 +314,6 @@ fn a_command_to_verify_by_is_handed_on_and_never_run_here() {
     let guards = loaded("", &NO_PUSH.replace("say: no", "say: no, verify: 'make lint', on_error: ask"));
     let (tool, input) = bash("git push");
     let evaluation = evaluate(&guards, tool, &input);
-    let verify = evaluation.spoken().first().and_then(|finding| finding.verify.clone()).expect("is handed on");
-    assert_eq!((verify.command.as_str(), verify.unverified), ("make lint", Level::Ask));
+    let verify = evaluation.speaking().first().and_then(|finding| finding.verify.clone()).expect("is handed on");
+    assert_eq!((verify.command.as_str(), verify.unverified), ("make lint", Verdict::Ask));
 }

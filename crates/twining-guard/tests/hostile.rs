@@ -4,16 +4,16 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use twining_guard::checks::feature_list::newly_tested;
-use twining_guard::hosts::{HOSTS, Reply, parse_json};
+use twining_guard::hosts::{HOSTS, HookReply, parse_json};
 use twining_guard::policy::Examples;
 use twining_guard::policy::policy_weakened;
-use twining_guard::{Clause, Event, EventKind, Facts, Files, Guards, MAX_WORDS, NoClaims, NoEvidence, UserPolicy, action};
+use twining_guard::{Clause, EventKind, Facts, FileAccess, GuardEvent, GuardSet, MAX_WORDS, NoClaims, NoEvidence, UserPolicy, action};
 use twining_model::TextFile;
 
 /// Every file holds the same text.
 struct OneText(String);
 
-impl Files for OneText {
+impl FileAccess for OneText {
     fn read(&self, _: &str) -> Result<Option<String>, String> {
         Ok(Some(self.0.clone()))
     }
@@ -97,8 +97,8 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop_oneof![3 => known, 1 => any::<String>()], 0..12).prop_map(|parts| parts.concat())
 }
 
-fn guards() -> Guards {
-    let mut guards = Guards::load(&UserPolicy::default(), &TextFile::Missing, Examples::Skip);
+fn guards() -> GuardSet {
+    let mut guards = GuardSet::load(&UserPolicy::default(), &TextFile::Missing, Examples::Skip);
     let (id, say) = ("decision-1".to_owned(), "no ".repeat(100));
     guards.add_clauses(&[Clause {
         id,
@@ -112,12 +112,12 @@ fn guards() -> Guards {
 
 proptest! {
     #[test]
-    fn every_event_of_every_host_is_read_and_answered(json in value(), said in text()) {
+    fn every_event_of_every_host_is_read_and_answered(json in value(), content in text()) {
         for host in HOSTS {
             let own = host.events.iter().map(|(name, _)| *name);
             for name in own.chain(EventKind::NAMES.iter().map(|(_, name)| *name)) {
                 let event = host.parse(name, &json, "/p").expect("a known event");
-                let answer = (host.answer)(&Reply::Deny(said.clone()), event.event.kind, name);
+                let answer = (host.answer)(&HookReply::Deny(content.clone()), event.event.kind, name);
                 prop_assert!(answer.out.is_none_or(|out| serde_json::to_string(&out).is_ok()));
             }
         }
@@ -127,12 +127,12 @@ proptest! {
     fn every_call_is_judged_in_few_words(tool in prop::sample::select(vec!["Bash", "Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch", "Read", "mcp__x__move_file"]), input in value(), path in text(), held in text()) {
         let mut input = if input.is_object() { input } else { json!({ "command": input }) };
         input["file_path"] = Value::from(path);
-        let event = Event::of_tool(tool, action(tool, &input), "/p");
+        let event = GuardEvent::of_tool(tool, action(tool, &input), "/p");
         let evaluation = guards().evaluate(&event, &Facts { root: "/p", files: &OneText(held), evidence: &NoEvidence, claims: &NoClaims });
         let message = evaluation.message();
         prop_assert!(!message.contains('\n'));
         // A path may hold spaces, which count as words; nothing else makes a message longer.
-        let in_paths: usize = evaluation.spoken().iter().map(|finding| finding.effect.split_whitespace().count()).max().unwrap_or_default();
+        let in_paths: usize = evaluation.speaking().iter().map(|finding| finding.effect.split_whitespace().count()).max().unwrap_or_default();
         prop_assert!(message.split_whitespace().count() <= MAX_WORDS + in_paths, "{}", message);
     }
 
@@ -141,7 +141,7 @@ proptest! {
         let _ = policy_weakened(&one, &other);
         let _ = newly_tested(&one, &other);
         let _ = parse_json(&one);
-        let guards = Guards::load(&UserPolicy { name: "user".into(), file: TextFile::Text(one) }, &TextFile::Text(other), Examples::Read);
+        let guards = GuardSet::load(&UserPolicy { name: "user".into(), file: TextFile::Text(one) }, &TextFile::Text(other), Examples::Read);
         prop_assert!(guards.guards.len() >= 9, "those built in stay");
     }
 }

@@ -54,7 +54,7 @@ pub struct HandoffResult {
 /// What held when the work was handed over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Snapshot {
+pub struct HandoffSnapshot {
     /// Decisions to follow.
     pub decision_ids: Vec<String>,
     /// Open warnings.
@@ -91,7 +91,7 @@ pub struct Handoff {
     pub results: Vec<HandoffResult>,
     /// What held then.
     #[serde(deserialize_with = "or_nothing")]
-    pub context_snapshot: Snapshot,
+    pub context_snapshot: HandoffSnapshot,
     /// Who took over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<String>,
@@ -141,7 +141,7 @@ pub fn longest_claim(now: Time) -> Time {
 
 /// `local/claims.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Claims {
+pub struct ClaimList {
     /// Those that hold, and some that no longer do.
     #[serde(default)]
     pub claims: Vec<Claim>,

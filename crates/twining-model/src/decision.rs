@@ -27,7 +27,7 @@ words! {
     /// Where a decision stands, ordered so that a merge of two takes the larger:
     /// never silently back to active.
     #[derive(Default)]
-    Status {
+    DecisionStatus {
         /// In force.
         #[default]
         Active = "active",
@@ -40,7 +40,7 @@ words! {
     }
 }
 
-impl Status {
+impl DecisionStatus {
     /// Whether agents are to follow such a decision.
     #[must_use]
     pub fn binds(self) -> bool {
@@ -95,7 +95,7 @@ pub struct StatusChange {
     /// When.
     pub at: Time,
     /// The status from then on.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// Who.
     pub by: String,
     /// Why.
@@ -148,7 +148,7 @@ pub struct Decision {
     pub confidence: Confidence,
     /// Where it stands.
     #[serde(default)]
-    pub status: Status,
+    pub status: DecisionStatus,
     /// Whether it can be undone.
     #[serde(default = "yes")]
     pub reversible: bool,
@@ -199,12 +199,12 @@ mod tests {
     #[test]
     fn the_smallest_file_reads_with_the_seeds_defaults() {
         let decision: Decision = serde_json::from_str(r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T6"}"#).expect("reads");
-        assert_eq!((decision.status, decision.confidence, decision.reversible), (Status::Active, Confidence::Medium, true));
+        assert_eq!((decision.status, decision.confidence, decision.reversible), (DecisionStatus::Active, Confidence::Medium, true));
     }
 
     #[test]
     fn a_merge_of_two_statuses_never_goes_back_to_active() {
-        assert_eq!(Status::Active.max(Status::Overridden), Status::Overridden);
-        assert!(Status::Superseded > Status::Provisional);
+        assert_eq!(DecisionStatus::Active.max(DecisionStatus::Overridden), DecisionStatus::Overridden);
+        assert!(DecisionStatus::Superseded > DecisionStatus::Provisional);
     }
 }

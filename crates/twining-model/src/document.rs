@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 /// A JSON object as an ordered list of raw fields.
 #[derive(Clone, Debug)]
-pub struct Document(Vec<(String, Box<RawValue>)>);
+pub struct JsonDocument(Vec<(String, Box<RawValue>)>);
 
-impl Document {
+impl JsonDocument {
     /// Reads an object. A repeated `id` is refused: two readers would disagree
     /// on which record this is.
     pub fn parse(text: &[u8]) -> Result<Self, serde_json::Error> {
@@ -44,18 +44,18 @@ impl Document {
     }
 }
 
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for JsonDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
+        struct DocumentVisitor;
 
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Document;
+        impl<'de> Visitor<'de> for DocumentVisitor {
+            type Value = JsonDocument;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonDocument, A::Error> {
                 let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if key == "id" && fields.iter().any(|(name, _)| name == "id") {
@@ -63,11 +63,11 @@ impl<'de> Deserialize<'de> for Document {
                     }
                     fields.push((key, value));
                 }
-                Ok(Document(fields))
+                Ok(JsonDocument(fields))
             }
         }
 
-        deserializer.deserialize_map(Fields)
+        deserializer.deserialize_map(DocumentVisitor)
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn setting_one_field_leaves_the_others_to_the_byte() {
         let text = "{\n  \"z\": 1.10,\n  \"big\": 123456789012345678901234567890,\n  \"status\": \"active\",\n  \"nested\": {\n    \"a\": [1,  2]\n  }\n}\n";
-        let mut document = Document::parse(text.as_bytes()).expect("an object");
+        let mut document = JsonDocument::parse(text.as_bytes()).expect("an object");
         document.set("status", &json!("overridden")).expect("sets");
         document.set("why", &json!({"a": [1]})).expect("sets");
         let expected =
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_second_id_is_refused() {
-        assert!(Document::parse(br#"{"id":"a","x":1,"id":"b"}"#).is_err());
+        assert!(JsonDocument::parse(br#"{"id":"a","x":1,"id":"b"}"#).is_err());
     }
 
     #[test]

@@ -10,50 +10,50 @@ use crate::trace::{Trace, TraceType};
 /// A trace as far as it is searched by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Glimpse<'l> {
+pub struct BorrowedTrace<'l> {
     #[serde(borrow)]
-    timestamp: Text<'l>,
+    timestamp: BorrowedText<'l>,
     #[serde(borrow, rename = "type")]
-    kind: Text<'l>,
+    kind: BorrowedText<'l>,
     #[serde(borrow)]
-    context: Context<'l>,
+    context: BorrowedContext<'l>,
     #[serde(borrow)]
-    event: Event<'l>,
+    event: BorrowedEvent<'l>,
     #[serde(borrow)]
-    guard: Option<Text<'l>>,
+    guard: Option<BorrowedText<'l>>,
     #[serde(borrow)]
-    action: Option<Text<'l>>,
+    action: Option<BorrowedText<'l>>,
     blocked: bool,
 }
 
 /// A text, borrowed from the line wherever it is written plainly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-struct Text<'l>(#[serde(borrow)] Cow<'l, str>);
+struct BorrowedText<'l>(#[serde(borrow)] Cow<'l, str>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-struct Context<'l> {
+struct BorrowedContext<'l> {
     #[serde(borrow)]
-    agent: Text<'l>,
+    agent: BorrowedText<'l>,
     #[serde(borrow)]
-    feature: Text<'l>,
+    feature: BorrowedText<'l>,
     #[serde(borrow)]
-    task: Text<'l>,
+    task: BorrowedText<'l>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-struct Event<'l> {
+struct BorrowedEvent<'l> {
     #[serde(borrow)]
-    what_happened: Text<'l>,
+    what_happened: BorrowedText<'l>,
     #[serde(borrow)]
-    what_was_correct: Text<'l>,
+    what_was_correct: BorrowedText<'l>,
     #[serde(borrow)]
-    why: Text<'l>,
+    why: BorrowedText<'l>,
 }
 
-impl<'l> Glimpse<'l> {
+impl<'l> BorrowedTrace<'l> {
     /// Reads a line; none where it is no trace.
     #[must_use]
     pub fn of(line: &'l [u8]) -> Option<Self> {
@@ -63,12 +63,16 @@ impl<'l> Glimpse<'l> {
     /// The same of a trace that was read.
     #[must_use]
     pub fn of_trace(trace: &'l Trace) -> Self {
-        let text = |text: &'l str| Text(Cow::Borrowed(text));
+        let text = |text: &'l str| BorrowedText(Cow::Borrowed(text));
         Self {
             timestamp: text(&trace.timestamp),
             kind: text(&trace.kind),
-            context: Context { agent: text(&trace.context.agent), feature: text(&trace.context.feature), task: text(&trace.context.task) },
-            event: Event {
+            context: BorrowedContext {
+                agent: text(&trace.context.agent),
+                feature: text(&trace.context.feature),
+                task: text(&trace.context.task),
+            },
+            event: BorrowedEvent {
                 what_happened: text(&trace.event.what_happened),
                 what_was_correct: text(&trace.event.what_was_correct),
                 why: text(&trace.event.why),
@@ -132,13 +136,13 @@ mod tests {
     fn a_glimpse_of_a_line_says_what_the_trace_says() {
         let line = r#"{"id":"x","timestamp":"2026-01-01T00:00:00.000Z","type":"violation","context":{"agent":"coder","feature":"F1","new":1},"event":{"what_happened":"a \"b\"","why":"\u00e9"},"source":"enforcement_hook","guard":"g","blocked":true,"origin":{"via":"hook","trust":"agent"},"later":[1]}"#;
         let trace: Trace = serde_json::from_str(line).expect("reads");
-        let glimpse = Glimpse::of(line.as_bytes()).expect("reads");
-        assert_eq!(glimpse, Glimpse::of_trace(&trace));
-        assert_eq!(glimpse.words(), ["a \"b\"", "", "é", "", "g", "F1", ""]);
+        let borrowed = BorrowedTrace::of(line.as_bytes()).expect("reads");
+        assert_eq!(borrowed, BorrowedTrace::of_trace(&trace));
+        assert_eq!(borrowed.words(), ["a \"b\"", "", "é", "", "g", "F1", ""]);
         assert_eq!(
-            (glimpse.kind(), glimpse.agent(), glimpse.guard(), glimpse.is_blocked()),
+            (borrowed.kind(), borrowed.agent(), borrowed.guard(), borrowed.is_blocked()),
             (Some(TraceType::Violation), "coder", Some("g"), true)
         );
-        assert_eq!(Glimpse::of(b"torn"), None);
+        assert_eq!(BorrowedTrace::of(b"torn"), None);
     }
 }

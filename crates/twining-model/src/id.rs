@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use crate::limits::Refused;
+use crate::limits::InvalidInput;
 use crate::time::Time;
 
 /// The id of a record that we made: 26 characters of Crockford base 32.
@@ -20,9 +20,9 @@ pub struct Id(String);
 
 impl Id {
     /// Reads an id that a caller gave for `field`.
-    pub fn parse(field: &'static str, text: &str) -> Result<Self, Refused> {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, InvalidInput> {
         Self::read(text).ok_or_else(|| {
-            Refused::new(field, "must be a 26-character id such as 01M7EB3QWY4C5CPJF6982ZJQ18")
+            InvalidInput::new(field, "must be a 26-character id such as 01M7EB3QWY4C5CPJF6982ZJQ18")
                 .because(format!("`{}` is not one", crate::text::excerpt(text, 40)))
         })
     }

@@ -110,7 +110,7 @@ pub const CLOCK_SKEW_MS: i64 = 5 * 60 * 1000;
 /// An input that broke a rule: which field, which rule, and what was given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` {rule}{given}")]
-pub struct Refused {
+pub struct InvalidInput {
     /// The input field, as the caller named it.
     pub field: Cow<'static, str>,
     /// The rule, as the end of a sentence that starts with the field.
@@ -119,7 +119,7 @@ pub struct Refused {
     pub given: String,
 }
 
-impl Refused {
+impl InvalidInput {
     /// Refuses `field` by `rule`, which completes the sentence "`field` …".
     pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
         Self { field: field.into(), rule: rule.into(), given: String::new() }
@@ -134,9 +134,9 @@ impl Refused {
 }
 
 /// Refuses a list longer than `most`.
-pub fn at_most<T>(field: &'static str, list: &[T], most: usize) -> Result<(), Refused> {
+pub fn at_most<T>(field: &'static str, list: &[T], most: usize) -> Result<(), InvalidInput> {
     if list.len() > most {
-        return Err(Refused::new(field, format!("may have at most {most} elements")).because(format!("{} were given", list.len())));
+        return Err(InvalidInput::new(field, format!("may have at most {most} elements")).because(format!("{} were given", list.len())));
     }
     Ok(())
 }

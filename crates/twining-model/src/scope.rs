@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use crate::limits::{self, Refused};
+use crate::limits::{self, InvalidInput};
 use crate::text;
 
 /// The scope that covers everything.
@@ -24,11 +24,11 @@ pub struct Scope(String);
 
 /// The project folder, under each name an agent may call it by.
 #[derive(Clone, Debug, Default)]
-pub struct Root(Vec<String>);
+pub struct ProjectRoot(Vec<String>);
 
 /// Whether two spellings name one file on the volume that holds the project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Folding {
+pub enum CaseFolding {
     /// `Src` and `src` are two names.
     #[default]
     Exact,
@@ -36,7 +36,7 @@ pub enum Folding {
     IgnoreCase,
 }
 
-impl Root {
+impl ProjectRoot {
     /// A root known by these absolute paths: as given, and with links resolved.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut names: Vec<String> = Vec::new();
@@ -67,17 +67,17 @@ impl Scope {
 
     /// Takes a scope an agent gave. An absolute path inside the project becomes
     /// relative to it; one outside, or a `..` that leaves it, is refused.
-    pub fn parse(field: &'static str, given: &str, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(field: &'static str, given: &str, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         text::bounded(field, given, limits::ELEMENT_BYTES)?;
         let trimmed = given.trim();
         if trimmed.is_empty() {
-            return Err(Refused::new(field, "must not be empty").because("use `project` for the whole project"));
+            return Err(InvalidInput::new(field, "must not be empty").because("use `project` for the whole project"));
         }
         if trimmed.chars().any(char::is_control) {
-            return Err(Refused::new(field, "must be one line without control characters"));
+            return Err(InvalidInput::new(field, "must be one line without control characters"));
         }
         let outside =
-            || Refused::new(field, "must lie inside the project").because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)));
+            || InvalidInput::new(field, "must lie inside the project").because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)));
         let path = slashes(trimmed);
         let relative = if is_absolute(&path) { root.relative(&path).ok_or_else(outside)? } else { path.as_str() };
         let mut kept: Vec<&str> = Vec::new();
@@ -116,7 +116,7 @@ impl Scope {
     /// the end, composed (NFC), `..` resolved; `project` is the empty string. So
     /// one scope covers another exactly if its key is a prefix of the other's.
     #[must_use]
-    pub fn key(&self, folding: Folding) -> String {
+    pub fn key(&self, folding: CaseFolding) -> String {
         let mut kept: Vec<&str> = Vec::new();
         let path = slashes(&self.0);
         if path.trim() == PROJECT {
@@ -135,7 +135,7 @@ impl Scope {
         if !is_nfc(&key) {
             key = key.nfc().collect();
         }
-        if folding == Folding::IgnoreCase {
+        if folding == CaseFolding::IgnoreCase {
             key = key.to_lowercase();
         }
         if !key.is_empty() {
@@ -146,13 +146,13 @@ impl Scope {
 
     /// Whether everything in `other` is in this scope too.
     #[must_use]
-    pub fn covers(&self, other: &Self, folding: Folding) -> bool {
+    pub fn covers(&self, other: &Self, folding: CaseFolding) -> bool {
         other.key(folding).starts_with(&self.key(folding))
     }
 
     /// Whether one of the two covers the other.
     #[must_use]
-    pub fn overlaps(&self, other: &Self, folding: Folding) -> bool {
+    pub fn overlaps(&self, other: &Self, folding: CaseFolding) -> bool {
         self.covers(other, folding) || other.covers(self, folding)
     }
 }
@@ -194,8 +194,8 @@ mod tests {
 
     use super::*;
 
-    fn root() -> Root {
-        Root::new([Path::new("/home/ada/shop"), Path::new("/mnt/disk/shop")])
+    fn root() -> ProjectRoot {
+        ProjectRoot::new([Path::new("/home/ada/shop"), Path::new("/mnt/disk/shop")])
     }
 
     fn scope(text: &str) -> Scope {
@@ -205,16 +205,16 @@ mod tests {
     #[test]
     fn a_directory_covers_its_files_and_not_its_namesakes() {
         let auth = scope("src/auth");
-        assert!(auth.covers(&scope("src/auth/jwt.ts"), Folding::Exact));
-        assert!(auth.covers(&scope("src/auth/"), Folding::Exact));
-        assert!(!auth.covers(&scope("src/authority.ts"), Folding::Exact));
-        assert!(!scope("src/auth/jwt.ts").covers(&auth, Folding::Exact));
-        assert!(scope("src/auth/jwt.ts").overlaps(&auth, Folding::Exact));
+        assert!(auth.covers(&scope("src/auth/jwt.ts"), CaseFolding::Exact));
+        assert!(auth.covers(&scope("src/auth/"), CaseFolding::Exact));
+        assert!(!auth.covers(&scope("src/authority.ts"), CaseFolding::Exact));
+        assert!(!scope("src/auth/jwt.ts").covers(&auth, CaseFolding::Exact));
+        assert!(scope("src/auth/jwt.ts").overlaps(&auth, CaseFolding::Exact));
     }
 
     #[test]
     fn project_covers_everything() {
-        assert!(Scope::project().covers(&scope("src/auth/jwt.ts"), Folding::Exact));
+        assert!(Scope::project().covers(&scope("src/auth/jwt.ts"), CaseFolding::Exact));
         assert_eq!(scope("./"), Scope::project());
         assert_eq!(scope("/home/ada/shop"), Scope::project());
     }
@@ -246,9 +246,9 @@ mod tests {
 
     #[test]
     fn two_spellings_of_one_letter_are_one_scope() {
-        assert_eq!(scope("src/caf\u{e9}").key(Folding::Exact), scope("src/cafe\u{301}").key(Folding::Exact));
-        assert_eq!(scope("Src/A").key(Folding::IgnoreCase), scope("src/a").key(Folding::IgnoreCase));
-        assert_ne!(scope("Src/A").key(Folding::Exact), scope("src/a").key(Folding::Exact));
+        assert_eq!(scope("src/caf\u{e9}").key(CaseFolding::Exact), scope("src/cafe\u{301}").key(CaseFolding::Exact));
+        assert_eq!(scope("Src/A").key(CaseFolding::IgnoreCase), scope("src/a").key(CaseFolding::IgnoreCase));
+        assert_ne!(scope("Src/A").key(CaseFolding::Exact), scope("src/a").key(CaseFolding::Exact));
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
                 prop_assert!(!scope.as_str().starts_with('/'));
                 prop_assert!(scope.as_str().split('/').all(|part| part != ".."));
                 let again = Scope::parse("scope", scope.as_str(), &root()).expect("stays accepted");
-                prop_assert_eq!(again.key(Folding::Exact), scope.key(Folding::Exact));
+                prop_assert_eq!(again.key(CaseFolding::Exact), scope.key(CaseFolding::Exact));
             }
         }
 
@@ -274,9 +274,9 @@ mod tests {
             let (left, right) = (Scope::read(&a), Scope::read(&b));
             let parts_a: Vec<&str> = a.split('/').collect();
             let parts_b: Vec<&str> = b.split('/').collect();
-            prop_assert_eq!(left.covers(&right, Folding::Exact), parts_b.starts_with(&parts_a));
-            let climbs = covering_keys(&right.key(Folding::Exact)).any(|k| k == left.key(Folding::Exact));
-            prop_assert_eq!(left.covers(&right, Folding::Exact), climbs);
+            prop_assert_eq!(left.covers(&right, CaseFolding::Exact), parts_b.starts_with(&parts_a));
+            let climbs = covering_keys(&right.key(CaseFolding::Exact)).any(|k| k == left.key(CaseFolding::Exact));
+            prop_assert_eq!(left.covers(&right, CaseFolding::Exact), climbs);
         }
     }
 }

@@ -4,64 +4,63 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::limits::{self, Refused};
+use crate::limits::{self, InvalidInput};
 
 /// Bytes that are passed at a glance.
-const STRETCH: usize = 32;
+const CHUNK: usize = 32;
 
 /// Takes a one-line summary: white space folded, 1 to 200 characters.
-pub fn summary(field: &'static str, text: &str) -> Result<String, Refused> {
+pub fn summary(field: &'static str, text: &str) -> Result<String, InvalidInput> {
     no_nul(field, text)?;
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let chars = folded.chars().count();
     if chars == 0 {
-        return Err(Refused::new(field, "must not be empty"));
+        return Err(InvalidInput::new(field, "must not be empty"));
     }
     if chars > limits::SUMMARY_CHARS {
-        return Err(Refused::new(field, format!("must be at most {} characters", limits::SUMMARY_CHARS))
+        return Err(InvalidInput::new(field, format!("must be at most {} characters", limits::SUMMARY_CHARS))
             .because(format!("{chars} were given; put the rest into the longer field")));
     }
     Ok(folded)
 }
 
 /// Takes a long text that may be empty.
-pub fn long(field: &'static str, text: &str) -> Result<String, Refused> {
+pub fn long(field: &'static str, text: &str) -> Result<String, InvalidInput> {
     bounded(field, text, limits::TEXT_BYTES)?;
     Ok(text.trim_end().to_owned())
 }
 
 /// Takes a long text that must say something.
-pub fn required(field: &'static str, text: &str) -> Result<String, Refused> {
+pub fn required(field: &'static str, text: &str) -> Result<String, InvalidInput> {
     if text.trim().is_empty() {
-        return Err(Refused::new(field, "must not be empty"));
+        return Err(InvalidInput::new(field, "must not be empty"));
     }
     long(field, text)
 }
 
 /// Takes a name: one line, not empty.
-pub fn name(field: &'static str, text: &str) -> Result<String, Refused> {
+pub fn name(field: &'static str, text: &str) -> Result<String, InvalidInput> {
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if folded.is_empty() {
-        return Err(Refused::new(field, "must not be empty"));
+        return Err(InvalidInput::new(field, "must not be empty"));
     }
     bounded(field, &folded, limits::NAME_BYTES)?;
     Ok(folded)
 }
 
 /// Takes a list of short texts, without repeats, in the order given.
-pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) -> Result<Vec<String>, Refused> {
+pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) -> Result<Vec<String>, InvalidInput> {
     limits::at_most(field, items, most)?;
     let mut kept: Vec<String> = Vec::with_capacity(items.len());
     for item in items {
         if item.len() > bytes {
-            return Err(
-                Refused::new(field, format!("must have at most {bytes} bytes in each element")).because(format!("one has {}", item.len()))
-            );
+            return Err(InvalidInput::new(field, format!("must have at most {bytes} bytes in each element"))
+                .because(format!("one has {}", item.len())));
         }
         no_nul(field, item)?;
         let item = item.trim();
         if item.is_empty() {
-            return Err(Refused::new(field, "must not hold an empty element"));
+            return Err(InvalidInput::new(field, "must not hold an empty element"));
         }
         if !kept.iter().any(|k| k == item) {
             kept.push(item.to_owned());
@@ -71,16 +70,16 @@ pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) ->
 }
 
 /// Refuses text over `most` bytes, or with a NUL in it.
-pub fn bounded(field: &'static str, text: &str, most: usize) -> Result<(), Refused> {
+pub fn bounded(field: &'static str, text: &str, most: usize) -> Result<(), InvalidInput> {
     if text.len() > most {
-        return Err(Refused::new(field, format!("must be at most {most} bytes")).because(format!("{} were given", text.len())));
+        return Err(InvalidInput::new(field, format!("must be at most {most} bytes")).because(format!("{} were given", text.len())));
     }
     no_nul(field, text)
 }
 
-fn no_nul(field: &'static str, text: &str) -> Result<(), Refused> {
+fn no_nul(field: &'static str, text: &str) -> Result<(), InvalidInput> {
     if text.contains('\0') {
-        return Err(Refused::new(field, "must not contain a NUL character"));
+        return Err(InvalidInput::new(field, "must not contain a NUL character"));
     }
     Ok(())
 }
@@ -100,12 +99,12 @@ pub fn excerpt(text: &str, chars: usize) -> String {
 /// Newlines and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    if !has_acting(text) {
+    if !has_unsafe(text) {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if acts(c) {
+        if is_unsafe_to_show(c) {
             shown.push_str(&format!("U+{:04X}", c as u32));
         } else {
             shown.push(c);
@@ -123,13 +122,13 @@ pub fn is_plain(bytes: &[u8]) -> bool {
 
 /// Whether something acts in a text. Most texts are plain but for an ellipsis or
 /// a line's end, so plain stretches are passed at a glance.
-fn has_acting(text: &str) -> bool {
+fn has_unsafe(text: &str) -> bool {
     let mut rest = text;
     loop {
-        let plain: usize = rest.as_bytes().chunks(STRETCH).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len).sum();
+        let plain: usize = rest.as_bytes().chunks(CHUNK).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len).sum();
         let odd = rest.as_bytes()[plain..].iter().position(|byte| !matches!(byte, b' '..=b'~'));
         let Some(c) = odd.and_then(|odd| rest[plain + odd..].chars().next()) else { return false };
-        if acts(c) {
+        if is_unsafe_to_show(c) {
             return true;
         }
         rest = &rest[plain + odd.unwrap_or_default() + c.len_utf8()..];
@@ -138,7 +137,7 @@ fn has_acting(text: &str) -> bool {
 
 /// Whether a character does something to a terminal or a reader besides showing itself.
 #[must_use]
-pub fn acts(c: char) -> bool {
+pub fn is_unsafe_to_show(c: char) -> bool {
     match c {
         // First, because most are: a prompt is looked through several times.
         ' '..='~' | '\n' | '\t' => false,
@@ -167,18 +166,18 @@ pub fn mixes_scripts(name: &str) -> bool {
 /// Whether two names would be taken for one another by a person.
 #[must_use]
 pub fn look_alike(a: &str, b: &str) -> bool {
-    shape(a) == shape(b)
+    skeleton(a) == skeleton(b)
 }
 
 /// What a name looks like: without case, marks and blanks, each letter as the
 /// Latin one of its shape.
-fn shape(name: &str) -> String {
-    let plain = name.nfkd().filter(|c| !acts(*c) && !is_combining_mark(*c) && c.is_alphanumeric());
-    plain.flat_map(char::to_lowercase).map(|c| TWINS.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin)).collect()
+fn skeleton(name: &str) -> String {
+    let plain = name.nfkd().filter(|c| !is_unsafe_to_show(*c) && !is_combining_mark(*c) && c.is_alphanumeric());
+    plain.flat_map(char::to_lowercase).map(|c| CONFUSABLES.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin)).collect()
 }
 
 /// Letters of other alphabets that look like a Latin one, and digits that do.
-const TWINS: [(char, char); 34] = [
+const CONFUSABLES: [(char, char); 34] = [
     ('а', 'a'),
     ('в', 'b'),
     ('с', 'c'),

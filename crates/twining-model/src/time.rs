@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::Refused;
+use crate::limits::InvalidInput;
 
 /// A moment, to the millisecond. Milliseconds because ULIDs and the TypeScript
 /// server use them: a finer clock would not survive a round trip.
@@ -27,9 +27,9 @@ impl Time {
     }
 
     /// Reads ISO 8601 with an offset or `Z`; a bare date means its midnight in UTC.
-    pub fn parse(field: &'static str, text: &str) -> Result<Self, Refused> {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, InvalidInput> {
         Self::read(text).ok_or_else(|| {
-            Refused::new(field, "must be an ISO 8601 time such as 2026-11-15T09:30:00Z")
+            InvalidInput::new(field, "must be an ISO 8601 time such as 2026-11-15T09:30:00Z")
                 .because(format!("`{}` is not one", crate::text::excerpt(text, 40)))
         })
     }

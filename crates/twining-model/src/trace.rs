@@ -62,16 +62,16 @@ pub struct TraceEvent {
 
 /// A trace without what other versions added: several times faster to read.
 #[derive(Deserialize)]
-struct Glance {
+struct PartialTrace {
     id: String,
     #[serde(default)]
     timestamp: String,
     #[serde(default, rename = "type")]
     kind: String,
     #[serde(default)]
-    context: GlanceContext,
+    context: PartialContext,
     #[serde(default)]
-    event: GlanceEvent,
+    event: PartialEvent,
     #[serde(default)]
     source: String,
     #[serde(default)]
@@ -90,7 +90,7 @@ struct Glance {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct GlanceContext {
+struct PartialContext {
     agent: String,
     feature: String,
     task: String,
@@ -98,7 +98,7 @@ struct GlanceContext {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct GlanceEvent {
+struct PartialEvent {
     what_happened: String,
     what_was_correct: String,
     why: String,
@@ -153,11 +153,11 @@ pub struct Trace {
 impl Trace {
     /// Reads a line to search or count it: fields of other versions are passed over.
     #[must_use]
-    pub fn glance(line: &[u8]) -> Option<Self> {
-        let seen: Glance = serde_json::from_slice(line).ok()?;
+    pub fn read_partial(line: &[u8]) -> Option<Self> {
+        let seen: PartialTrace = serde_json::from_slice(line).ok()?;
         let (context, event) = (seen.context, seen.event);
-        let GlanceContext { agent, feature, task } = context;
-        let GlanceEvent { what_happened, what_was_correct, why } = event;
+        let PartialContext { agent, feature, task } = context;
+        let PartialEvent { what_happened, what_was_correct, why } = event;
         Some(Self {
             id: seen.id,
             timestamp: seen.timestamp,
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Trace>(r#"{"id":"x","type":"rumour"}"#).expect("reads").kind(), None);
         let mut known = trace.clone();
         (known.extra, known.context.extra, known.event.extra) = Default::default();
-        assert_eq!(Trace::glance(line.as_bytes()), Some(known), "and a glance sees all that we know");
+        assert_eq!(Trace::read_partial(line.as_bytes()), Some(known), "and a glance sees all that we know");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::entry::Origin;
-use crate::limits::{self, Refused};
+use crate::limits::{self, InvalidInput};
 
 /// The name of a feature or a task.
 ///
@@ -22,17 +22,17 @@ pub struct TurnName(String);
 
 impl TurnName {
     /// Reads a name that a caller gave for `field`.
-    pub fn parse(field: &'static str, text: &str) -> Result<Self, Refused> {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, InvalidInput> {
         let name = text.trim();
         if name.is_empty() {
-            return Err(Refused::new(field, "must not be empty"));
+            return Err(InvalidInput::new(field, "must not be empty"));
         }
         if name.len() > limits::TURN_NAME_BYTES {
-            return Err(Refused::new(field, format!("must be at most {} bytes", limits::TURN_NAME_BYTES))
+            return Err(InvalidInput::new(field, format!("must be at most {} bytes", limits::TURN_NAME_BYTES))
                 .because(format!("{} were given; use the short id", name.len())));
         }
         if name.chars().any(char::is_control) {
-            return Err(Refused::new(field, "must be one line without control characters"));
+            return Err(InvalidInput::new(field, "must be one line without control characters"));
         }
         Ok(Self(name.to_owned()))
     }

@@ -25,10 +25,10 @@ macro_rules! words {
             }
 
             /// Reads the word an agent gave.
-            pub fn parse(field: &'static str, word: &str) -> Result<Self, $crate::limits::Refused> {
+            pub fn parse(field: &'static str, word: &str) -> Result<Self, $crate::limits::InvalidInput> {
                 Self::read(word.trim()).ok_or_else(|| {
                     let known = Self::ALL.map(Self::as_str).join(", ");
-                    $crate::limits::Refused::new(field, format!("must be one of {known}"))
+                    $crate::limits::InvalidInput::new(field, format!("must be one of {known}"))
                         .because(format!("`{}` is none of them", $crate::text::excerpt(word, 40)))
                 })
             }

@@ -14,9 +14,10 @@ use twining_testkit::faults::{EACCES, EIO, ENOSPC};
 use twining_testkit::files::{array_ids, board_ids, json};
 use twining_testkit::memory as common;
 use twining_testkit::memory::{decision, entity, entry};
-use twining_testkit::{Faults, FixedWorld, Outcome, TestProject};
+use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
 
-const OUTCOMES: [Outcome; 5] = [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay];
+const OUTCOMES: [FaultOutcome; 5] =
+    [FaultOutcome::Fails(EIO), FaultOutcome::Fails(ENOSPC), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay];
 
 /// What one operation promised, if it was acknowledged.
 #[derive(Default)]
@@ -154,7 +155,7 @@ fn sweep(name: &str, operation: Operation) -> usize {
                 let answer = operation(store, &project, &mut promise);
                 let fired = faults.calls() > at;
                 assert!(fired || answer.is_ok(), "{what}: failed without a fault: {answer:?}");
-                if fired && matches!(outcome, Outcome::Fails(_) | Outcome::Tears(_)) {
+                if fired && matches!(outcome, FaultOutcome::Fails(_) | FaultOutcome::Tears(_)) {
                     // The process lives on and goes on working.
                     operation(store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: afterwards: {e}"));
                 }
@@ -175,7 +176,7 @@ fn sweep(name: &str, operation: Operation) -> usize {
             if name == "drain" {
                 promise.queued.sort();
                 promise.queued.dedup();
-                let twice = matches!(outcome, Outcome::Fails(_) | Outcome::Tears(_));
+                let twice = matches!(outcome, FaultOutcome::Fails(_) | FaultOutcome::Tears(_));
                 if twice {
                     promise.queued.clear();
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use twining_model::{Change, limits};
 use twining_store::{Documents, Durability, Store, StoreError, TextFile, disk};
 use twining_testkit::faults::{EIO, ENOSPC};
-use twining_testkit::{Faults, Outcome, TestProject, ids};
+use twining_testkit::{FaultOutcome, Faults, TestProject, ids};
 
 fn store(project: &TestProject) -> Store {
     Store::open(project.place(), ids()).expect("opens")
@@ -97,7 +97,7 @@ fn a_torn_line_takes_no_other_with_it() {
 
 #[test]
 fn whichever_call_to_the_disk_fails_the_list_is_the_old_one_or_the_new() {
-    for outcome in [Outcome::Fails(EIO), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+    for outcome in [FaultOutcome::Fails(EIO), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay] {
         for at in 0.. {
             let project = TestProject::in_memory();
             write(&store(&project), "[\"old\"]").expect("writes");

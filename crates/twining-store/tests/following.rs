@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use twining_model::{Amendment, Change, HandoffFile, Id, Relation, Trace, TurnFile};
 use twining_store::disk::Probe;
 use twining_store::{Durability, LogLine, Store, StoreError};
-use twining_testkit::faults::{EIO, Faults, Outcome};
+use twining_testkit::faults::{EIO, FaultOutcome, Faults};
 use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{MemoryLog, TestProject, ids, records};
 
@@ -204,7 +204,7 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
         writer.write(&change_of(&step, &writer.store, &log.all()));
     }
     let made = Follower::new(&log).state();
-    for outcome in [Outcome::Fails(EIO), Outcome::Dies, Outcome::DiesHalfWay] {
+    for outcome in [FaultOutcome::Fails(EIO), FaultOutcome::Dies, FaultOutcome::DiesHalfWay] {
         for at in 0.. {
             let project = TestProject::in_memory();
             let faults = Arc::new(Faults::at(at, outcome));

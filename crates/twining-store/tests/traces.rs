@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twining_model::{Change, Trace, limits};
 use twining_store::{Durability, Left, Store, StoreError};
-use twining_testkit::faults::{Faults, Outcome};
+use twining_testkit::faults::{FaultOutcome, Faults};
 use twining_testkit::memory::{note, store};
 use twining_testkit::{FixedWorld, TestProject};
 
@@ -21,7 +21,7 @@ fn seen(store: &Store) -> Vec<(String, bool)> {
     store
         .traces()
         .each(&mut |line| {
-            seen.extend(Trace::glance(line.line).map(|trace| (trace.event.what_happened, line.written_here)));
+            seen.extend(Trace::read_partial(line.line).map(|trace| (trace.event.what_happened, line.written_here)));
             true
         })
         .expect("reads");
@@ -112,7 +112,7 @@ fn two_who_drain_at_once_bring_each_trace_in_once() {
 
 #[test]
 fn whoever_is_killed_while_draining_loses_and_doubles_nothing() {
-    for outcome in [Outcome::Dies, Outcome::DiesHalfWay] {
+    for outcome in [FaultOutcome::Dies, FaultOutcome::DiesHalfWay] {
         for at in 0..400 {
             let project = TestProject::in_memory();
             let healthy = memory(&project);

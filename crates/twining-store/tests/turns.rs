@@ -5,7 +5,7 @@ use std::sync::Arc;
 use twining_model::{Change, HandoffFile, TurnKey, TurnName, limits};
 use twining_store::{Documents, Durability, Slot, Store, StoreError, TextFile, disk, policy_path};
 use twining_testkit::faults::{EIO, ENOSPC};
-use twining_testkit::{Faults, Outcome, TestProject, ids};
+use twining_testkit::{FaultOutcome, Faults, TestProject, ids};
 
 fn store(project: &TestProject) -> Store {
     Store::open(project.place(), ids()).expect("opens")
@@ -147,7 +147,9 @@ fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
         let change = change(&key("F", "T", 1), "the new turn\n", &[Slot::of(&key("DONE", "T", 1))]);
         store.write(Durability::Normal, &change)
     };
-    for outcome in [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+    for outcome in
+        [FaultOutcome::Fails(EIO), FaultOutcome::Fails(ENOSPC), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay]
+    {
         for at in 0.. {
             let project = TestProject::in_memory();
             put(&store(&project), &key("F", "T", 1), &[]).expect("writes");
@@ -181,7 +183,7 @@ fn a_handoff_its_line_its_agent_and_its_entry_are_all_there_or_none_of_them() {
         ..Change::of_entries(vec![entry.clone()])
     };
     let hand_over = |store: &Store| store.write(Durability::Strict, &change);
-    for outcome in [Outcome::Fails(EIO), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+    for outcome in [FaultOutcome::Fails(EIO), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay] {
         for at in 0.. {
             let project = TestProject::in_memory();
             put(&store(&project), &key("F", "T", 1), &[]).expect("writes");

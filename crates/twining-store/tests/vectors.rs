@@ -7,10 +7,11 @@ use std::sync::Arc;
 use twining_store::{ReadOn, Store, StoreError, VECTOR_BYTES, VectorBytes, VectorCursor};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::memory::{note, store};
-use twining_testkit::{Faults, FixedWorld, Outcome, TestProject};
+use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
 
 const MODEL: u64 = 7;
-const OUTCOMES: [Outcome; 5] = [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay];
+const OUTCOMES: [FaultOutcome; 5] =
+    [FaultOutcome::Fails(EIO), FaultOutcome::Fails(ENOSPC), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay];
 
 fn vector(fill: u8) -> VectorBytes {
     [fill; VECTOR_BYTES]

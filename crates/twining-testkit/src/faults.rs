@@ -15,7 +15,7 @@ pub const EIO: i32 = 5;
 
 /// What happens at the chosen call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FaultOutcome {
     /// It fails once; the process lives on.
     Fails(i32),
     /// A write goes half way and fails once.
@@ -30,21 +30,21 @@ pub enum Outcome {
 pub struct Faults {
     seen: AtomicUsize,
     at: usize,
-    outcome: Outcome,
+    outcome: FaultOutcome,
     log: Mutex<Vec<(Op, String)>>,
 }
 
 impl Faults {
     /// Interferes with call number `at`, counted from zero.
     #[must_use]
-    pub fn at(at: usize, outcome: Outcome) -> Self {
+    pub fn at(at: usize, outcome: FaultOutcome) -> Self {
         Self { seen: AtomicUsize::new(0), at, outcome, log: Mutex::new(Vec::new()) }
     }
 
     /// Only counts.
     #[must_use]
     pub fn none() -> Self {
-        Self::at(usize::MAX, Outcome::Dies)
+        Self::at(usize::MAX, FaultOutcome::Dies)
     }
 
     /// How many calls there were.
@@ -73,11 +73,11 @@ impl Probe for Faults {
         }
         match self.outcome {
             _ if n < self.at => Fault::None,
-            Outcome::Fails(errno) if n == self.at => Fault::Fail(errno),
-            Outcome::Tears(errno) if n == self.at => Fault::Short(7, errno),
-            Outcome::Fails(_) | Outcome::Tears(_) => Fault::None,
-            Outcome::DiesHalfWay if n == self.at => Fault::Short(7, EIO),
-            Outcome::Dies | Outcome::DiesHalfWay => Fault::Fail(EIO),
+            FaultOutcome::Fails(errno) if n == self.at => Fault::Fail(errno),
+            FaultOutcome::Tears(errno) if n == self.at => Fault::Short(7, errno),
+            FaultOutcome::Fails(_) | FaultOutcome::Tears(_) => Fault::None,
+            FaultOutcome::DiesHalfWay if n == self.at => Fault::Short(7, EIO),
+            FaultOutcome::Dies | FaultOutcome::DiesHalfWay => Fault::Fail(EIO),
         }
     }
 }

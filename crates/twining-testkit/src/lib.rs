@@ -12,7 +12,7 @@ pub mod tidy;
 pub mod world;
 pub mod writing_verbs;
 
-pub use faults::{Faults, Outcome};
+pub use faults::{FaultOutcome, Faults};
 pub use memory_log::MemoryLog;
 pub use project::{TestProject, git_in};
 pub use world::{FixedWorld, ids};

@@ -7,11 +7,11 @@ use twining_store::{Log, LogBase, LogError, LogLine, NewLine};
 /// Lines that several stores follow.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
-    lines: Mutex<Lines>,
+    lines: Mutex<MemoryLogLines>,
 }
 
 #[derive(Debug, Default)]
-struct Lines {
+struct MemoryLogLines {
     all: Vec<LogLine>,
     /// The last line that was planned on a view.
     planned: u64,
@@ -31,7 +31,7 @@ impl MemoryLog {
         self.lines().lost_answers = count;
     }
 
-    fn lines(&self) -> MutexGuard<'_, Lines> {
+    fn lines(&self) -> MutexGuard<'_, MemoryLogLines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

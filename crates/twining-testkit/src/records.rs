@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Map;
-use twining_model::{Confidence, Decision, Entity, Entry, IdSource, Relation, Status};
+use twining_model::{Confidence, Decision, DecisionStatus, Entity, Entry, IdSource, Relation};
 
 /// A finding in `src/`.
 #[must_use]
@@ -41,7 +41,7 @@ pub fn decision(ids: &IdSource, summary: &str) -> Decision {
         supersedes: None,
         superseded_by: None,
         confidence: Confidence::Medium,
-        status: Status::Active,
+        status: DecisionStatus::Active,
         reversible: true,
         affected_files: vec!["src/a.rs".to_owned()],
         affected_symbols: Vec::new(),

@@ -17,7 +17,7 @@ use crate::{files, records};
 
 /// What one writer process does.
 #[derive(Clone, Debug)]
-pub struct Writer {
+pub struct StormWriter {
     /// Where.
     pub project: PathBuf,
     /// The file each acknowledgement is appended to.
@@ -57,7 +57,7 @@ pub struct Storm {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aftermath {
+pub struct StormResult {
     /// Writes that were acknowledged.
     pub acked: usize,
     /// Writers that were killed.
@@ -75,7 +75,7 @@ pub struct Aftermath {
 }
 
 /// The life of one writer process: writes, and notes each acknowledgement.
-pub fn write(writer: &Writer) -> Result<(), StoreError> {
+pub fn write(writer: &StormWriter) -> Result<(), StoreError> {
     let git = writer.project.join(".git");
     let place = Place { project: writer.project.clone(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
     let store = std::sync::Arc::new(Store::open(place, ids())?);
@@ -94,14 +94,14 @@ pub fn write(writer: &Writer) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn post(store: &Store, writer: &Writer, n: u64) -> Result<String, StoreError> {
+fn post(store: &Store, writer: &StormWriter, n: u64) -> Result<String, StoreError> {
     let mut entry = records::entry(store.ids(), &format!("{}-{n}", writer.who));
     entry.detail = "x".repeat(writer.size);
     store.post(std::slice::from_ref(&entry))?;
     Ok(format!("entry {}\n", entry.id))
 }
 
-fn one_of_each(store: &Store, writer: &Writer, n: u64, decided: &mut Vec<Id>) -> Result<String, StoreError> {
+fn one_of_each(store: &Store, writer: &StormWriter, n: u64, decided: &mut Vec<Id>) -> Result<String, StoreError> {
     let name = format!("{}-{n}", writer.who);
     let ids = store.ids();
     match n % 4 {
@@ -141,7 +141,7 @@ fn one_of_each(store: &Store, writer: &Writer, n: u64, decided: &mut Vec<Id>) ->
 }
 
 /// Lets a storm loose on a project, with `program` as the writer.
-pub fn rage(program: &Path, project: &Path, storm: &Storm) -> Aftermath {
+pub fn rage(program: &Path, project: &Path, storm: &Storm) -> StormResult {
     let acks = project.join("acks");
     std::fs::create_dir_all(&acks).expect("the project is ours");
     let mut born = 0;
@@ -158,7 +158,7 @@ pub fn rage(program: &Path, project: &Path, storm: &Storm) -> Aftermath {
             .spawn()
             .expect("the storm program starts")
     };
-    let mut aftermath = Aftermath::default();
+    let mut aftermath = StormResult::default();
     let mut writers: Vec<Child> = (0..storm.writers).map(|_| start(storm.writes)).collect();
     let git = std::thread::scope(|scope| {
         let git = scope.spawn(|| git_rounds(project, storm.git_rounds));
@@ -220,7 +220,7 @@ fn git_rounds(project: &Path, rounds: u32) -> u32 {
     done
 }
 
-fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut Aftermath) {
+fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut StormResult) {
     // One more process comes by, which is what puts things right after a kill.
     let git = project.join(".git");
     let place = Place { project: project.to_owned(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };

@@ -13,7 +13,7 @@ pub const MOST_FUNCTION_LINES: usize = 90;
 
 /// A place where a rule is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untidy {
+pub struct TidyViolation {
     /// Which file.
     pub file: PathBuf,
     /// Which line, from one; zero for the whole file.
@@ -45,7 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Every place under `crates/` that breaks a rule.
 #[must_use]
-pub fn check(workspace: &Path) -> Vec<Untidy> {
+pub fn check(workspace: &Path) -> Vec<TidyViolation> {
     let mut untidy = Vec::new();
     for file in rust_files(&workspace.join("crates")) {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
@@ -59,24 +59,24 @@ pub fn check(workspace: &Path) -> Vec<Untidy> {
         for line in wanted.lines().filter(|line| line.starts_with("twining-")) {
             let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
             if !allowed.contains(&used) {
-                untidy.push(Untidy { file: PathBuf::from(name), line: 0, rule: format!("{name} must not depend on {used}") });
+                untidy.push(TidyViolation { file: PathBuf::from(name), line: 0, rule: format!("{name} must not depend on {used}") });
             }
         }
     }
     untidy
 }
 
-fn check_file(file: &Path, text: &str, untidy: &mut Vec<Untidy>) {
+fn check_file(file: &Path, text: &str, untidy: &mut Vec<TidyViolation>) {
     let name = file.to_string_lossy().replace('\\', "/");
     let lines = text.lines().count();
     if lines > MOST_LINES {
-        untidy.push(Untidy { file: file.to_owned(), line: 0, rule: format!("{lines} lines; at most {MOST_LINES}") });
+        untidy.push(TidyViolation { file: file.to_owned(), line: 0, rule: format!("{lines} lines; at most {MOST_LINES}") });
     }
     if name.contains("/src/") && !text.starts_with("//!") && !name.contains("/tests") {
-        untidy.push(Untidy { file: file.to_owned(), line: 1, rule: "a module opens with its promise (//!)".to_owned() });
+        untidy.push(TidyViolation { file: file.to_owned(), line: 1, rule: "a module opens with its promise (//!)".to_owned() });
     }
     if name.contains("/src/") && !name.contains("/tests") {
-        untidy.extend(long_functions(text).into_iter().map(|(line, length)| Untidy {
+        untidy.extend(long_functions(text).into_iter().map(|(line, length)| TidyViolation {
             file: file.to_owned(),
             line,
             rule: format!("a function of {length} lines; at most {MOST_FUNCTION_LINES}"),
@@ -91,7 +91,11 @@ fn check_file(file: &Path, text: &str, untidy: &mut Vec<Untidy>) {
         let line = line.split("//").next().unwrap_or_default();
         for (door, keepers) in DOORS {
             if line.contains(door) && !keepers.iter().any(|keeper| name.contains(keeper)) {
-                untidy.push(Untidy { file: file.to_owned(), line: number + 1, rule: format!("`{door}` belongs behind its own door") });
+                untidy.push(TidyViolation {
+                    file: file.to_owned(),
+                    line: number + 1,
+                    rule: format!("`{door}` belongs behind its own door"),
+                });
             }
         }
     }

@@ -59,8 +59,8 @@ impl World for FixedWorld {
 /// Ids from the real clock and real chance, for tests with several processes.
 #[must_use]
 pub fn ids() -> Arc<IdSource> {
-    struct Real;
-    impl World for Real {
+    struct RealWorld;
+    impl World for RealWorld {
         fn now(&self) -> Time {
             let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             Time::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
@@ -71,5 +71,5 @@ pub fn ids() -> Arc<IdSource> {
             u128::from(draw()) << 64 | u128::from(draw())
         }
     }
-    Arc::new(IdSource::new(Box::new(Real)))
+    Arc::new(IdSource::new(Box::new(RealWorld)))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// A client with a server on a project.
-pub trait Caller {
+pub trait TestCaller {
     /// Calls a tool.
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String>;
     /// Calls a tool through another server: another session.
@@ -24,14 +24,14 @@ pub struct WritingVerb {
     /// Which case of it, where there are several.
     pub case: &'static str,
     /// Makes what the verb needs, and its arguments, around a word that stands nowhere else.
-    pub prepare: fn(&mut dyn Caller, &str) -> Result<Value, String>,
+    pub prepare: fn(&mut dyn TestCaller, &str) -> Result<Value, String>,
     /// What the files must hold, by arguments, answer and word.
-    pub records: fn(&Value, &Value, &str) -> Vec<Trail>,
+    pub records: fn(&Value, &Value, &str) -> Vec<ExpectedRecord>,
 }
 
 /// What a file must hold, or no longer hold.
 #[derive(Clone, Debug)]
-pub struct Trail {
+pub struct ExpectedRecord {
     /// The file, inside `.twining`.
     pub path: String,
     /// What one of its records holds, blanks aside.
@@ -40,7 +40,7 @@ pub struct Trail {
     pub is_there: bool,
 }
 
-impl Trail {
+impl ExpectedRecord {
     /// Whether the file's text is as it must be.
     #[must_use]
     pub fn fits(&self, file: &str) -> bool {
@@ -49,8 +49,8 @@ impl Trail {
     }
 }
 
-fn holds(path: impl Into<String>, texts: &[&str]) -> Trail {
-    Trail { path: path.into(), texts: texts.iter().map(|text| (*text).to_owned()).collect(), is_there: true }
+fn holds(path: impl Into<String>, texts: &[&str]) -> ExpectedRecord {
+    ExpectedRecord { path: path.into(), texts: texts.iter().map(|text| (*text).to_owned()).collect(), is_there: true }
 }
 
 /// A text of an answer.
@@ -59,7 +59,7 @@ fn text<'v>(answer: &'v Value, field: &str) -> &'v str {
 }
 
 /// A decision's file and its line in the index.
-fn decision(id: &str, says: &str, status: &str) -> Vec<Trail> {
+fn decision(id: &str, says: &str, status: &str) -> Vec<ExpectedRecord> {
     let status = format!("\"status\":\"{status}\"");
     vec![
         holds(format!("decisions/{id}.json"), &[says]),
@@ -73,7 +73,7 @@ fn decide(word: &str) -> Value {
     json!({"domain": "api", "scope": file, "summary": word, "context": "c", "rationale": "r", "affected_files": [file]})
 }
 
-fn decided(caller: &mut dyn Caller, word: &str) -> Result<String, String> {
+fn decided(caller: &mut dyn TestCaller, word: &str) -> Result<String, String> {
     let summary = format!("before-{word}");
     Ok(text(&caller.call("twining_decide", &decide(&summary))?, "id").to_owned())
 }
@@ -83,7 +83,7 @@ fn handoff(word: &str) -> Value {
 }
 
 /// A pattern that proposes a guard; agents of three sessions must have told of it.
-fn pattern(caller: &mut dyn Caller) -> Result<Value, String> {
+fn pattern(caller: &mut dyn TestCaller) -> Result<Value, String> {
     let trace = json!({"type": "violation", "what_happened": "pushed", "why": "not yet", "action": "Bash: git push"});
     loop {
         let found = caller.call("twining_extract_patterns", &json!({}))?;
@@ -198,7 +198,7 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
             caller.call("twining_add_entity", &json!({"name": word, "type": "module"}))?;
             Ok(json!({"dry_run": false}))
         },
-        records: |_, _, word| vec![Trail { is_there: false, ..holds("graph/entities.json", &[word]) }],
+        records: |_, _, word| vec![ExpectedRecord { is_there: false, ..holds("graph/entities.json", &[word]) }],
     },
     WritingVerb {
         tool: "twining_knowledge_update",
@@ -325,6 +325,6 @@ mod tests {
         assert!(trail.fits("[{\n  \"id\": \"F1\",\n  \"status\": \"tested\"\n}, {\"id\": \"F2\"}]"));
         assert!(!trail.fits("[{\"id\": \"F1\"}, {\"id\": \"F2\", \"status\": \"tested\"}]"), "of two records");
         assert!(!trail.fits(""));
-        assert!(Trail { is_there: false, ..trail }.fits(""));
+        assert!(ExpectedRecord { is_there: false, ..trail }.fits(""));
     }
 }

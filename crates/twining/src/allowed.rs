@@ -17,7 +17,7 @@ use twining_store::disk::hash_of;
 
 use crate::desk::Project;
 use crate::person;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 use crate::user_policy;
 
 /// The folder for them; a built-in guard knows it by this name.
@@ -45,7 +45,7 @@ pub struct Allowance {
 
 /// A command that a guard may run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trusted {
+pub struct TrustedCommand {
     /// Which guard.
     pub guard: String,
     /// Its text, to the letter.
@@ -59,7 +59,7 @@ pub struct Trusted {
 /// All that is allowed in one project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Allowed {
+pub struct PersonAllowances {
     project: String,
     identity: String,
     /// Guards that are lifted.
@@ -67,10 +67,10 @@ pub struct Allowed {
     /// Findings that the next commit may have.
     pub commits: Vec<Allowance>,
     /// Commands that may run.
-    pub trusted: Vec<Trusted>,
+    pub trusted: Vec<TrustedCommand>,
 }
 
-impl Allowed {
+impl PersonAllowances {
     /// What is allowed here. What cannot be read allows nothing.
     pub fn read(store: &Store) -> Self {
         let none = Self::of(store).unwrap_or_default();
@@ -81,13 +81,13 @@ impl Allowed {
     }
 
     /// Keeps it.
-    pub fn write(&self, store: &Store) -> Result<(), Problem> {
-        let path = file(store).ok_or_else(|| Problem::unavailable("NOT_FOUND", "this system does not say where settings go"))?;
-        let bytes = serde_json::to_vec_pretty(self).map_err(|error| Problem::of_error("OUTPUT", &error))?;
+    pub fn write(&self, store: &Store) -> Result<(), CommandError> {
+        let path = file(store).ok_or_else(|| CommandError::unavailable("NOT_FOUND", "this system does not say where settings go"))?;
+        let bytes = serde_json::to_vec_pretty(self).map_err(|error| CommandError::of_error("OUTPUT", &error))?;
         let temp = path.with_extension(format!("{}.new", std::process::id()));
         let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&temp, bytes));
         // In one step: half a file would take back what is allowed.
-        made.and_then(|()| fs::rename(&temp, &path)).map_err(|error| Problem::of_error("OUTPUT", &error))
+        made.and_then(|()| fs::rename(&temp, &path)).map_err(|error| CommandError::of_error("OUTPUT", &error))
     }
 
     /// Takes all of it back, with its file.
@@ -132,7 +132,7 @@ pub fn from_environment() -> Option<String> {
 
 /// Records that a commit went through with findings, for the reason in the
 /// environment. Nobody was asked, so it is git's user who claims it.
-pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result<(), Problem> {
+pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result<(), CommandError> {
     let caller = person::signed(project.history.user_name(), Trust::Agent);
     let what =
         format!("a commit was let through by {VARIABLE} (claimed: nobody was asked): {}", text::excerpt(&findings.join("; "), REASON));
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_bypass_ends_and_never_lifts_what_keeps_it() {
         let bypasses = [PERSON_COMMANDS, "no-push"].map(given).to_vec();
-        let allowed = Allowed { bypasses, ..Allowed::default() };
+        let allowed = PersonAllowances { bypasses, ..PersonAllowances::default() };
         assert!(allowed.bypass("no-push", at("2026-11-15T09:59:59Z")).is_some());
         assert!(allowed.bypass("no-push", at(UNTIL)).is_none());
         assert!(allowed.bypass("another", at("2026-11-15T09:00:00Z")).is_none());
@@ -179,8 +179,8 @@ mod tests {
         Allowance { subject: subject.into(), head: "c0ffee".into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() }
     }
 
-    fn allowing(subject: &str) -> Allowed {
-        Allowed { commits: vec![given(subject)], ..Allowed::default() }
+    fn allowing(subject: &str) -> PersonAllowances {
+        PersonAllowances { commits: vec![given(subject)], ..PersonAllowances::default() }
     }
 
     #[test]

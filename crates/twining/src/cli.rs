@@ -8,12 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Map, Value};
-use twining_model::{Refused, limits};
+use twining_model::{InvalidInput, limits};
 
 use crate::commands::VERBS;
-use crate::desk::{Desk, Project, caller_at_cli, checked_agent};
-use crate::out::{self, Style};
-use crate::problem::{Ending, Problem};
+use crate::desk::{CommandContext, Project, caller_at_cli, checked_agent};
+use crate::out::{self, OutputFormat};
+use crate::problem::{CommandError, ExitStatus};
 use crate::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::verbs::{Effect, FAMILIES, VerbEntry};
 use crate::{dashes, help, hook, merge_driver, misread, misuse, show, verify_ci};
@@ -25,19 +25,19 @@ const HOOK: ToolCommand = TOOL_COMMANDS[1];
 const JSON_INPUT: &str = "json-input";
 
 /// The heading of flags every command has, so that its own stand together.
-const EVERYWHERE: &str = "Everywhere";
+const GLOBAL_HEADING: &str = "Everywhere";
 
 /// Runs the program.
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    out::heed_terminal();
+    out::apply_terminal_settings();
     match read(&words) {
         Ok(matches) => match matches.subcommand() {
             Some(("hook", given)) => hook(given),
             Some(("merge-driver", _)) => merge(&matches),
             _ => run(&matches).into(),
         },
-        Err(error) => misuse::tell(error, &words, style_of(&words)).into(),
+        Err(error) => misuse::tell(error, &words, format_of(&words)).into(),
     }
 }
 
@@ -50,8 +50,12 @@ fn read(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
 }
 
 /// Whether JSON is asked for, known even where the words make no sense.
-fn style_of(words: &[OsString]) -> Style {
-    if words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json") { Style::Json } else { Style::Words }
+fn format_of(words: &[OsString]) -> OutputFormat {
+    if words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json") {
+        OutputFormat::Json
+    } else {
+        OutputFormat::Words
+    }
 }
 
 /// What is needed to read these words. A hook waits for every start, and the
@@ -105,7 +109,7 @@ fn global_flags() -> [Arg; 3] {
         Arg::new("agent").long("agent").value_name("NAME").global(true).help("The name to sign with; default: main"),
         Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).help("Print exactly the JSON the MCP tool returns"),
     ]
-    .map(|flag| flag.help_heading(EVERYWHERE))
+    .map(|flag| flag.help_heading(GLOBAL_HEADING))
 }
 
 /// The verbs of a family, each a command of its own below it.
@@ -123,7 +127,7 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
         .value_parser(value_parser!(PathBuf))
         .value_hint(ValueHint::FilePath)
         .help("Take the tool's JSON from a file, or `-` for stdin, instead of flags")
-        .help_heading(EVERYWHERE);
+        .help_heading(GLOBAL_HEADING);
     let mut command = (verb.with_flags)(Command::new(name.clone()));
     if spelled != name {
         command = command.alias(spelled);
@@ -142,32 +146,32 @@ fn hook(given: &ArgMatches) -> ExitCode {
     if agent == Some("git") {
         return hook::git_hooks::run(project, event);
     }
-    let Some(host) = twining_guard::hosts::Host::named(agent) else {
+    let Some(host) = twining_guard::hosts::HostAdapter::named(agent) else {
         let known = twining_guard::hosts::HOSTS.map(|host| host.name).join(", ");
-        return out::problem(Style::Words, &Problem::misuse(format!("--agent names a host: {known} or git"))).into();
+        return out::problem(OutputFormat::Words, &CommandError::misuse(format!("--agent names a host: {known} or git"))).into();
     };
     hook::run(project, host, event)
 }
 
 /// Ends as git expects of a merge driver, and not as our commands do.
 fn merge(matches: &ArgMatches) -> ExitCode {
-    let Some((kind, given)) = matches.subcommand().and_then(|(_, given)| given.subcommand()) else { return Ending::Misused.into() };
+    let Some((kind, given)) = matches.subcommand().and_then(|(_, given)| given.subcommand()) else { return ExitStatus::Misused.into() };
     let version = |name: &str| given.get_one::<PathBuf>(name).cloned();
     let (Some(base), Some(ours), Some(theirs)) = (version("base"), version("ours"), version("theirs")) else {
-        return Ending::Misused.into();
+        return ExitStatus::Misused.into();
     };
     let path = version("path").map(|path| path.to_string_lossy().into_owned());
-    merge_driver::run(kind, &merge_driver::Versions { base, ours, theirs, path })
+    merge_driver::run(kind, &merge_driver::MergeInputs { base, ours, theirs, path })
 }
 
-fn run(matches: &ArgMatches) -> Ending {
-    let Some((name, given)) = matches.subcommand() else { return Ending::Misused };
+fn run(matches: &ArgMatches) -> ExitStatus {
+    let Some((name, given)) = matches.subcommand() else { return ExitStatus::Misused };
     // A flag that every command has is found where it was given: at the innermost one.
     let (name, given) = match given.subcommand() {
         Some((inner, given)) => (format!("{name} {inner}"), given),
         None => (name.to_owned(), given),
     };
-    let style = if given.get_flag("json") { Style::Json } else { Style::Words };
+    let style = if given.get_flag("json") { OutputFormat::Json } else { OutputFormat::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
     let agent = match checked_agent(given.get_one::<String>("agent").cloned()) {
         Ok(agent) => agent,
@@ -180,7 +184,7 @@ fn run(matches: &ArgMatches) -> Ending {
         (None, "verify") if given.get_flag("ci") => verify_ci::run(project, given, style),
         (None, name) => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
-            None => return Ending::Misused,
+            None => return ExitStatus::Misused,
         },
     };
     ended.unwrap_or_else(|problem| out::problem(style, &problem))
@@ -191,39 +195,39 @@ fn run_verb(
     matches: &ArgMatches,
     project: Option<PathBuf>,
     agent: Option<String>,
-    style: Style,
-) -> Result<Ending, Problem> {
-    let refused = |refused: Refused| {
-        Problem::refused(&refused).with_hint(format!("twining {} --help shows its flags and an example", verb.command_name()))
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let refused = |refused: InvalidInput| {
+        CommandError::refused(&refused).with_hint(format!("twining {} --help shows its flags and an example", verb.command_name()))
     };
     let given = (verb.read_flags)(matches).map_err(refused)?;
     let fields = match matches.get_one::<PathBuf>(JSON_INPUT) {
-        Some(_) if !given.is_empty() => return Err(refused(Refused::new(JSON_INPUT, "cannot be given beside other flags"))),
+        Some(_) if !given.is_empty() => return Err(refused(InvalidInput::new(JSON_INPUT, "cannot be given beside other flags"))),
         Some(source) => read_json(source)?,
         None => given,
     };
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
-    let caller = caller.fit().map_err(|refused| Problem::refused(&refused))?;
+    let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     let drained = project.engine.drain_queues_with(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.
-    let answer = (verb.run)(&Desk { flags: Some(matches), ..project.desk(caller, authority) }, fields)?;
+    let answer = (verb.run)(&CommandContext { flags: Some(matches), ..project.context(caller, authority) }, fields)?;
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
-        out::aside(&Problem::from(failure));
+        out::warn_about(&CommandError::from(failure));
     }
     let ending = out::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
     if verb.effect == Effect::Reads {
-        project.leave_open();
+        project.finish_reads();
     } else {
-        project.tidy_up();
+        project.finish_writes();
     }
     Ok(ending)
 }
 
 /// Reads a verb's JSON from a file, or from stdin for `-`.
-fn read_json(source: &PathBuf) -> Result<Map<String, Value>, Problem> {
-    let refused = |rule: &'static str| Problem::refused(&Refused::new(JSON_INPUT, rule));
+fn read_json(source: &PathBuf) -> Result<Map<String, Value>, CommandError> {
+    let refused = |rule: &'static str| CommandError::refused(&InvalidInput::new(JSON_INPUT, rule));
     let limit = u64::try_from(limits::RECORD_BYTES).unwrap_or(u64::MAX);
     let mut text = String::new();
     let read = if source.as_os_str() == "-" {
@@ -231,16 +235,18 @@ fn read_json(source: &PathBuf) -> Result<Map<String, Value>, Problem> {
     } else {
         File::open(source).and_then(|file| file.take(limit + 1).read_to_string(&mut text))
     };
-    read.map_err(|error| Problem::refused(&Refused::new(JSON_INPUT, "cannot be read").because(format!("{}: {error}", source.display()))))?;
+    read.map_err(|error| {
+        CommandError::refused(&InvalidInput::new(JSON_INPUT, "cannot be read").because(format!("{}: {error}", source.display())))
+    })?;
     if text.len() > limits::RECORD_BYTES {
         return Err(refused("must be at most 1 MiB"));
     }
     match serde_json::from_str(&text) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(refused("must hold one JSON object")),
-        Err(error) => {
-            Err(Problem::refused(&Refused::new(JSON_INPUT, "must hold one JSON object").because(misread::explained(&error.to_string()))))
-        }
+        Err(error) => Err(CommandError::refused(
+            &InvalidInput::new(JSON_INPUT, "must hold one JSON object").because(misread::plain_message(&error.to_string())),
+        )),
     }
 }
 

@@ -9,18 +9,18 @@ use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 
 /// Prints completions for a shell.
-pub fn shell(mut command: Command, shell: Shell) -> Result<Ending, Problem> {
+pub fn shell(mut command: Command, shell: Shell) -> Result<ExitStatus, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "twining", &mut script);
     print(&script)
 }
 
 /// Prints the page of the program, or writes a page for each command.
-pub fn manual(command: Command, dir: Option<&Path>) -> Result<Ending, Problem> {
-    let failed = |error: io::Error| Problem::of_error("FILE_WRITE_ERROR", &error);
+pub fn manual(command: Command, dir: Option<&Path>) -> Result<ExitStatus, CommandError> {
+    let failed = |error: io::Error| CommandError::of_error("FILE_WRITE_ERROR", &error);
     let Some(dir) = dir else {
         let mut page = Vec::new();
         Man::new(plain(command)).render(&mut page).map_err(failed)?;
@@ -28,7 +28,7 @@ pub fn manual(command: Command, dir: Option<&Path>) -> Result<Ending, Problem> {
     };
     fs::create_dir_all(dir).map_err(failed)?;
     clap_mangen::generate_to(plain(command), dir).map_err(failed)?;
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// The help's own template carries a terminal's colours, which a page must not.
@@ -36,10 +36,10 @@ fn plain(command: Command) -> Command {
     command.help_template("{about}\n\n{usage-heading} {usage}\n\n{all-args}").disable_help_subcommand(true)
 }
 
-fn print(bytes: &[u8]) -> Result<Ending, Problem> {
+fn print(bytes: &[u8]) -> Result<ExitStatus, CommandError> {
     match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {
         // Whoever read it has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::of_error("OUTPUT", &error)),
-        _ => Ok(Ending::Done),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::of_error("OUTPUT", &error)),
+        _ => Ok(ExitStatus::Done),
     }
 }

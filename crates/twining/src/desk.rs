@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use clap::ArgMatches;
 use twining_engine::{Caller, Engine, UserPolicy};
-use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
+use twining_model::{Authority, Channel, IdSource, InvalidInput, Origin, Trust};
 use twining_store::git::Git;
 use twining_store::{BRIEF_LOG_BYTES, LONG_LOG_BYTES, Store};
 
-use crate::locate::{self, Clues, Located};
+use crate::locate::{self, LocateInput, ProjectLocation};
 use crate::model;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 use crate::user_policy;
-use crate::world::Machine;
+use crate::world::SystemWorld;
 
 /// What a verb needs besides its input.
-pub struct Desk<'a> {
+pub struct CommandContext<'a> {
     /// The memory.
     pub engine: &'a Engine,
     /// Who asks.
@@ -33,7 +33,7 @@ pub struct Desk<'a> {
     pub flags: Option<&'a ArgMatches>,
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// The user's own policy, as it is now.
     pub fn user_policy(&self) -> UserPolicy {
         user_policy::read()
@@ -50,28 +50,28 @@ pub struct Project {
     /// What git knows.
     pub history: Git,
     /// Where it is.
-    pub located: Located,
+    pub located: ProjectLocation,
 }
 
 impl Project {
     /// Opens the project these settings lead to. Creates nothing.
-    pub fn open(given: Option<PathBuf>) -> Result<Self, Problem> {
+    pub fn open(given: Option<PathBuf>) -> Result<Self, CommandError> {
         Self::at(find(given)?)
     }
 
     /// The same for a host that says where its agent stands, which counts where
     /// neither a flag nor the environment names a project.
-    pub fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, Problem> {
-        let mut clues = Clues::of_process(given).map_err(|error| Problem::of_error("NOT_FOUND", &error))?;
+    pub fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, CommandError> {
+        let mut clues = LocateInput::of_process(given).map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
         if Path::new(stands).is_dir() {
             clues.here = PathBuf::from(stands);
         }
-        Self::at(locate::locate(&clues).map_err(|error| Problem::of_error("NOT_FOUND", &error))?)
+        Self::at(locate::locate(&clues).map_err(|error| CommandError::of_error("NOT_FOUND", &error))?)
     }
 
-    fn at(located: Located) -> Result<Self, Problem> {
-        let ids = Arc::new(IdSource::new(Box::new(Machine)));
-        let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
+    fn at(located: ProjectLocation) -> Result<Self, CommandError> {
+        let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
+        let store = Store::open(located.place.clone(), ids).map_err(|error| CommandError::from(twining_engine::Failure::from(error)))?;
         let history = Git::at(&located.checkout).committing_from(index_of_commit());
         let engine = Engine::with_model(store, Box::new(model::load)).waiting_for_vectors(LONGEST_WAIT);
         Ok(Self { engine, history, located })
@@ -79,7 +79,7 @@ impl Project {
 
     /// Does what no write waits for. Nothing acknowledged depends on it: if it
     /// fails now, the next process does it.
-    pub fn tidy_up(&self) {
+    pub fn finish_writes(&self) {
         let store = self.engine.store();
         let _ = store.housekeep().and_then(|()| store.settle(BRIEF_LOG_BYTES));
     }
@@ -87,7 +87,7 @@ impl Project {
     /// Leaves it as it is to a process that ends: the system closes what is open
     /// faster than we take it apart, and nothing was written that could be left half done.
     /// Only a log that a killed server left long is emptied: every process to come reads it.
-    pub fn leave_open(self) {
+    pub fn finish_reads(self) {
         let _ = self.engine.store().settle(LONG_LOG_BYTES);
         // What stands in for a folder we may only read is ours to remove.
         if !self.engine.store().is_beside() {
@@ -96,8 +96,8 @@ impl Project {
     }
 
     /// A desk in it for `caller`.
-    pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
-        Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout, flags: None }
+    pub fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
+        CommandContext { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout, flags: None }
     }
 }
 
@@ -108,12 +108,12 @@ fn index_of_commit() -> Option<PathBuf> {
 }
 
 /// Finds the project these settings lead to, and opens nothing.
-pub fn find(given: Option<PathBuf>) -> Result<Located, Problem> {
+pub fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
     let hint = "give an existing folder with --project or TWINING_PROJECT, or run inside one";
-    let clues = Clues::of_process(given).map_err(|error| Problem::of_error("NOT_FOUND", &error).with_hint(hint))?;
+    let clues = LocateInput::of_process(given).map_err(|error| CommandError::of_error("NOT_FOUND", &error).with_hint(hint))?;
     locate::locate(&clues).map_err(|error| {
         let code = if error.is_missing() { "NOT_FOUND" } else { "UNSAFE_PATH" };
-        Problem::of_error(code, &error).with_hint(hint)
+        CommandError::of_error(code, &error).with_hint(hint)
     })
 }
 
@@ -139,10 +139,10 @@ pub fn session_of_host() -> Option<String> {
 
 /// Refuses a name that was given and is none: whoever meant a variable would sign as
 /// somebody else.
-pub fn checked_agent(given: Option<String>) -> Result<Option<String>, Problem> {
+pub fn checked_agent(given: Option<String>) -> Result<Option<String>, CommandError> {
     match given {
         Some(name) if name.trim().is_empty() => {
-            Err(Problem::refused(&Refused::new("agent", "must not be empty")).with_hint("leave --agent out to sign as main"))
+            Err(CommandError::refused(&InvalidInput::new("agent", "must not be empty")).with_hint("leave --agent out to sign as main"))
         }
         given => Ok(given),
     }

@@ -10,23 +10,23 @@ use serde_json::json;
 use twining_model::limits;
 
 use crate::args::{path, word};
-use crate::out::{self, Style};
-use crate::page::{Page, bad, count, dim, good, plain, warn};
-use crate::problem::Ending;
+use crate::out::{self, OutputFormat};
+use crate::page::{TextPage, bad, count, dim, good, plain, warn};
+use crate::problem::ExitStatus;
 
 /// What was found in one file; its fields are the JSON of `--json`.
 #[derive(Debug, Serialize)]
-struct Checked {
+struct DotReport {
     file: String,
     ok: bool,
     nodes: usize,
     edges: usize,
-    errors: Vec<Wrong>,
+    errors: Vec<DotError>,
 }
 
 /// Something wrong, and where; a file that cannot be read has no line.
 #[derive(Debug, Serialize)]
-struct Wrong {
+struct DotError {
     line: usize,
     column: usize,
     message: String,
@@ -43,24 +43,24 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Checks each file, `-` for stdin, and tells.
-pub fn run(given: &ArgMatches, style: Style) -> Ending {
+pub fn run(given: &ArgMatches, style: OutputFormat) -> ExitStatus {
     let files = given.get_many::<PathBuf>("files").unwrap_or_default();
-    let checked: Vec<Checked> = files.map(|file| look_at(file)).collect();
-    let ending = if checked.iter().all(|file| file.ok) { Ending::Done } else { Ending::FoundProblems };
+    let checked: Vec<DotReport> = files.map(|file| look_at(file)).collect();
+    let ending = if checked.iter().all(|file| file.ok) { ExitStatus::Done } else { ExitStatus::FoundProblems };
     out::answer(style, || json!(checked), |page| show(&checked, page), ending)
 }
 
-fn look_at(file: &Path) -> Checked {
+fn look_at(file: &Path) -> DotReport {
     let name = file.to_string_lossy().into_owned();
     match read(file) {
         Ok(source) => {
-            let twining_dot::Check { ok, nodes, edges, errors } = twining_dot::check(&source);
-            let errors = errors.into_iter().map(|error| Wrong { line: error.line, column: error.column, message: error.message });
-            Checked { file: name, ok, nodes, edges, errors: errors.collect() }
+            let twining_dot::DotCheck { ok, nodes, edges, errors } = twining_dot::check(&source);
+            let errors = errors.into_iter().map(|error| DotError { line: error.line, column: error.column, message: error.message });
+            DotReport { file: name, ok, nodes, edges, errors: errors.collect() }
         }
         Err(error) => {
-            let wrong = Wrong { line: 0, column: 0, message: format!("cannot be read: {error}") };
-            Checked { file: name, ok: false, nodes: 0, edges: 0, errors: vec![wrong] }
+            let wrong = DotError { line: 0, column: 0, message: format!("cannot be read: {error}") };
+            DotReport { file: name, ok: false, nodes: 0, edges: 0, errors: vec![wrong] }
         }
     }
 }
@@ -80,13 +80,13 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     Ok(source)
 }
 
-fn show(checked: &[Checked], page: &mut Page) {
-    for Checked { file, ok, nodes, edges, errors } in checked {
+fn show(checked: &[DotReport], page: &mut TextPage) {
+    for DotReport { file, ok, nodes, edges, errors } in checked {
         if *ok {
             let counted = format!("{}, {}", counted(*nodes, "node"), counted(*edges, "edge"));
             page.line([good("ok"), plain(file), dim(counted)]);
         }
-        for Wrong { line, column, message } in errors {
+        for DotError { line, column, message } in errors {
             let place = if *line == 0 { file.clone() } else { format!("{file}:{line}:{column}") };
             page.line([warn(format!("{place}:")), bad(message)]);
         }

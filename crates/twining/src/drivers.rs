@@ -7,7 +7,7 @@ use crate::installed::{for_shell, from_shell};
 
 /// A kind of merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Driver {
+pub struct MergeDriver {
     /// The word for it: `twining merge-driver <kind>`.
     pub kind: &'static str,
     /// What it does, in a sentence.
@@ -18,14 +18,18 @@ pub struct Driver {
 }
 
 /// Every kind. `decision` stands before `array`: the list of decisions lies in their folder.
-pub const DRIVERS: [Driver; 5] = [
-    Driver { kind: "decision", about: "Merge a decision that both sides amended, field by field", files: &[".twining/decisions/*.json"] },
-    Driver {
+pub const DRIVERS: [MergeDriver; 5] = [
+    MergeDriver {
+        kind: "decision",
+        about: "Merge a decision that both sides amended, field by field",
+        files: &[".twining/decisions/*.json"],
+    },
+    MergeDriver {
         kind: "lines",
         about: "Unite files of one record a line",
         files: &[".twining/blackboard.jsonl", ".twining/traces.jsonl", ".twining/handoffs/index.jsonl"],
     },
-    Driver {
+    MergeDriver {
         kind: "array",
         about: "Merge JSON arrays by the ids of their elements",
         files: &[
@@ -35,19 +39,19 @@ pub const DRIVERS: [Driver; 5] = [
             ".twining/agents/registry.json",
         ],
     },
-    Driver {
+    MergeDriver {
         kind: "features",
         about: "Merge feature lists; what is tested on one side only is not tested",
         files: &[".twining/features.json", ".claude/progress/feature-list.json"],
     },
-    Driver {
+    MergeDriver {
         kind: "knowledge",
         about: "Merge the knowledge graph by meaning",
         files: &[".twining/knowledge.dot", ".maestro/knowledge.dot"],
     },
 ];
 
-impl Driver {
+impl MergeDriver {
     /// What git's settings and attributes call it.
     pub fn name(&self) -> String {
         format!("twining-{}", self.kind)
@@ -76,7 +80,7 @@ impl Driver {
 }
 
 /// What to tell git where `twining init` did not.
-pub fn by_hand() -> String {
+pub fn manual_setup() -> String {
     // Written down as a path: git would start whatever is called so first on PATH.
     let settings = DRIVERS
         .iter()

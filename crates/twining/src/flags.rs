@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 use schemars::JsonSchema;
 use serde_json::{Map, Number, Value};
-use twining_model::{Refused, text};
+use twining_model::{InvalidInput, text};
 
 use crate::misread;
 use crate::schema;
@@ -67,7 +67,7 @@ enum Shape {
     Fraction,
     Text,
     Texts,
-    Pairs,
+    NumberPairs,
     Json,
     Jsons,
 }
@@ -82,7 +82,7 @@ pub fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -
 }
 
 /// What was given, as the tool's JSON.
-pub fn read<T: JsonSchema>(matches: &ArgMatches, words: &[&str]) -> Result<Map<String, Value>, Refused> {
+pub fn read<T: JsonSchema>(matches: &ArgMatches, words: &[&str]) -> Result<Map<String, Value>, InvalidInput> {
     let fields = fields::<T>();
     let mut given = Map::new();
     for field in &fields {
@@ -99,7 +99,7 @@ pub fn read<T: JsonSchema>(matches: &ArgMatches, words: &[&str]) -> Result<Map<S
         field.put(&mut given, &taken)?;
     }
     match rest.next() {
-        Some(word) => Err(Refused::new(misread::short(word), "is one word too many")),
+        Some(word) => Err(InvalidInput::new(misread::short(word), "is one word too many")),
         None => Ok(given),
     }
 }
@@ -167,7 +167,7 @@ impl Field {
         let flag = match self.shape {
             Shape::Switch => flag.num_args(0..=1).require_equals(true).default_missing_value("true").hide_possible_values(true),
             Shape::Truth => flag.num_args(0..=1).default_missing_value("true").hide_possible_values(true),
-            Shape::Texts | Shape::Pairs | Shape::Jsons => flag.action(ArgAction::Append),
+            Shape::Texts | Shape::NumberPairs | Shape::Jsons => flag.action(ArgAction::Append),
             _ => flag,
         };
         let flag = if self.path == "rationale" { flag.alias("rationale") } else { flag };
@@ -193,7 +193,7 @@ impl Field {
         let told = match self.shape {
             Shape::Switch | Shape::Truth => "BOOL",
             Shape::Count | Shape::Whole | Shape::Fraction => "N",
-            Shape::Pairs => "KEY=VALUE",
+            Shape::NumberPairs => "KEY=VALUE",
             Shape::Json | Shape::Jsons => "JSON",
             _ if matches!(name, "since" | "until" | "before" | "ttl") || name.ends_with("_at") => "TIME",
             _ if name.ends_with("_id") || name.ends_with("ids") || matches!(name, "supersedes" | "depends_on" | "relates_to") => "ID",
@@ -205,13 +205,13 @@ impl Field {
     }
 
     /// Puts what was given for it where it stands in the JSON.
-    fn put(&self, given: &mut Map<String, Value>, values: &[&String]) -> Result<(), Refused> {
+    fn put(&self, given: &mut Map<String, Value>, values: &[&String]) -> Result<(), InvalidInput> {
         let Some(last) = values.last() else { return Ok(()) };
-        let refused = |why: String| Refused::new(self.path.clone(), "cannot be read").because(text::excerpt(&why, 200));
+        let refused = |why: String| InvalidInput::new(self.path.clone(), "cannot be read").because(text::excerpt(&why, 200));
         let value = match self.shape {
             Shape::Texts => Value::Array(self.split(values).into_iter().map(|value| self.text(value)).collect()),
             Shape::Jsons => Value::Array(values.iter().map(|text| json(text)).collect::<Result<_, _>>().map_err(refused)?),
-            Shape::Pairs => Value::Object(values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?),
+            Shape::NumberPairs => Value::Object(values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?),
             Shape::Json => json(last).map_err(refused)?,
             Shape::Switch | Shape::Truth => Value::from(last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?),
             Shape::Count | Shape::Whole | Shape::Fraction => Value::Number(number(last, self.shape).map_err(refused)?),
@@ -261,7 +261,7 @@ impl Shape {
             Some("number") => Self::Fraction,
             Some("array") if items.is_some_and(is_text) => Self::Texts,
             Some("array") => Self::Jsons,
-            Some("object") if schema.get("additionalProperties").is_some_and(is_text) => Self::Pairs,
+            Some("object") if schema.get("additionalProperties").is_some_and(is_text) => Self::NumberPairs,
             Some("string") => Self::Text,
             _ => Self::Json,
         }
@@ -273,7 +273,7 @@ fn spelled(path: &str, name: &str, shape: Shape) -> String {
         return (*long).to_owned();
     }
     let one = match shape {
-        Shape::Texts | Shape::Jsons | Shape::Pairs => match name.strip_suffix("ies") {
+        Shape::Texts | Shape::Jsons | Shape::NumberPairs => match name.strip_suffix("ies") {
             Some(stem) => format!("{stem}y"),
             None => name.strip_suffix('s').unwrap_or(name).to_owned(),
         },
@@ -300,7 +300,7 @@ impl TypedValueParser for Offered {
 }
 
 fn json(given: &str) -> Result<Value, String> {
-    serde_json::from_str(given).map_err(|error| format!("write it as JSON: {}", misread::explained(&error.to_string())))
+    serde_json::from_str(given).map_err(|error| format!("write it as JSON: {}", misread::plain_message(&error.to_string())))
 }
 
 fn pair(given: &str) -> Result<(String, Value), String> {

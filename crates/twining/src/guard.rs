@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use clap::Command;
 use serde_json::json;
-use twining_guard::Level;
-use twining_guard::policy::Standing;
+use twining_guard::Verdict;
+use twining_guard::policy::GuardHealth;
 use twining_model::text;
 
 use crate::args::{option, word};
 use crate::desk::Project;
 use crate::hook::{self, HookContext};
-use crate::out::{self, Style};
+use crate::out::{self, OutputFormat};
 use crate::page::{bad, dim, good, plain, strong, warn};
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 use crate::wiring;
 
 /// The flags of `guard`.
@@ -31,7 +31,7 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Runs `list`, `test` or `explain`; the first two of one guard, where it is named.
-pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: Style) -> Result<Ending, Problem> {
+pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let project = Project::open(project)?;
     match what {
         "explain" => explain(project, style),
@@ -40,22 +40,22 @@ pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: Style) -> R
     }
 }
 
-fn list(project: &Project, style: Style, named: &str, must_hold: bool) -> Result<Ending, Problem> {
+fn list(project: &Project, style: OutputFormat, named: &str, must_hold: bool) -> Result<ExitStatus, CommandError> {
     let mut all = hook::guards_as_written(project);
     if !named.is_empty() {
         if !all.guards.iter().any(|guard| guard.id == named) {
             let known = all.guards.iter().map(|guard| guard.id.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(Problem::misuse(format!("no guard is called `{}`; there are {known}", text::excerpt(named, 80))));
+            return Err(CommandError::misuse(format!("no guard is called `{}`; there are {known}", text::excerpt(named, 80))));
         }
         all.guards.retain(|guard| guard.id == named);
     }
-    let dead = all.guards.iter().any(|guard| guard.standing != Standing::Alive);
+    let dead = all.guards.iter().any(|guard| guard.standing != GuardHealth::Alive);
     let wired = if must_hold { wiring::check(project, &all) } else { Vec::new() };
     let unwired = wired.iter().any(|host| !host.problems.is_empty());
-    let ending = if must_hold && (dead || unwired || !all.mistakes.is_empty()) { Ending::FoundProblems } else { Ending::Done };
+    let ending = if must_hold && (dead || unwired || !all.mistakes.is_empty()) { ExitStatus::FoundProblems } else { ExitStatus::Done };
     let to_json = || {
         let guards = all.guards.iter().map(|guard| {
-            let dead = if let Standing::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
+            let dead = if let GuardHealth::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
             json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead, "proposed": guard.proposed, "verify": guard.verify})
         });
         let mut answer = json!({"guards": guards.collect::<Vec<_>>(), "mistakes": all.mistakes});
@@ -70,9 +70,9 @@ fn list(project: &Project, style: Style, named: &str, must_hold: bool) -> Result
         |page| {
             let rows = all.guards.iter().map(|guard| {
                 let standing = match &guard.standing {
-                    Standing::Alive if guard.proposed => warn(format!("proposed: {}", guard.say)),
-                    Standing::Alive => plain(&guard.say),
-                    Standing::Dead(why) => bad(format!("dead: {why}")),
+                    GuardHealth::Alive if guard.proposed => warn(format!("proposed: {}", guard.say)),
+                    GuardHealth::Alive => plain(&guard.say),
+                    GuardHealth::Dead(why) => bad(format!("dead: {why}")),
                 };
                 vec![strong(&guard.id), level(guard.action), dim(guard.source.to_string()), standing]
             });
@@ -93,24 +93,24 @@ fn list(project: &Project, style: Style, named: &str, must_hold: bool) -> Result
     ))
 }
 
-fn level(level: Level) -> crate::page::Cell {
+fn level(level: Verdict) -> crate::page::StyledText {
     match level {
-        Level::Off => dim(level.as_str()),
-        Level::Warn | Level::Ask => warn(level.as_str()),
-        Level::Block => bad(level.as_str()),
+        Verdict::Off => dim(level.as_str()),
+        Verdict::Warn | Verdict::Ask => warn(level.as_str()),
+        Verdict::Block => bad(level.as_str()),
     }
 }
 
-fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
-    let event = hook::read_any_event().map_err(Problem::misuse)?;
+fn explain(project: Project, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+    let event = hook::read_any_event().map_err(CommandError::misuse)?;
     let guards = hook::guards(&project);
     let context = HookContext::of(project, event);
-    let evaluation = hook::foreseen(&context.project, context.explain(&guards));
+    let evaluation = hook::preview(&context.project, context.explain(&guards));
     Ok(out::answer(
         style,
         || json!(evaluation),
         |page| {
-            let verdict = if evaluation.verdict == Level::Off { good("allowed") } else { level(evaluation.verdict) };
+            let verdict = if evaluation.verdict == Verdict::Off { good("allowed") } else { level(evaluation.verdict) };
             page.line([strong("verdict"), verdict]);
             let rows = evaluation
                 .findings
@@ -118,6 +118,6 @@ fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
                 .map(|finding| vec![strong(&finding.guard), level(finding.verdict), dim(&finding.source), plain(&finding.effect)]);
             page.table(0, &rows.collect::<Vec<_>>());
         },
-        Ending::Done,
+        ExitStatus::Done,
     ))
 }

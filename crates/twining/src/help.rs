@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::commands::VERBS;
-use crate::verbs::Group;
+use crate::verbs::VerbGroup;
 
 /// How commands end; kept with [`crate::problem::Ending`].
 pub const ENDINGS: &str = "\
@@ -22,23 +22,23 @@ Without them the project is the nearest parent with a .twining/, else the git to
 
 /// The template of the top-level help: clap lists commands as one heap, and a
 /// newcomer needs to see what belongs together.
-pub fn template(only_cli: &[(&str, &str)]) -> String {
+pub fn template(tool_command: &[(&str, &str)]) -> String {
     let heading = AnsiColor::Green.on_default().bold().underline();
     let mut text = String::from("{about}\n\n{usage-heading} {usage}\n");
     let width = VERBS.iter().map(|verb| verb.command_name().len()).max().unwrap_or_default() + 1;
-    for group in Group::ALL {
-        text.push_str(&titled(heading, &capital(group.as_str()), group.promise()));
+    for group in VerbGroup::ALL {
+        text.push_str(&titled(heading, &capital(group.as_str()), group.summary()));
         let verbs = VERBS.iter().filter(|verb| verb.group == group);
         verbs.for_each(|verb| text.push_str(&listed(&verb.command_name(), verb.about, width)));
     }
     text.push_str(&titled(heading, "Tools", "for people and hosts"));
-    only_cli.iter().for_each(|(name, about)| text.push_str(&listed(name, about, width)));
+    tool_command.iter().for_each(|(name, about)| text.push_str(&listed(name, about, width)));
     text.push_str(&format!("\n{}Options:{}\n{{options}}{{after-help}}", heading.render(), heading.render_reset()));
     text
 }
 
-fn titled(heading: Style, name: &str, promise: &str) -> String {
-    format!("\n{}{name}:{} {promise}\n", heading.render(), heading.render_reset())
+fn titled(heading: Style, name: &str, summary: &str) -> String {
+    format!("\n{}{name}:{} {summary}\n", heading.render(), heading.render_reset())
 }
 
 fn listed(name: &str, about: &str, width: usize) -> String {

@@ -46,7 +46,7 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
 /// Where this program is found tomorrow too: the name that PATH gives it, which
 /// outlives an update, unless that lies in one of these folders; else where it is.
 /// None for a path that cannot be written down.
-pub fn lasting(within: &[&Path]) -> Option<String> {
+pub fn stable_path(within: &[&Path]) -> Option<String> {
     let here = std::env::current_exe().ok();
     let is_apart = |path: &PathBuf| !within.iter().any(|folder| path.starts_with(folder));
     let known = here.as_ref().and_then(|here| all_on_path(NAME).filter(is_apart).find(|path| is_same(path, here)));

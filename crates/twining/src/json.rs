@@ -10,12 +10,12 @@ use twining_model::text;
 
 /// One line.
 pub fn compact(value: &impl Serialize) -> String {
-    written(value, Escaping(CompactFormatter))
+    written(value, EscapingFormatter(CompactFormatter))
 }
 
 /// One field a line.
 pub fn pretty(value: &impl Serialize) -> String {
-    written(value, Escaping(PrettyFormatter::new()))
+    written(value, EscapingFormatter(PrettyFormatter::new()))
 }
 
 fn written(value: &impl Serialize, formatter: impl Formatter) -> String {
@@ -29,7 +29,7 @@ fn written(value: &impl Serialize, formatter: impl Formatter) -> String {
 /// escapes off again before a model reads the fields.
 pub fn visible(value: Value) -> Value {
     match value {
-        Value::String(said) if said.chars().any(text::acts) => Value::String(text::visible(&said)),
+        Value::String(said) if said.chars().any(text::is_unsafe_to_show) => Value::String(text::visible(&said)),
         Value::Array(items) => Value::Array(items.into_iter().map(visible).collect()),
         Value::Object(fields) => Value::Object(fields.into_iter().map(|(name, value)| (text::visible(&name), visible(value))).collect()),
         other => other,
@@ -76,16 +76,16 @@ pub fn weight(value: &Value) -> usize {
 }
 
 /// Writes every character that acts instead of being read as `\uXXXX`.
-struct Escaping<F>(F);
+struct EscapingFormatter<F>(F);
 
-impl<F: Formatter> Formatter for Escaping<F> {
+impl<F: Formatter> Formatter for EscapingFormatter<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        if !fragment.chars().any(text::acts) {
+        if !fragment.chars().any(text::is_unsafe_to_show) {
             return writer.write_all(fragment.as_bytes());
         }
         let mut units = [0; 2];
         for c in fragment.chars() {
-            if text::acts(c) {
+            if text::is_unsafe_to_show(c) {
                 for unit in c.encode_utf16(&mut units) {
                     write!(writer, "\\u{unit:04x}")?;
                 }
@@ -147,7 +147,7 @@ mod tests {
     fn what_would_act_on_a_terminal_is_printed_as_an_escape_and_reads_back_the_same() {
         let hostile = json!({"summary": "a\u{1b}]52;c;aGk=\u{7}\u{9b}31m\u{202e}\u{7f}\u{e0041}\nend \u{e9}"});
         for printed in [compact(&hostile), pretty(&hostile)] {
-            assert!(!printed.trim_end().chars().any(text::acts), "{printed}");
+            assert!(!printed.trim_end().chars().any(text::is_unsafe_to_show), "{printed}");
             assert_eq!(serde_json::from_str::<Value>(&printed).expect("is JSON"), hostile);
         }
     }

@@ -4,34 +4,45 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_guard::Level;
+use twining_guard::Verdict;
 use twining_guard::policy::builtin::PERSON_COMMANDS;
-use twining_model::{Refused, Time, limits, text};
+use twining_model::{InvalidInput, Time, limits, text};
 
-use crate::allowed::{self, Allowance, Allowed, Trusted, is_before};
+use crate::allowed::{self, Allowance, PersonAllowances, TrustedCommand, is_before};
 use crate::desk::Project;
 use crate::hook;
-use crate::out::{self, Style};
+use crate::out::{self, OutputFormat};
 use crate::page::{dim, good, plain, strong, warn};
 use crate::person;
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 use crate::user_policy;
 
 /// How long a finding may wait for its commit.
 const ALLOWANCE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Lifts a guard for a while.
-pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, given: Option<&str>, style: Style) -> Result<Ending, Problem> {
-    let lasts = lasts.ok_or_else(|| Problem::refused(&Refused::new("--for", "is required, such as `--for 10m`")))?;
+pub fn bypass(
+    project: Option<PathBuf>,
+    guard: &str,
+    lasts: Option<&str>,
+    given: Option<&str>,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let lasts = lasts.ok_or_else(|| CommandError::refused(&InvalidInput::new("--for", "is required, such as `--for 10m`")))?;
     let (minutes, reason) = (minutes(lasts)?, reason_of(given)?);
     if guard == PERSON_COMMANDS {
-        return Err(Problem::unavailable("NEVER_LIFTED", format!("`{guard}` keeps what lifts the others, and is never lifted itself")));
+        return Err(CommandError::unavailable(
+            "NEVER_LIFTED",
+            format!("`{guard}` keeps what lifts the others, and is never lifted itself"),
+        ));
     }
     let project = open(project)?;
     let store = project.engine.store();
     if !hook::guards(&project).guards.iter().any(|known| known.id == guard) {
         let named = text::excerpt(guard, 40);
-        return Err(Problem::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them"));
+        return Err(
+            CommandError::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them")
+        );
     }
     let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000).to_string();
     let what = format!("the guard `{guard}` is lifted until {until}");
@@ -40,7 +51,7 @@ pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, given:
 }
 
 /// Lets a proposed guard block.
-pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<Ending, Problem> {
+pub fn promote(project: Option<PathBuf>, guard: &str, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let project = open(project)?;
     let backtest = project.engine.backtest(&user_policy::read(), guard)?;
     let caller = person::confirm(&format!("`{guard}` will block from now on; it {}", backtest.say()), guard)?;
@@ -48,13 +59,13 @@ pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<En
     Ok(out::answer(
         style,
         || json!(promoted),
-        |page| page.line([good(Level::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]),
-        Ending::Done,
+        |page| page.line([good(Verdict::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]),
+        ExitStatus::Done,
     ))
 }
 
 /// Lets a finding of the commit check through, in the next commit.
-pub fn allow(project: Option<PathBuf>, subject: &str, given: Option<&str>, style: Style) -> Result<Ending, Problem> {
+pub fn allow(project: Option<PathBuf>, subject: &str, given: Option<&str>, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let reason = reason_of(given)?;
     let project = open(project)?;
     let subject = subject.trim_start_matches("./").to_owned();
@@ -67,30 +78,30 @@ pub fn allow(project: Option<PathBuf>, subject: &str, given: Option<&str>, style
 /// Has a person confirm an allowance, records it under a guard, and keeps it in its list.
 fn grant(
     project: &Project,
-    list: fn(&mut Allowed) -> &mut Vec<Allowance>,
+    list: fn(&mut PersonAllowances) -> &mut Vec<Allowance>,
     guard: &str,
     what: &str,
     given: Allowance,
-    style: Style,
-) -> Result<Ending, Problem> {
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let store = project.engine.store();
     let caller = person::confirm(&format!("{what}: {}", given.reason), &given.subject)?;
     // Recorded first: nothing is let through that nobody can read about.
     project.engine.approve(&caller, guard, what, &given.reason)?;
     let answer = json!({"subject": given.subject, "until": given.until, "reason": given.reason});
-    let mut allowed = Allowed::read(store);
+    let mut allowed = PersonAllowances::read(store);
     let list = list(&mut allowed);
     list.retain(|other| other.subject != given.subject && is_before(store.ids().now(), &other.until));
     list.push(Allowance { by: caller.agent, ..given });
     allowed.write(store)?;
-    Ok(out::answer(style, || answer, |page| page.line([good("done:"), plain(what)]), Ending::Done))
+    Ok(out::answer(style, || answer, |page| page.line([good("done:"), plain(what)]), ExitStatus::Done))
 }
 
 /// Shows the commands that guards verify by, or allows one, or takes that back.
-pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style: Style) -> Result<Ending, Problem> {
+pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let project = open(project)?;
     let store = project.engine.store();
-    let mut allowed = Allowed::read(store);
+    let mut allowed = PersonAllowances::read(store);
     let all = project.engine.list_guards(&user_policy::read()).guards;
     let commands: Vec<(&str, &str)> = all.iter().filter_map(|guard| Some((guard.id.as_str(), guard.verify.as_deref()?))).collect();
     let Some(guard) = guard else { return Ok(shown(&commands, &allowed, style)) };
@@ -103,18 +114,18 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
     let mut named = commands.iter().filter(|(id, _)| *id == guard);
     let (Some((_, command)), None) = (named.next(), named.next()) else {
         let why = format!("there is no one guard `{}` that verifies by a command", text::excerpt(guard, 40));
-        return Err(Problem::unavailable("NOT_FOUND", why).with_hint("`twining trust` shows them"));
+        return Err(CommandError::unavailable("NOT_FOUND", why).with_hint("`twining trust` shows them"));
     };
     let caller = person::confirm(&format!("`{guard}` will run this on your machine before tools do:\n  {command}"), guard)?;
     allowed.trusted.retain(|trusted| trusted.guard != guard);
     let at = store.ids().now().to_string();
-    allowed.trusted.push(Trusted { guard: guard.to_owned(), command: (*command).to_owned(), by: caller.agent.clone(), at });
+    allowed.trusted.push(TrustedCommand { guard: guard.to_owned(), command: (*command).to_owned(), by: caller.agent.clone(), at });
     project.engine.approve(&caller, guard, &format!("the command of `{guard}` was allowed"), command)?;
     allowed.write(store)?;
     Ok(shown(&commands, &allowed, style))
 }
 
-fn shown(commands: &[(&str, &str)], allowed: &Allowed, style: Style) -> Ending {
+fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFormat) -> ExitStatus {
     let rows: Vec<(&str, &str, bool)> = commands.iter().map(|(id, command)| (*id, *command, allowed.trusts(id, command))).collect();
     out::answer(
         style,
@@ -126,25 +137,25 @@ fn shown(commands: &[(&str, &str)], allowed: &Allowed, style: Style) -> Ending {
             let told = |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
             page.table(0, &rows.iter().map(|(id, command, trusted)| vec![strong(id), told(*trusted), plain(command)]).collect::<Vec<_>>());
         },
-        Ending::Done,
+        ExitStatus::Done,
     )
 }
 
-fn open(project: Option<PathBuf>) -> Result<Project, Problem> {
+fn open(project: Option<PathBuf>) -> Result<Project, CommandError> {
     let project = Project::open(project)?;
     match project.engine.store().exists() {
         Ok(true) => Ok(project),
-        _ => Err(Problem::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")),
+        _ => Err(CommandError::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")),
     }
 }
 
-fn reason_of(given: Option<&str>) -> Result<String, Problem> {
+fn reason_of(given: Option<&str>) -> Result<String, CommandError> {
     let reason = given.map(allowed::reason).filter(|reason| !reason.is_empty());
-    reason.ok_or_else(|| Problem::refused(&Refused::new("--reason", "is required")))
+    reason.ok_or_else(|| CommandError::refused(&InvalidInput::new("--reason", "is required")))
 }
 
 /// `10m`, `2h`, `90` minutes; at most a day.
-fn minutes(given: &str) -> Result<i64, Problem> {
+fn minutes(given: &str) -> Result<i64, CommandError> {
     let (number, unit) = given.trim().split_at(given.trim().trim_end_matches(|c: char| !c.is_ascii_digit()).len());
     let each = match unit.trim() {
         "" | "m" | "min" => Some(1),
@@ -154,7 +165,9 @@ fn minutes(given: &str) -> Result<i64, Problem> {
     let most = i64::try_from(limits::BYPASS_MINUTES).unwrap_or(i64::MAX);
     let minutes = each.zip(number.parse::<i64>().ok()).and_then(|(each, number)| number.checked_mul(each));
     minutes.filter(|minutes| (1..=most).contains(minutes)).ok_or_else(|| {
-        Problem::refused(&Refused::new("--for", "must be from 1m to 24h").because(format!("`{}` was given", text::excerpt(given, 20))))
+        CommandError::refused(
+            &InvalidInput::new("--for", "must be from 1m to 24h").because(format!("`{}` was given", text::excerpt(given, 20))),
+        )
     })
 }
 

@@ -21,7 +21,7 @@ pub const FOLDER: &str = ".twining";
 
 /// What the search starts from.
 #[derive(Clone, Debug, Default)]
-pub struct Clues {
+pub struct LocateInput {
     /// `--project`.
     pub given: Option<PathBuf>,
     /// `TWINING_PROJECT`, else `CLAUDE_PROJECT_DIR`.
@@ -34,7 +34,7 @@ pub struct Clues {
 
 /// A project that was found.
 #[derive(Clone, Debug)]
-pub struct Located {
+pub struct ProjectLocation {
     /// Where its memory lives.
     pub place: Place,
     /// The working tree the caller stands in, for questions to git.
@@ -58,7 +58,7 @@ impl LocateError {
     }
 }
 
-impl Clues {
+impl LocateInput {
     /// Reads them from this process.
     pub fn of_process(given: Option<PathBuf>) -> io::Result<Self> {
         let set = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
@@ -70,7 +70,7 @@ impl Clues {
     }
 }
 
-impl Clues {
+impl LocateInput {
     /// How a folder above the working directory, or that directory, is called by
     /// whoever came here through a link: an agent sends such paths.
     fn as_called(&self, folder: &Path) -> Option<PathBuf> {
@@ -87,7 +87,7 @@ impl Clues {
 }
 
 /// Finds the project.
-pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
+pub fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
     let named = clues.given.as_ref().or(clues.environment.as_ref());
     let spelled = match named {
         Some(dir) => clues.here.join(dir),
@@ -106,7 +106,7 @@ pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
     aliases.dedup();
     let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
     let main = git.and_then(|git| git.main);
-    Ok(Located { place: Place { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout, main })
+    Ok(ProjectLocation { place: Place { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout, main })
 }
 
 /// The nearest parent with a memory, else the git top level, else `here`.
@@ -131,13 +131,13 @@ fn search(here: &Path) -> PathBuf {
 /// Whether the main worktree keeps its memory to itself.
 fn is_separate(main: &Path) -> bool {
     #[derive(Deserialize)]
-    struct Settings {
+    struct WorktreeConfig {
         worktrees: Option<String>,
     }
     disk::read_inside(main, &format!("{FOLDER}/config.yml"), limits::CONFIG_BYTES)
         .ok()
         .flatten()
-        .and_then(|text| serde_saphyr::from_slice::<Settings>(&text).ok())
+        .and_then(|text| serde_saphyr::from_slice::<WorktreeConfig>(&text).ok())
         .is_some_and(|settings| settings.worktrees.as_deref() == Some("separate"))
 }
 
@@ -165,7 +165,7 @@ mod tests {
         }
 
         fn project_from(&self, here: &str) -> PathBuf {
-            locate(&Clues { here: self.path(here), ..Clues::default() }).expect("locates").place.project
+            locate(&LocateInput { here: self.path(here), ..LocateInput::default() }).expect("locates").place.project
         }
 
         fn linked_worktree() -> Self {
@@ -198,16 +198,16 @@ mod tests {
     #[test]
     fn what_is_given_wins_over_the_environment() {
         let tree = Tree::new(&["a/.twining", "b", "c"]);
-        let clues = Clues { given: Some("../b".into()), environment: Some(tree.path("c")), here: tree.path("a"), called: None };
+        let clues = LocateInput { given: Some("../b".into()), environment: Some(tree.path("c")), here: tree.path("a"), called: None };
         assert_eq!(locate(&clues).expect("locates").place.project, tree.path("b"));
-        let clues = Clues { given: None, ..clues };
+        let clues = LocateInput { given: None, ..clues };
         assert_eq!(locate(&clues).expect("locates").place.project, tree.path("c"));
     }
 
     #[test]
     fn a_linked_worktree_shares_the_main_ones_memory() {
         let tree = Tree::linked_worktree();
-        let located = locate(&Clues { here: tree.path("fix"), ..Clues::default() }).expect("locates");
+        let located = locate(&LocateInput { here: tree.path("fix"), ..LocateInput::default() }).expect("locates");
         assert_eq!(located.place.project, tree.path("shop"));
         assert_eq!(located.place.aliases, [tree.path("fix")]);
         assert_eq!(located.place.git_dir, Some(tree.path("shop/.git")));
@@ -221,7 +221,7 @@ mod tests {
         std::os::unix::fs::symlink(tree.path("shop"), tree.path("link")).expect("links");
         std::os::unix::fs::symlink(tree.path("shop/src/api"), tree.path("deep")).expect("links");
         let aliases = |called: &str| {
-            let clues = Clues { here: tree.path("shop/src/api"), called: Some(tree.path(called)), ..Clues::default() };
+            let clues = LocateInput { here: tree.path("shop/src/api"), called: Some(tree.path(called)), ..LocateInput::default() };
             locate(&clues).expect("locates").place.aliases
         };
         assert_eq!(aliases("link/src/api"), [tree.path("link")]);
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_missing_project_is_an_error_that_names_it() {
         let tree = Tree::new(&["a"]);
-        let clues = Clues { given: Some("nowhere".into()), here: tree.path("a"), ..Clues::default() };
+        let clues = LocateInput { given: Some("nowhere".into()), here: tree.path("a"), ..LocateInput::default() };
         let error = locate(&clues).expect_err("there is none");
         assert!(error.to_string().contains("nowhere"));
         assert!(error.is_missing());

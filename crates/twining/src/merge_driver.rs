@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use twining_engine::knowledge::{KnowledgeMerged, merge_knowledge};
+use twining_engine::knowledge::{KnowledgeMerge, merge_knowledge};
 use twining_engine::workflow::merge_features;
 use twining_model::{limits, text};
 use twining_store::array::merge_array;
@@ -16,10 +16,10 @@ use twining_store::merge::{self, Merged, merge_decision, merge_lines};
 
 use crate::desk::Project;
 use crate::out;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// The three versions, in git's order, and what the file is called.
-pub struct Versions {
+pub struct MergeInputs {
     /// What both sides started from (`%O`).
     pub base: PathBuf,
     /// Ours, and where the result goes (`%A`).
@@ -38,7 +38,7 @@ const CONFLICT: u8 = 1;
 const NAMED: usize = 20;
 
 /// Merges two versions of a file by its kind.
-pub fn run(kind: &str, versions: &Versions) -> ExitCode {
+pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
     if kind == "knowledge" {
         return knowledge(versions);
     }
@@ -61,7 +61,7 @@ pub fn run(kind: &str, versions: &Versions) -> ExitCode {
     }
 }
 
-fn merged(kind: &str, versions: &Versions) -> Result<Merged, Problem> {
+fn merged(kind: &str, versions: &MergeInputs) -> Result<Merged, CommandError> {
     let [base, ours, theirs] = versions.read(limits::MERGE_BYTES)?;
     let three = merge::Versions { base: &base, ours: &ours, theirs: &theirs };
     let merged = match kind {
@@ -69,23 +69,23 @@ fn merged(kind: &str, versions: &Versions) -> Result<Merged, Problem> {
         "array" => merge_array(&three),
         "decision" => merge_decision(&three),
         "features" => merge_features(&three),
-        other => return Err(Problem::misuse(format!("there is no merge driver `{}`", text::excerpt(other, 40)))),
+        other => return Err(CommandError::misuse(format!("there is no merge driver `{}`", text::excerpt(other, 40)))),
     };
-    let merged = merged.map_err(|error| Problem::of_error("MERGE", &error))?;
+    let merged = merged.map_err(|error| CommandError::of_error("MERGE", &error))?;
     if merged.text != ours {
         fs::write(&versions.ours, &merged.text).map_err(|error| failed("our version", "written", &error))?;
     }
     Ok(merged)
 }
 
-impl Versions {
+impl MergeInputs {
     /// All three, none of them larger than this. None is read before all are known
     /// to be: one that is too large must not cost the memory of the others.
-    fn read(&self, most: usize) -> Result<[Vec<u8>; 3], Problem> {
+    fn read(&self, most: usize) -> Result<[Vec<u8>; 3], CommandError> {
         let named = [("the common ancestor", &self.base), ("our version", &self.ours), ("their version", &self.theirs)];
         let limit = u64::try_from(most).unwrap_or(u64::MAX);
         let too_large = |name: &str| {
-            Problem::unavailable("MERGE", format!("{name} has more than {most} bytes, and is not merged"))
+            CommandError::unavailable("MERGE", format!("{name} has more than {most} bytes, and is not merged"))
                 .with_hint("ours was left as it is; make the larger version smaller, or settle it by hand, then git add")
         };
         for (name, file) in named {
@@ -105,7 +105,7 @@ impl Versions {
 }
 
 /// Merges two versions of the knowledge graph.
-fn knowledge(versions: &Versions) -> ExitCode {
+fn knowledge(versions: &MergeInputs) -> ExitCode {
     let path = versions.path.clone().unwrap_or_else(|| "knowledge.dot".to_owned());
     let merged = versions.read(limits::KNOWLEDGE_BYTES).and_then(|[base, ours, theirs]| {
         let merged = merge_knowledge(&base, &ours, &theirs, &text::visible(&path));
@@ -123,7 +123,7 @@ fn knowledge(versions: &Versions) -> ExitCode {
     }
 }
 
-fn told(merged: &KnowledgeMerged, path: &str) -> ExitCode {
+fn told(merged: &KnowledgeMerge, path: &str) -> ExitCode {
     // Only a count; a merge outside of a project is a merge all the same.
     if let Ok(project) = Project::open(None) {
         project.engine.count_merge(merged.conflicts.len());
@@ -141,8 +141,8 @@ fn told(merged: &KnowledgeMerged, path: &str) -> ExitCode {
     ExitCode::from(CONFLICT)
 }
 
-fn failed(name: &str, what: &str, error: &std::io::Error) -> Problem {
-    Problem::unavailable("MERGE", format!("{name} cannot be {what}: {error}"))
+fn failed(name: &str, what: &str, error: &std::io::Error) -> CommandError {
+    CommandError::unavailable("MERGE", format!("{name} cannot be {what}: {error}"))
 }
 
 fn say(words: &str) {

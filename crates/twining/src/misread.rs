@@ -8,7 +8,7 @@ use twining_model::text;
 const MOST_REPEATED: usize = 80;
 
 /// The error, without the names of our types.
-pub fn explained(error: &str) -> String {
+pub fn plain_message(error: &str) -> String {
     if error.starts_with("EOF while parsing") {
         return format!("it ends too early{}", place_in(error).1);
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn told<T: for<'de> Deserialize<'de>>(value: &Value) -> String {
-        explained(&T::deserialize(value).err().expect("is refused").to_string())
+        plain_message(&T::deserialize(value).err().expect("is refused").to_string())
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_we_do_not_know_is_left_as_it_is() {
-        assert_eq!(explained("expected value at line 1 column 2"), "expected value at line 1 column 2");
-        assert_eq!(explained("EOF while parsing a value at line 2 column 0"), "it ends too early at line 2 column 0");
+        assert_eq!(plain_message("expected value at line 1 column 2"), "expected value at line 1 column 2");
+        assert_eq!(plain_message("EOF while parsing a value at line 2 column 0"), "it ends too early at line 2 column 0");
     }
 }

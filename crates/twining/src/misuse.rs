@@ -5,28 +5,28 @@ use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use twining_model::Refused;
+use twining_model::InvalidInput;
 
 use crate::misread;
-use crate::out::{self, Style};
-use crate::problem::{Ending, Problem};
+use crate::out::{self, OutputFormat};
+use crate::problem::{CommandError, ExitStatus};
 
 /// Prints what the parser has to say: help that was asked for, or what is wrong.
-pub fn tell(mut error: Error, words: &[OsString], style: Style) -> Ending {
-    name_whole(&mut error, words);
-    withhold(&mut error);
-    if error.use_stderr() && style == Style::Json {
+pub fn tell(mut error: Error, words: &[OsString], style: OutputFormat) -> ExitStatus {
+    name_whole_word(&mut error, words);
+    redact_values(&mut error);
+    if error.use_stderr() && style == OutputFormat::Json {
         return out::problem(style, &problem(&error));
     }
-    suggest_once(&mut error);
+    deduplicate_suggestions(&mut error);
     // A reader that has gone away is no error.
     let _ = error.print();
-    if error.use_stderr() { Ending::Misused } else { Ending::Done }
+    if error.use_stderr() { ExitStatus::Misused } else { ExitStatus::Done }
 }
 
 /// Of a word that begins with a dash the parser names one letter; whoever meant the
 /// word is told how to say it.
-fn name_whole(error: &mut Error, words: &[OsString]) {
+fn name_whole_word(error: &mut Error, words: &[OsString]) {
     let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return };
     if error.kind() != ErrorKind::UnknownArgument || letter.starts_with("--") || error.get(ContextKind::Suggested).is_none() {
         return;
@@ -40,7 +40,7 @@ fn name_whole(error: &mut Error, words: &[OsString]) {
 
 /// What was typed is repeated only where it is short and no secret: this goes to
 /// terminals, logs and agents.
-fn withhold(error: &mut Error) {
+fn redact_values(error: &mut Error) {
     let given: Vec<(ContextKind, String)> = error
         .context()
         .filter_map(|(kind, value)| match value {
@@ -65,7 +65,7 @@ fn withhold(error: &mut Error) {
 }
 
 /// A command goes by its name with hyphens and with underscores; one will do.
-fn suggest_once(error: &mut Error) {
+fn deduplicate_suggestions(error: &mut Error) {
     for kind in [ContextKind::SuggestedSubcommand, ContextKind::ValidSubcommand] {
         let Some(ContextValue::Strings(names)) = error.get(kind) else { continue };
         let mut once: Vec<String> = Vec::new();
@@ -79,14 +79,14 @@ fn suggest_once(error: &mut Error) {
 }
 
 /// The parser's paragraphs: what is wrong, a tip, the usage, where to look.
-fn problem(error: &Error) -> Problem {
+fn problem(error: &Error) -> CommandError {
     if matches!(error.kind(), ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
-        return Problem::refused(&Refused::new("command", "is required")).with_hint("twining --help lists the commands");
+        return CommandError::refused(&InvalidInput::new("command", "is required")).with_hint("twining --help lists the commands");
     }
     let said = error.render().to_string();
     let mut paragraphs = said.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let message = paragraphs.next().unwrap_or_default();
-    let problem = Problem::misuse(message.strip_prefix("error: ").unwrap_or(&message));
+    let problem = CommandError::misuse(message.strip_prefix("error: ").unwrap_or(&message));
     match paragraphs.find(|paragraph| !paragraph.is_empty()) {
         Some(next) => problem.with_hint(next.strip_prefix("tip: ").unwrap_or(&next)),
         None => problem,

@@ -6,14 +6,14 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
-use crate::commands::at_a_prompt;
+use crate::commands::with_command_names;
 use crate::json;
-use crate::page::Page;
-use crate::problem::{Ending, Problem};
+use crate::page::TextPage;
+use crate::problem::{CommandError, ExitStatus};
 
 /// How answers are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum OutputFormat {
     /// For a person.
     Words,
     /// As the tool's JSON.
@@ -22,7 +22,7 @@ pub enum Style {
 
 /// Leaves colour out on a terminal that says it has none; the library would
 /// still colour it on a build machine.
-pub fn heed_terminal() {
+pub fn apply_terminal_settings() {
     if is_colourless(|name| std::env::var_os(name)) {
         anstream::ColorChoice::Never.write_global();
     }
@@ -33,16 +33,16 @@ fn is_colourless(variable: impl Fn(&str) -> Option<OsString>) -> bool {
 }
 
 /// A page as wide as the terminal, if one reads it.
-pub fn page() -> Page {
+pub fn page() -> TextPage {
     let width = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    Page::new(width.map(|(terminal_size::Width(columns), _)| usize::from(columns)))
+    TextPage::new(width.map(|(terminal_size::Width(columns), _)| usize::from(columns)))
 }
 
 /// Prints what a command has to say, and ends with `ending`.
-pub fn answer(style: Style, json: impl FnOnce() -> Value, show: impl FnOnce(&mut Page), ending: Ending) -> Ending {
+pub fn answer(style: OutputFormat, json: impl FnOnce() -> Value, show: impl FnOnce(&mut TextPage), ending: ExitStatus) -> ExitStatus {
     let printed = match style {
-        Style::Json => print_json(&json()),
-        Style::Words => {
+        OutputFormat::Json => print_json(&json()),
+        OutputFormat::Words => {
             let mut page = page();
             show(&mut page);
             print(page.as_str())
@@ -52,22 +52,22 @@ pub fn answer(style: Style, json: impl FnOnce() -> Value, show: impl FnOnce(&mut
 }
 
 /// Prints why a command failed: a program that asked for JSON reads stdout.
-pub fn problem(style: Style, problem: &Problem) -> Ending {
+pub fn problem(style: OutputFormat, problem: &CommandError) -> ExitStatus {
     let printed = match style {
-        Style::Json => print_json(&problem.to_json()),
-        Style::Words => anstream::stderr().write_all(words(problem).as_bytes()),
+        OutputFormat::Json => print_json(&problem.to_json()),
+        OutputFormat::Words => anstream::stderr().write_all(words(problem).as_bytes()),
     };
     after(printed, problem.ending())
 }
 
 /// Why a command failed, with each tool called by its name at a prompt.
-pub fn words(problem: &Problem) -> String {
-    at_a_prompt(&problem.to_words())
+pub fn words(problem: &CommandError) -> String {
+    with_command_names(&problem.to_words())
 }
 
 /// Tells of a problem that did not keep the command from its work.
-pub fn aside(problem: &Problem) {
-    let _ = anstream::stderr().write_all(at_a_prompt(&problem.to_warning()).as_bytes());
+pub fn warn_about(problem: &CommandError) {
+    let _ = anstream::stderr().write_all(with_command_names(&problem.to_warning()).as_bytes());
 }
 
 /// Prints words, without colour where nobody would see it. Most have none, and
@@ -82,13 +82,13 @@ fn print_json(value: &Value) -> io::Result<()> {
     io::stdout().write_all(text.as_bytes())
 }
 
-fn after(printed: io::Result<()>, ending: Ending) -> Ending {
+fn after(printed: io::Result<()>, ending: ExitStatus) -> ExitStatus {
     match printed.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let words = Problem::of_error("OUTPUT", &error).to_words();
+            let words = CommandError::of_error("OUTPUT", &error).to_words();
             // Nothing is left to tell it with if this fails too.
             let _ = anstream::stderr().write_all(words.as_bytes());
-            Ending::Failed
+            ExitStatus::Failed
         }
         _ => ending,
     }

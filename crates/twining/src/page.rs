@@ -5,7 +5,7 @@
 //! they are dropped unless a terminal reads them.
 
 use anstyle::{AnsiColor, Style};
-use twining_model::{Status, Time, text};
+use twining_model::{DecisionStatus, Time, text};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns narrower than this are not worth wrapping into.
@@ -13,58 +13,58 @@ const NARROWEST: usize = 24;
 
 /// A few words in one style.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct StyledText {
     text: String,
     style: Style,
 }
 
 /// Words as they are.
-pub fn plain(words: impl AsRef<str>) -> Cell {
+pub fn plain(words: impl AsRef<str>) -> StyledText {
     styled(words, Style::new())
 }
 
 /// What matters most in a line.
-pub fn strong(words: impl AsRef<str>) -> Cell {
+pub fn strong(words: impl AsRef<str>) -> StyledText {
     styled(words, Style::new().bold())
 }
 
 /// What may be overlooked: ids, times, counts.
-pub fn dim(words: impl AsRef<str>) -> Cell {
+pub fn dim(words: impl AsRef<str>) -> StyledText {
     styled(words, Style::new().dimmed())
 }
 
 /// What is well.
-pub fn good(words: impl AsRef<str>) -> Cell {
+pub fn good(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Green.on_default())
 }
 
 /// What wants attention.
-pub fn warn(words: impl AsRef<str>) -> Cell {
+pub fn warn(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Yellow.on_default())
 }
 
 /// What is wrong.
-pub fn bad(words: impl AsRef<str>) -> Cell {
+pub fn bad(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Red.on_default())
 }
 
 /// A place in the project.
-pub fn place(words: impl AsRef<str>) -> Cell {
+pub fn place(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Cyan.on_default())
 }
 
 /// Where a decision stands.
-pub fn standing(status: Status) -> Cell {
+pub fn standing(status: DecisionStatus) -> StyledText {
     match status {
-        Status::Active => good(status.as_str()),
-        Status::Provisional => warn(status.as_str()),
-        Status::Superseded => dim(status.as_str()),
-        Status::Overridden => bad(status.as_str()),
+        DecisionStatus::Active => good(status.as_str()),
+        DecisionStatus::Provisional => warn(status.as_str()),
+        DecisionStatus::Superseded => dim(status.as_str()),
+        DecisionStatus::Overridden => bad(status.as_str()),
     }
 }
 
 /// What an entry is.
-pub fn kind(entry_type: &str) -> Cell {
+pub fn kind(entry_type: &str) -> StyledText {
     match entry_type {
         "warning" => bad(entry_type),
         "need" | "question" => warn(entry_type),
@@ -74,7 +74,7 @@ pub fn kind(entry_type: &str) -> Cell {
 }
 
 /// A stored time, to the minute.
-pub fn when(timestamp: &str) -> Cell {
+pub fn when(timestamp: &str) -> StyledText {
     match Time::read(timestamp) {
         Some(time) => dim(format!("{}Z", time.to_string().chars().take(16).collect::<String>().replace('T', " "))),
         None => dim(text::excerpt(timestamp, 17)),
@@ -90,11 +90,11 @@ pub fn count(number: u64, noun: &str) -> String {
     }
 }
 
-fn styled(words: impl AsRef<str>, style: Style) -> Cell {
-    Cell { text: text::visible(words.as_ref()).replace(['\n', '\t'], " "), style }
+fn styled(words: impl AsRef<str>, style: Style) -> StyledText {
+    StyledText { text: text::visible(words.as_ref()).replace(['\n', '\t'], " "), style }
 }
 
-impl Cell {
+impl StyledText {
     fn width(&self) -> usize {
         self.text.width()
     }
@@ -110,12 +110,12 @@ impl Cell {
 
 /// What a command has to say, before it is printed.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct TextPage {
     text: String,
     width: Option<usize>,
 }
 
-impl Page {
+impl TextPage {
     /// A page for a terminal this wide, or for a file.
     pub fn new(width: Option<usize>) -> Self {
         Self { text: String::new(), width }
@@ -132,7 +132,7 @@ impl Page {
     }
 
     /// Words on one line, a space between them.
-    pub fn line(&mut self, cells: impl IntoIterator<Item = Cell>) {
+    pub fn line(&mut self, cells: impl IntoIterator<Item = StyledText>) {
         for (i, cell) in cells.into_iter().enumerate() {
             if i > 0 {
                 self.text.push(' ');
@@ -171,16 +171,16 @@ impl Page {
     }
 
     /// Rows with their columns aligned; the last column wraps on a terminal.
-    pub fn table(&mut self, indent: usize, rows: &[Vec<Cell>]) {
+    pub fn table(&mut self, indent: usize, rows: &[Vec<StyledText>]) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> =
-            (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(Cell::width).max().unwrap_or(0)).collect();
+            (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(StyledText::width).max().unwrap_or(0)).collect();
         for row in rows {
             self.row(indent, row, &widths);
         }
     }
 
-    fn row(&mut self, indent: usize, row: &[Cell], widths: &[usize]) {
+    fn row(&mut self, indent: usize, row: &[StyledText], widths: &[usize]) {
         let Some((last, firsts)) = row.split_last() else { return };
         let mut start = indent;
         self.text.push_str(&" ".repeat(indent));
@@ -226,20 +226,20 @@ fn wrapped(line: &str, room: Option<usize>) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn bare(page: &Page) -> String {
+    fn bare(page: &TextPage) -> String {
         anstream::adapter::strip_str(page.as_str()).to_string()
     }
 
     #[test]
     fn columns_line_up_by_what_the_eye_sees() {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         page.table(2, &[vec![dim("id"), strong("日本"), plain("one")], vec![dim("a-long-id"), strong("b"), plain("two")]]);
         assert_eq!(bare(&page), "  id         日本  one\n  a-long-id  b     two\n");
     }
 
     #[test]
     fn a_stored_escape_never_becomes_one() {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         page.line([plain("a\u{1b}[31mb\nc")]);
         page.block(2, "x\u{1b}]0;title\u{7}\ny");
         assert_eq!(page.as_str(), "aU+001B[31mb c\n  xU+001B]0;titleU+0007\n  y\n");

@@ -12,7 +12,7 @@ use twining_engine::Caller;
 use twining_model::{Channel, Origin, Trust, text};
 use twining_store::git::Git;
 
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// Variables that hosts set in the shells of their agents.
 const AGENT_VARIABLES: [&str; 8] = [
@@ -29,19 +29,19 @@ const AGENT_VARIABLES: [&str; 8] = [
 const ANSWER_BYTES: u64 = 1024;
 
 /// Makes sure that a person asks for this, who types `name` to confirm it.
-pub fn confirm(what: &str, name: &str) -> Result<Caller, Problem> {
+pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if let Some(why) = not_a_person(is_terminal, |name| std::env::var_os(name)) {
         return Err(required(&format!("only a person can do this, and {why}. It would do this: {what}")));
     }
     let mut err = std::io::stderr().lock();
     let asked = write!(err, "{}\nType {} to go on: ", text::visible(what), text::visible(name)).and_then(|()| err.flush());
-    asked.map_err(|error| Problem::of_error("OUTPUT", &error))?;
+    asked.map_err(|error| CommandError::of_error("OUTPUT", &error))?;
     let mut typed = String::new();
     let read = std::io::stdin().lock().take(ANSWER_BYTES).read_line(&mut typed);
-    read.map_err(|error| Problem::of_error("INPUT", &error))?;
+    read.map_err(|error| CommandError::of_error("INPUT", &error))?;
     if typed.trim() != name {
-        return Err(Problem::unavailable("NEEDS_PERSON", "nothing was changed: something else was typed"));
+        return Err(CommandError::unavailable("NEEDS_PERSON", "nothing was changed: something else was typed"));
     }
     let here = std::env::current_dir().ok();
     Ok(signed(here.and_then(|here| Git::at(&here).user_name()), Trust::Human))
@@ -61,8 +61,9 @@ pub fn agent_shell() -> Option<String> {
 }
 
 /// The refusal of what only a person can do.
-pub fn required(why: &str) -> Problem {
-    Problem::unavailable("NEEDS_PERSON", why).with_hint("a person runs the command in a terminal window of their own; any window will do")
+pub fn required(why: &str) -> CommandError {
+    CommandError::unavailable("NEEDS_PERSON", why)
+        .with_hint("a person runs the command in a terminal window of their own; any window will do")
 }
 
 fn agent_shell_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use twining_engine::Failure;
-use twining_model::{Refused, text};
+use twining_model::{InvalidInput, text};
 
 /// How a command ended; the numbers are promised in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ExitStatus {
     /// It did what it was asked.
     Done,
     /// It could not: not found, a state that forbids it, the store.
@@ -22,29 +22,29 @@ pub enum Ending {
     FoundProblems,
 }
 
-impl From<Ending> for ExitCode {
-    fn from(ending: Ending) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(ending: ExitStatus) -> Self {
         Self::from(match ending {
-            Ending::Done => 0,
-            Ending::Failed => 1,
-            Ending::Misused => 2,
-            Ending::FoundProblems => 3,
+            ExitStatus::Done => 0,
+            ExitStatus::Failed => 1,
+            ExitStatus::Misused => 2,
+            ExitStatus::FoundProblems => 3,
         })
     }
 }
 
 /// A failure in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct CommandError {
     code: String,
     message: String,
     causes: Vec<String>,
     hint: Option<String>,
 }
 
-impl Problem {
+impl CommandError {
     /// An input that broke a rule.
-    pub fn refused(refused: &Refused) -> Self {
+    pub fn refused(refused: &InvalidInput) -> Self {
         Self { code: "INVALID_INPUT".to_owned(), message: refused.to_string(), causes: Vec::new(), hint: None }
     }
 
@@ -102,18 +102,18 @@ impl Problem {
     }
 
     /// How a command that met it ends.
-    pub fn ending(&self) -> Ending {
-        if self.code == "INVALID_INPUT" { Ending::Misused } else { Ending::Failed }
+    pub fn ending(&self) -> ExitStatus {
+        if self.code == "INVALID_INPUT" { ExitStatus::Misused } else { ExitStatus::Failed }
     }
 }
 
-impl From<&Failure> for Problem {
+impl From<&Failure> for CommandError {
     fn from(failure: &Failure) -> Self {
         Self { code: failure.code().to_owned(), message: failure.to_string(), causes: causes_of(failure), hint: failure.hint() }
     }
 }
 
-impl From<Failure> for Problem {
+impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
         Self::from(&failure)
     }
@@ -142,18 +142,18 @@ mod tests {
     #[test]
     fn an_error_names_its_cause_and_the_next_step() {
         let error = std::io::Error::other("disk on fire");
-        let problem = Problem::of_error("FILE_WRITE_ERROR", &error).with_hint("call \u{1b}someone");
+        let problem = CommandError::of_error("FILE_WRITE_ERROR", &error).with_hint("call \u{1b}someone");
         let words = anstream::adapter::strip_str(&problem.to_words()).to_string();
         assert_eq!(words, "error: disk on fire\n  hint: call U+001Bsomeone\n");
         assert!(anstream::adapter::strip_str(&problem.to_warning()).to_string().starts_with("warning: disk on fire\n"));
-        assert_eq!(problem.ending(), Ending::Failed);
+        assert_eq!(problem.ending(), ExitStatus::Failed);
         assert_eq!(problem.to_json()["code"], "FILE_WRITE_ERROR");
     }
 
     #[test]
     fn bad_input_is_misuse() {
-        let problem = Problem::refused(&Refused::new("scope", "must not be empty"));
-        assert_eq!(problem.ending(), Ending::Misused);
+        let problem = CommandError::refused(&InvalidInput::new("scope", "must not be empty"));
+        assert_eq!(problem.ending(), ExitStatus::Misused);
         assert_eq!(problem.to_json(), json!({"error": true, "code": "INVALID_INPUT", "message": "`scope` must not be empty"}));
     }
 }

@@ -4,13 +4,13 @@ use serde_json::json;
 use twining_engine::{Failure, ModelState};
 
 use crate::desk::Project;
-use crate::out::{self, Style};
+use crate::out::{self, OutputFormat};
 use crate::page::{count, dim, good};
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 use crate::progress::Progress;
 
 /// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
-pub fn rebuild(project: &Project, vectors: bool, style: Style) -> Result<Ending, Problem> {
+pub fn rebuild(project: &Project, vectors: bool, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let rebuilt = project.engine.store().rebuild().map_err(Failure::from)?;
     if vectors {
         make_vectors(project)?;
@@ -23,16 +23,16 @@ pub fn rebuild(project: &Project, vectors: bool, style: Style) -> Result<Ending,
     ];
     let json = || json!(counts.iter().map(|(name, _, number)| ((*name).to_owned(), *number)).collect::<std::collections::BTreeMap<_, _>>());
     let words = counts.map(|(_, noun, number)| count(number, noun)).join(", ");
-    Ok(out::answer(style, json, |page| page.line([good("index rebuilt:"), dim(words)]), Ending::Done))
+    Ok(out::answer(style, json, |page| page.line([good("index rebuilt:"), dim(words)]), ExitStatus::Done))
 }
 
-fn make_vectors(project: &Project) -> Result<(), Problem> {
+fn make_vectors(project: &Project) -> Result<(), CommandError> {
     if let ModelState::Unusable(why) = project.engine.model_state()? {
-        return Err(Problem::unavailable("NO_MODEL", why).with_hint("install twining anew, or unset TWINING_MODEL"));
+        return Err(CommandError::unavailable("NO_MODEL", why).with_hint("install twining anew, or unset TWINING_MODEL"));
     }
     let mut progress = Progress::new("vectors");
-    let study = project.engine.study();
-    study
+    let embedding_worker = project.engine.embedding_worker();
+    embedding_worker
         .make_all(&mut |embedding| {
             progress.left(embedding.waiting);
             true

@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long anything that is tried may take.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(2);
 
 /// What a program that was run said.
-pub struct Said {
+pub struct ProcessOutput {
     /// On stdout.
     pub out: String,
     /// On stderr.
@@ -20,30 +20,30 @@ pub struct Said {
 }
 
 /// Runs a program with this on its stdin, to its end.
-pub fn run(command: &mut Command, input: &str) -> Result<Said, String> {
-    let mut running = Running::start(command, input)?;
+pub fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> {
+    let mut running = RunningProcess::start(command, input)?;
     drop(running.input.take());
     running.wait(|_| false)
 }
 
 /// Runs a program that serves as long as its stdin is open, until it has said
 /// `enough`.
-pub fn converse(command: &mut Command, input: &str, enough: impl Fn(&str) -> bool) -> Result<Said, String> {
-    Running::start(command, input)?.wait(enough)
+pub fn run_until(command: &mut Command, input: &str, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
+    RunningProcess::start(command, input)?.wait(enough)
 }
 
-struct Running {
+struct RunningProcess {
     child: Child,
     input: Option<ChildStdin>,
-    out: Pipe,
-    err: Pipe,
+    out: PipeReader,
+    err: PipeReader,
 }
 
-impl Running {
+impl RunningProcess {
     fn start(command: &mut Command, input: &str) -> Result<Self, String> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().map_err(|error| error.to_string())?;
-        let (out, err) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
+        let (out, err) = (PipeReader::of(child.stdout.take()), PipeReader::of(child.stderr.take()));
         let mut stdin = child.stdin.take();
         if let Some(stdin) = &mut stdin {
             // One that does not read says so by its answer.
@@ -52,18 +52,18 @@ impl Running {
         Ok(Self { child, input: stdin, out, err })
     }
 
-    fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<Said, String> {
+    fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
         let began = Instant::now();
         loop {
             if self.child.try_wait().map_err(|error| error.to_string())?.is_some() {
-                return Ok(Said { out: self.out.whole(), err: self.err.whole() });
+                return Ok(ProcessOutput { out: self.out.whole(), err: self.err.whole() });
             }
-            let done = enough(&self.out.so_far());
-            if done || began.elapsed() > PATIENCE {
+            let done = enough(&self.out.text_so_far());
+            if done || began.elapsed() > TRIAL_TIMEOUT {
                 drop(self.input.take());
                 let _ = self.child.kill();
                 let _ = self.child.wait();
-                let said = Said { out: self.out.so_far(), err: self.err.so_far() };
+                let said = ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
                 return if done { Ok(said) } else { Err("it gives no answer".to_owned()) };
             }
             std::thread::sleep(STEP);
@@ -73,12 +73,12 @@ impl Running {
 
 /// What comes out of a pipe, read on a thread of its own: a program that says more
 /// than a pipe holds would otherwise wait for us while we wait for it.
-struct Pipe {
+struct PipeReader {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Pipe {
+impl PipeReader {
     fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let reader = pipe.map(|mut pipe| {
@@ -93,13 +93,13 @@ impl Pipe {
         Self { bytes, reader }
     }
 
-    fn so_far(&self) -> String {
+    fn text_so_far(&self) -> String {
         String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
     /// Once the program has ended.
     fn whole(&mut self) -> String {
         self.reader.take().map(JoinHandle::join);
-        self.so_far()
+        self.text_so_far()
     }
 }

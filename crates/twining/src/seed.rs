@@ -4,15 +4,15 @@ use serde_json::json;
 use twining_engine::governance::DEFAULT_POLICY;
 
 use crate::desk::Project;
-use crate::out::{self, Style};
+use crate::out::{self, OutputFormat};
 use crate::page::{dim, good, place};
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 
 /// The file, as people call it.
 pub const POLICY: &str = ".twining/policy.yml";
 
 /// Writes the project's policy unless there is one. A second time nothing changes.
-pub fn write(project: &Project, style: Style) -> Result<Ending, Problem> {
+pub fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let written = project.engine.create_policy(DEFAULT_POLICY)?;
     Ok(out::answer(
         style,
@@ -21,6 +21,6 @@ pub fn write(project: &Project, style: Style) -> Result<Ending, Problem> {
             true => page.line([good("written"), place(POLICY), dim("edit it; what you take out is as compiled in")]),
             false => page.line([place(POLICY), dim("is there already, and stays as it is")]),
         },
-        Ending::Done,
+        ExitStatus::Done,
     ))
 }

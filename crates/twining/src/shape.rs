@@ -3,13 +3,13 @@
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
-use twining_model::{Refused, text};
+use twining_model::{InvalidInput, text};
 
 use crate::schema;
 
 /// Leaves out what is `null`, which is the same as not given, and refuses a list, a
 /// number or a truth where `T` wants an object.
-pub fn settle<T: JsonSchema>(fields: &mut Value) -> Result<(), Refused> {
+pub fn settle<T: JsonSchema>(fields: &mut Value) -> Result<(), InvalidInput> {
     let Value::Object(fields) = fields else { return Ok(()) };
     fields.retain(|_, value| !value.is_null());
     // Most calls hold no list of anything but text and no object, and need no schema:
@@ -30,7 +30,7 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-fn each(fields: &mut Map<String, Value>, known: &Map<String, Value>, above: &str) -> Result<(), Refused> {
+fn each(fields: &mut Map<String, Value>, known: &Map<String, Value>, above: &str) -> Result<(), InvalidInput> {
     fields.retain(|_, value| !value.is_null());
     fields.iter_mut().try_for_each(|(name, value)| match known.get(name) {
         Some(schema) => fits(value, schema, &format!("{above}{name}")),
@@ -38,7 +38,7 @@ fn each(fields: &mut Map<String, Value>, known: &Map<String, Value>, above: &str
     })
 }
 
-fn fits(value: &mut Value, schema: &Value, path: &str) -> Result<(), Refused> {
+fn fits(value: &mut Value, schema: &Value, path: &str) -> Result<(), InvalidInput> {
     let wants_object = schema.get("type").is_some_and(|name| name == "object");
     match value {
         Value::Object(fields) => match schema.get("properties") {
@@ -57,6 +57,6 @@ fn fits(value: &mut Value, schema: &Value, path: &str) -> Result<(), Refused> {
     }
 }
 
-fn refused(path: &str, given: &str) -> Refused {
-    Refused::new(text::excerpt(path, 80), "must be an object").because(format!("{given} was given"))
+fn refused(path: &str, given: &str) -> InvalidInput {
+    InvalidInput::new(text::excerpt(path, 80), "must be an object").because(format!("{given} was given"))
 }

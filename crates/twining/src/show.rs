@@ -2,18 +2,18 @@
 
 use clap::{ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::json;
-use twining_engine::knowledge::{Format, Picture, PictureInput};
+use twining_engine::knowledge::{DrawFormat, DrawInput, KnowledgeDrawing};
 
 use crate::args::{option, switch};
 use crate::desk::Project;
-use crate::out::{self, Style};
-use crate::problem::{Ending, Problem};
+use crate::out::{self, OutputFormat};
+use crate::problem::{CommandError, ExitStatus};
 
 /// The formats, by their flags.
-const FORMATS: [(&str, Format, &str); 3] = [
-    ("svg", Format::Svg, "Draw it for a browser"),
-    ("mermaid", Format::Mermaid, "Draw it for Markdown (default)"),
-    ("dot", Format::Dot, "Print the part as DOT"),
+const FORMATS: [(&str, DrawFormat, &str); 3] = [
+    ("svg", DrawFormat::Svg, "Draw it for a browser"),
+    ("mermaid", DrawFormat::Mermaid, "Draw it for Markdown (default)"),
+    ("dot", DrawFormat::Dot, "Print the part as DOT"),
 ];
 
 /// The command, below its family.
@@ -30,12 +30,12 @@ pub fn command() -> Command {
 }
 
 /// Draws what was asked for.
-pub fn draw(project: &Project, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
+pub fn draw(project: &Project, given: &ArgMatches, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let word = |name: &str| given.get_one::<String>(name).cloned();
     let chosen = FORMATS.iter().find(|(name, ..)| given.get_flag(name)).unwrap_or(&FORMATS[1]);
     let (name, format, _) = *chosen;
-    let input = PictureInput { format, level: word("level"), around: word("around"), depth: given.get_one::<usize>("depth").copied() };
-    let Picture { text, nodes, edges } = project.engine.knowledge_picture(&input)?;
+    let input = DrawInput { format, level: word("level"), around: word("around"), depth: given.get_one::<usize>("depth").copied() };
+    let KnowledgeDrawing { text, nodes, edges } = project.engine.knowledge_picture(&input)?;
     let json = || json!({ "format": name, "nodes": nodes, "edges": edges, "text": text });
-    Ok(out::answer(style, json, |page| page.verbatim(&text), Ending::Done))
+    Ok(out::answer(style, json, |page| page.verbatim(&text), ExitStatus::Done))
 }

@@ -8,9 +8,9 @@ use clap_complete::Shell;
 use crate::args::{option, path, switch, word};
 use crate::desk::Project;
 use crate::drivers::{self, DRIVERS};
-use crate::mcp::{self, Selection};
-use crate::out::{self, Style};
-use crate::problem::{Ending, Problem};
+use crate::mcp::{self, ToolSelection};
+use crate::out::{self, OutputFormat};
+use crate::problem::{CommandError, ExitStatus};
 use crate::{completions, doctor, dot, guard, import, init, lift, reindex, seed, tour};
 
 /// One of them.
@@ -23,7 +23,7 @@ pub struct ToolCommand {
     /// Adds its flags, and an example.
     flags: fn(Command) -> Command,
     /// Runs it; none where it ends as a host or git expects, and not as commands do.
-    pub run: Option<fn(ToolCall<'_>) -> Result<Ending, Problem>>,
+    pub run: Option<fn(ToolCall<'_>) -> Result<ExitStatus, CommandError>>,
 }
 
 /// What a person asked for.
@@ -36,7 +36,7 @@ pub struct ToolCall<'a> {
     /// `--agent`.
     pub agent: Option<String>,
     /// How it is told.
-    pub style: Style,
+    pub style: OutputFormat,
     /// Every command, for what is made of them.
     pub all: fn() -> Command,
 }
@@ -68,7 +68,7 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
             command.arg(fix).after_help("Example:\n  twining doctor --fix")
         },
         run: Some(|call| {
-            let aim = if call.given.get_flag("fix") { doctor::Aim::Fix } else { doctor::Aim::Look };
+            let aim = if call.given.get_flag("fix") { doctor::DoctorMode::Fix } else { doctor::DoctorMode::Look };
             Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
         }),
     },
@@ -110,13 +110,13 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
         name: "init",
         about: "Wire this project up: memory, git, and the agents that work here",
         flags: init::flags::install,
-        run: Some(|call| init::install(&init::flags::wish(call.given, call.project, call.agent, call.style)?)),
+        run: Some(|call| init::install(&init::flags::options(call.given, call.project, call.agent, call.style)?)),
     },
     ToolCommand {
         name: "uninstall",
         about: "Take back what init wrote; the memory stays unless it is purged",
         flags: init::flags::uninstall,
-        run: Some(|call| init::uninstall(&init::flags::wish(call.given, call.project, call.agent, call.style)?)),
+        run: Some(|call| init::uninstall(&init::flags::options(call.given, call.project, call.agent, call.style)?)),
     },
     ToolCommand {
         name: "completions",
@@ -152,14 +152,14 @@ impl ToolCommand {
 
 fn mcp_flags(command: Command) -> Command {
     let tools = option("tools", "LIST", "lite, full, or groups separated by commas; default: what config.yml says, else full");
-    command.arg(tools.value_parser(Selection::parse)).after_help("Example:\n  claude mcp add twining -- twining mcp")
+    command.arg(tools.value_parser(ToolSelection::parse)).after_help("Example:\n  claude mcp add twining -- twining mcp")
 }
 
-fn serve(call: ToolCall<'_>) -> Result<Ending, Problem> {
-    let tools = call.given.get_one::<Selection>("tools").cloned();
-    let served = mcp::serve(mcp::Options { project: call.project, agent: call.agent, tools, folded: true });
+fn serve(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
+    let tools = call.given.get_one::<ToolSelection>("tools").cloned();
+    let served = mcp::serve(mcp::ServerOptions { project: call.project, agent: call.agent, tools, names_only: true });
     // Whatever goes wrong, stdout belongs to the protocol.
-    Ok(served.map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done))
+    Ok(served.map_or_else(|problem| out::problem(OutputFormat::Words, &problem), |()| ExitStatus::Done))
 }
 
 fn hook_flags(command: Command) -> Command {
@@ -170,7 +170,7 @@ fn hook_flags(command: Command) -> Command {
     )
 }
 
-fn guards(call: ToolCall<'_>) -> Result<Ending, Problem> {
+fn guards(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let ToolCall { given, project, style, .. } = call;
     let (what, named) = (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
     match what {
@@ -191,5 +191,5 @@ fn driver_flags(command: Command) -> Command {
     };
     let versions = [("base", true), ("ours", true), ("theirs", true), ("path", false)];
     let kinds = DRIVERS.iter().map(|driver| Command::new(driver.kind).about(driver.about).args(versions.map(version)));
-    command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(drivers::by_hand())
+    command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(drivers::manual_setup())
 }

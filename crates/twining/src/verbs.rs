@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use twining_engine::Failure;
-use twining_model::{Refused, limits, text};
+use twining_model::{InvalidInput, limits, text};
 
-use crate::desk::Desk;
-use crate::page::{Page, dim, plain, warn};
-use crate::problem::{Ending, Problem};
+use crate::desk::CommandContext;
+use crate::page::{TextPage, dim, plain, warn};
+use crate::problem::{CommandError, ExitStatus};
 use crate::{flags, json, misread, schema, shape};
 
 /// Verbs that share the first part of their name share a command, and what it is about.
@@ -19,7 +19,7 @@ pub const FAMILIES: [(&str, &str); 1] = [("knowledge", "The reviewed graph: chec
 
 /// What verbs belong together; a client may ask for some groups only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum VerbGroup {
     /// What agents tell each other.
     Blackboard,
     /// What was chosen, and why.
@@ -42,7 +42,7 @@ pub enum Group {
     Lifecycle,
 }
 
-impl Group {
+impl VerbGroup {
     /// Every group, in the order people read them.
     pub const ALL: [Self; 10] = [
         Self::Context,
@@ -74,7 +74,7 @@ impl Group {
     }
 
     /// What it is about, in a line of help.
-    pub fn promise(self) -> &'static str {
+    pub fn summary(self) -> &'static str {
         match self {
             Self::Blackboard => "what agents tell each other",
             Self::Decisions => "what was chosen, and why",
@@ -111,7 +111,7 @@ pub trait Verb: DeserializeOwned + JsonSchema + 'static {
     /// Its name, in snake case.
     const NAME: &'static str;
     /// What it belongs to.
-    const GROUP: Group;
+    const GROUP: VerbGroup;
     /// Its name for people.
     const TITLE: &'static str;
     /// What it does and when to call it; models pay for each word.
@@ -135,19 +135,19 @@ pub trait Verb: DeserializeOwned + JsonSchema + 'static {
     type Output: Serialize + JsonSchema + 'static;
 
     /// Does it.
-    fn run(&self, desk: &Desk<'_>) -> Result<Self::Output, Failure>;
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<Self::Output, Failure>;
 
     /// Shows the answer to a person.
-    fn show(output: &Self::Output, page: &mut Page);
+    fn show(output: &Self::Output, page: &mut TextPage);
 
     /// How a command with this answer ends.
-    fn ending(_output: &Self::Output) -> Ending {
-        Ending::Done
+    fn ending(_output: &Self::Output) -> ExitStatus {
+        ExitStatus::Done
     }
 
     /// What the person behind the caller is asked before it is done, where that
     /// is possible: their word makes it weigh more.
-    fn question(&self, _desk: &Desk<'_>) -> Option<String> {
+    fn question(&self, _desk: &CommandContext<'_>) -> Option<String> {
         None
     }
 
@@ -158,27 +158,27 @@ pub trait Verb: DeserializeOwned + JsonSchema + 'static {
 }
 
 /// What a verb answered.
-pub trait Answer {
+pub trait VerbAnswer {
     /// As the tool's JSON.
     fn to_json(&self) -> Value;
     /// For a person.
-    fn show(&self, page: &mut Page);
+    fn show(&self, page: &mut TextPage);
     /// How a command with this answer ends.
-    fn ending(&self) -> Ending;
+    fn ending(&self) -> ExitStatus;
 }
 
 /// A verb's question to a person, its types erased.
-pub type Question = fn(&Desk<'_>, &Map<String, Value>) -> Option<String>;
+pub type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<String>;
 
 /// A verb's work, its types erased.
-pub type Run = fn(&Desk<'_>, Map<String, Value>) -> Result<Box<dyn Answer>, Problem>;
+pub type RunFn = fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
 
 /// A verb in the table, its types erased.
 pub struct VerbEntry {
     /// [`Verb::NAME`].
     pub name: &'static str,
     /// [`Verb::GROUP`].
-    pub group: Group,
+    pub group: VerbGroup,
     /// [`Verb::TITLE`].
     pub title: &'static str,
     /// [`Verb::ABOUT`].
@@ -196,11 +196,11 @@ pub struct VerbEntry {
     /// [`flags::with_flags`].
     pub with_flags: fn(Command) -> Command,
     /// [`flags::read`].
-    pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, Refused>,
+    pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, InvalidInput>,
     /// [`Verb::run`].
-    pub run: Run,
+    pub run: RunFn,
     /// [`Verb::question`], of one that asks.
-    pub question: Option<Question>,
+    pub question: Option<QuestionFn>,
 }
 
 impl VerbEntry {
@@ -251,14 +251,14 @@ fn family(name: &'static str) -> Option<(&'static str, &'static str)> {
     FAMILIES.iter().find_map(|(family, _)| Some((*family, name.strip_prefix(family)?.strip_prefix('_')?)))
 }
 
-struct Answered<V: Verb>(V::Output);
+struct TypedAnswer<V: Verb>(V::Output);
 
-impl<V: Verb> Answer for Answered<V> {
+impl<V: Verb> VerbAnswer for TypedAnswer<V> {
     fn to_json(&self) -> Value {
         serde_json::to_value(&self.0).expect("answers have string keys")
     }
 
-    fn show(&self, page: &mut Page) {
+    fn show(&self, page: &mut TextPage) {
         V::show(&self.0, page);
         for taken in self.to_json()["redacted"].as_array().into_iter().flatten() {
             let word = |name: &str| plain(taken[name].as_str().unwrap_or_default());
@@ -266,24 +266,24 @@ impl<V: Verb> Answer for Answered<V> {
         }
     }
 
-    fn ending(&self) -> Ending {
+    fn ending(&self) -> ExitStatus {
         V::ending(&self.0)
     }
 }
 
-fn run<V: Verb>(desk: &Desk<'_>, fields: Map<String, Value>) -> Result<Box<dyn Answer>, Problem> {
-    let input: V = read_fields(Value::Object(fields)).map_err(|refused| Problem::refused(&refused))?;
-    Ok(Box::new(Answered::<V>(input.run(desk)?)))
+fn run<V: Verb>(ctx: &CommandContext<'_>, fields: Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError> {
+    let input: V = read_fields(Value::Object(fields)).map_err(|refused| CommandError::refused(&refused))?;
+    Ok(Box::new(TypedAnswer::<V>(input.run(ctx)?)))
 }
 
 /// What cannot be read is not asked about: running it says why.
-fn question<V: Verb>(desk: &Desk<'_>, fields: &Map<String, Value>) -> Option<String> {
-    read_fields::<V>(Value::Object(fields.clone())).ok()?.question(desk)
+fn question<V: Verb>(ctx: &CommandContext<'_>, fields: &Map<String, Value>) -> Option<String> {
+    read_fields::<V>(Value::Object(fields.clone())).ok()?.question(ctx)
 }
 
 /// Reads a tool's arguments, and on failure names the field that is to blame:
 /// serde knows only what it expected.
-fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T, Refused> {
+fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T, InvalidInput> {
     within_limits(&fields)?;
     shape::settle::<T>(&mut fields)?;
     let error = match T::deserialize(&fields) {
@@ -295,7 +295,7 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T,
     if let Some((name, rest)) = quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some()) {
         let rest = rest.strip_prefix(", ").unwrap_or(rest);
         let rest = rest.replacen("expected one of", "it takes", 1).replacen("expected", "it takes", 1);
-        return Err(Refused::new(text::excerpt(name, 80), "is not a field of this verb").because(rest));
+        return Err(InvalidInput::new(text::excerpt(name, 80), "is not a field of this verb").because(rest));
     }
     // One field at a time: the one that cannot be read alone is the one.
     for (name, value) in fields.as_object().into_iter().flatten() {
@@ -303,26 +303,27 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T,
         let Err(error) = T::deserialize(&alone) else { continue };
         let error = error.to_string();
         if quoted_after(&error, "missing field `").is_none_or(|(missing, _)| !is_field(missing)) {
-            return Err(Refused::new(text::excerpt(name, 80), "cannot be read").because(text::excerpt(&misread::explained(&error), 200)));
+            return Err(
+                InvalidInput::new(text::excerpt(name, 80), "cannot be read").because(text::excerpt(&misread::plain_message(&error), 200))
+            );
         }
     }
     match quoted_after(&error, "missing field `") {
-        Some((name, _)) => Err(Refused::new(name.to_owned(), "is required")),
-        None => Err(Refused::new("arguments", "cannot be read").because(text::excerpt(&misread::explained(&error), 200))),
+        Some((name, _)) => Err(InvalidInput::new(name.to_owned(), "is required")),
+        None => Err(InvalidInput::new("arguments", "cannot be read").because(text::excerpt(&misread::plain_message(&error), 200))),
     }
 }
 
-fn within_limits(fields: &Value) -> Result<(), Refused> {
+fn within_limits(fields: &Value) -> Result<(), InvalidInput> {
     let depth = json::depth(fields);
     if depth > limits::JSON_DEPTH {
-        return Err(
-            Refused::new("arguments", format!("may be nested at most {} deep", limits::JSON_DEPTH)).because(format!("{depth} were given"))
-        );
+        return Err(InvalidInput::new("arguments", format!("may be nested at most {} deep", limits::JSON_DEPTH))
+            .because(format!("{depth} were given")));
     }
     if json::weight(fields) > limits::RECORD_BYTES {
         let weights = fields.as_object().into_iter().flatten().map(|(name, value)| (json::weight(value), name));
         let (bytes, name) = weights.max().map_or((0, "arguments"), |(bytes, name)| (bytes, name.as_str()));
-        return Err(Refused::new(text::excerpt(name, 80), format!("makes the request larger than {} bytes", limits::RECORD_BYTES))
+        return Err(InvalidInput::new(text::excerpt(name, 80), format!("makes the request larger than {} bytes", limits::RECORD_BYTES))
             .because(format!("it holds {bytes}")));
     }
     Ok(())

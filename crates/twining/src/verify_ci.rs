@@ -13,9 +13,9 @@ use twining_model::limits;
 use twining_store::git::GitRange;
 
 use crate::args::{option, path, switch};
-use crate::out::{self, Style};
-use crate::page::{Page, bad, dim, good, place, plain, warn};
-use crate::problem::{Ending, Problem};
+use crate::out::{self, OutputFormat};
+use crate::page::{TextPage, bad, dim, good, place, plain, warn};
+use crate::problem::{CommandError, ExitStatus};
 
 /// The heading of its flags.
 const HEADING: &str = "In CI";
@@ -38,11 +38,11 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Verifies, and tells.
-pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
+pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
     let words = |name: &str| given.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
     if ["word scope", "field scope"].iter().any(|id| given.get_one::<String>(id).is_some()) {
-        return Err(Problem::misuse("`--ci` verifies the whole pull request, not a scope").with_hint("leave the scope out"));
+        return Err(CommandError::misuse("`--ci` verifies the whole pull request, not a scope").with_hint("leave the scope out"));
     }
     let options = CiOptions {
         junit: reports(given, "junit")?,
@@ -52,22 +52,22 @@ pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result
     };
     let dir = project.unwrap_or_else(|| PathBuf::from("."));
     let (base, head) = (word("base").unwrap_or_default(), word("head").unwrap_or("HEAD"));
-    let range = GitRange::open(&dir, base, head).map_err(|error| Problem::misuse(error.to_string()).with_hint(error.hint()))?;
-    let report =
-        ci::verify_pull_request(&PullRequest::read(&range), &options).map_err(|why| Problem::misuse(format!("--agent-author {why}")))?;
+    let range = GitRange::open(&dir, base, head).map_err(|error| CommandError::misuse(error.to_string()).with_hint(error.hint()))?;
+    let report = ci::verify_pull_request(&PullRequest::read(&range), &options)
+        .map_err(|why| CommandError::misuse(format!("--agent-author {why}")))?;
     if let Some(file) = given.get_one::<PathBuf>("sarif") {
         let log = ci::sarif(&report, env!("CARGO_PKG_VERSION"));
         std::fs::write(file, format!("{log:#}\n"))
-            .map_err(|error| Problem::misuse(format!("--sarif {} cannot be written: {error}", file.display())))?;
+            .map_err(|error| CommandError::misuse(format!("--sarif {} cannot be written: {error}", file.display())))?;
     }
-    let ending = if report.is_clean() { Ending::Done } else { Ending::FoundProblems };
+    let ending = if report.is_clean() { ExitStatus::Done } else { ExitStatus::FoundProblems };
     Ok(out::answer(style, || json!(report), |page| show(&report, page), ending))
 }
 
-fn reports(given: &ArgMatches, name: &str) -> Result<Vec<(String, Vec<u8>)>, Problem> {
+fn reports(given: &ArgMatches, name: &str) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
     let files = given.get_many::<PathBuf>(name).unwrap_or_default();
     let read = |file: &PathBuf| {
-        let bytes = bounded(file).map_err(|error| Problem::misuse(format!("--{name} {} cannot be read: {error}", file.display())))?;
+        let bytes = bounded(file).map_err(|error| CommandError::misuse(format!("--{name} {} cannot be read: {error}", file.display())))?;
         Ok((file.display().to_string(), bytes))
     };
     files.map(read).collect()
@@ -80,7 +80,7 @@ fn bounded(file: &Path) -> io::Result<Vec<u8>> {
     if bytes.len() > most { Err(io::Error::other(format!("it has more than {most} bytes"))) } else { Ok(bytes) }
 }
 
-fn show(report: &CiReport, page: &mut Page) {
+fn show(report: &CiReport, page: &mut TextPage) {
     let rows = report.findings.iter().map(|finding| {
         let severity = match finding.severity {
             Severity::Error => bad("error"),

@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use twining_model::{Time, World};
 
 /// This machine's clock and its random source.
-pub struct Machine;
+pub struct SystemWorld;
 
-impl World for Machine {
+impl World for SystemWorld {
     fn now(&self) -> Time {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Time::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

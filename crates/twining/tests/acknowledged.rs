@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::Server;
 use common::repository::Repository;
 use serde_json::{Value, json};
-use twining_testkit::writing_verbs::{Caller, WRITING_VERBS};
+use twining_testkit::writing_verbs::{TestCaller, WRITING_VERBS};
 
 /// Claims are local: they end with the session, and no commit has them.
 const LOCAL: [&str; 1] = ["twining_claim"];
@@ -41,7 +41,7 @@ fn told(tool: &str, mut result: Value) -> Result<Value, String> {
     if result["isError"] == true { Err(format!("{tool}: {result}")) } else { Ok(result["structuredContent"].take()) }
 }
 
-impl Caller for Session {
+impl TestCaller for Session {
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
         told(tool, self.server.call(tool, arguments))
     }

@@ -344,7 +344,7 @@ fn s36_s37_nothing_stored_reaches_a_terminal_raw() {
     ] {
         let ran = bench.project.run(&words);
         assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
-        let raw = ran.stdout.chars().chain(ran.stderr.chars()).find(|c| twining_model::text::acts(*c));
+        let raw = ran.stdout.chars().chain(ran.stderr.chars()).find(|c| twining_model::text::is_unsafe_to_show(*c));
         assert_eq!(raw, None, "{words:?}: {}", ran.stdout.escape_debug());
     }
 }

@@ -152,7 +152,7 @@ fn two_branches_add_a_thousand_nodes_each_and_edit_fifty_common_ones_and_nothing
     project.git(["merge", "-q", "--no-edit", "theirs"]);
 
     let text = std::fs::read(project.file("knowledge.dot")).expect("is there");
-    let known = twining_engine::knowledge::Knowledge::read(&text);
+    let known = twining_engine::knowledge::KnowledgeGraph::read(&text);
     assert_eq!((known.errors.as_slice(), known.declared, known.edges()), (&[][..], 2050, 2050));
     for n in 0..50 {
         let node = known.node(&format!("common-{n}")).expect("is kept");
@@ -180,7 +180,7 @@ fn a_conflict_that_people_must_settle_stops_the_merge_with_valid_dot_and_a_way_f
     }
     assert!(project.git(["status", "--porcelain"]).contains("UU .twining/knowledge.dot"));
     let text = std::fs::read(project.file("knowledge.dot")).expect("is there");
-    assert_eq!(twining_engine::knowledge::Knowledge::read(&text).errors, [], "{}", String::from_utf8_lossy(&text));
+    assert_eq!(twining_engine::knowledge::KnowledgeGraph::read(&text).errors, [], "{}", String::from_utf8_lossy(&text));
     project.git(["add", "-A"]);
     project.git(["commit", "-q", "-m", "Settle the knowledge graph"]);
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::Project;
 use serde_json::{Value, json};
-use twining_model::text::acts;
+use twining_model::text::is_unsafe_to_show;
 
 const HOSTILE: &str = "\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{202e}evil\u{200b}\u{e0041}\r\u{9b}31m\u{2066}\u{feff}\u{ad}";
 const ID: &str = "01K9Z3M4E0HAND0FFAAAAAAAA1";
@@ -56,7 +56,7 @@ fn planted() -> Project {
 }
 
 fn raw(text: &str) -> Option<char> {
-    text.chars().find(|c| acts(*c))
+    text.chars().find(|c| is_unsafe_to_show(*c))
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::graph::{Attribute, Attributes, Graph, Origin};
-use crate::id::Id;
+use crate::graph::{Attribute, AttributeOrigin, Attributes, Graph};
+use crate::id::DotId;
 use crate::syntax::Port;
 
-use super::Contents;
+use super::SubgraphContents;
 
 /// Writes a graph, or a part of one, as DOT: one statement a line, every attribute
 /// where it belongs and no defaults, so that any line may be taken out of it.
@@ -19,7 +19,7 @@ pub fn dot(graph: &Graph) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{strict}{kind} {name}{{");
     assigns(graph.attributes(), "    ", &mut out);
-    body(graph, &Contents::of(graph), None, "    ", &mut out);
+    body(graph, &SubgraphContents::of(graph), None, "    ", &mut out);
     let arrow = if graph.is_directed() { "->" } else { "--" };
     for edge in graph.edges() {
         let port = |port: Option<&Port>| port.map_or_else(String::new, ToString::to_string);
@@ -30,7 +30,7 @@ pub fn dot(graph: &Graph) -> String {
     out
 }
 
-fn body(graph: &Graph, contents: &Contents, around: Option<usize>, indent: &str, out: &mut String) {
+fn body(graph: &Graph, contents: &SubgraphContents, around: Option<usize>, indent: &str, out: &mut String) {
     for node in contents.nodes(around).iter().map(|&node| &graph.nodes()[node]) {
         let _ = writeln!(out, "{indent}{}{};", node.id(), list(node.attributes()));
     }
@@ -41,7 +41,7 @@ fn body(graph: &Graph, contents: &Contents, around: Option<usize>, indent: &str,
         let inner = format!("{indent}    ");
         assigns(subgraph.attributes(), &inner, out);
         body(graph, contents, Some(index), &inner, out);
-        let elsewhere = |id: &&Id| graph.node(*id).is_some_and(|node| !lies_in(graph, node.subgraph(), index));
+        let elsewhere = |id: &&DotId| graph.node(*id).is_some_and(|node| !lies_in(graph, node.subgraph(), index));
         for id in subgraph.nodes().iter().filter(elsewhere) {
             let _ = writeln!(out, "{inner}{id};");
         }
@@ -61,7 +61,7 @@ fn lies_in(graph: &Graph, mut inner: Option<usize>, outer: usize) -> bool {
 
 fn assigns(attributes: &Attributes, indent: &str, out: &mut String) {
     for attribute in attributes {
-        let _ = writeln!(out, "{indent}{}={};", Id::new(attribute.name()), attribute.value());
+        let _ = writeln!(out, "{indent}{}={};", DotId::new(attribute.name()), attribute.value());
     }
 }
 
@@ -71,10 +71,10 @@ fn list(attributes: &Attributes) -> String {
 
 /// A `key` from a default tells nothing apart; written out, it would make parallel edges one.
 fn edge_list(attributes: &Attributes) -> String {
-    listed(attributes.iter().filter(|attribute| attribute.name() != "key" || attribute.origin() == Origin::Own))
+    listed(attributes.iter().filter(|attribute| attribute.name() != "key" || attribute.origin() == AttributeOrigin::Own))
 }
 
 fn listed<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> String {
-    let written: Vec<String> = attributes.map(|attribute| format!("{}={}", Id::new(attribute.name()), attribute.value())).collect();
+    let written: Vec<String> = attributes.map(|attribute| format!("{}={}", DotId::new(attribute.name()), attribute.value())).collect();
     if written.is_empty() { String::new() } else { format!(" [{}]", written.join(", ")) }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::graph::Graph;
 
-use super::{Direction, DrawOptions, words};
+use super::{DrawOptions, LayoutDirection, words};
 
 /// How often the order of the ranks is improved.
 const SWEEPS: usize = 8;
@@ -21,9 +21,9 @@ pub(super) const LINE: f64 = 16.0;
 
 /// A drawing's geometry.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct GraphLayout {
     /// The nodes, in the graph's order.
-    pub nodes: Vec<Placed>,
+    pub nodes: Vec<NodeBox>,
     /// The points each edge runs through, in the graph's order.
     pub edges: Vec<Vec<(f64, f64)>>,
     /// The whole width.
@@ -34,7 +34,7 @@ pub struct Layout {
 
 /// A node's box.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct NodeBox {
     /// The middle, from the left.
     pub x: f64,
     /// The middle, from the top.
@@ -48,7 +48,7 @@ pub struct Placed {
 }
 
 /// A node, or the place where a long edge passes a rank.
-struct Cell {
+struct LayoutCell {
     across: f64,
     along: f64,
     rank: usize,
@@ -57,27 +57,27 @@ struct Cell {
 
 /// Lays a graph out.
 #[must_use]
-pub fn layout(graph: &Graph, options: &DrawOptions) -> Layout {
-    let boxes: Vec<Placed> = graph
+pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
+    let boxes: Vec<NodeBox> = graph
         .nodes()
         .iter()
         .map(|node| {
             let lines = words::node_lines(node, options);
             let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
             let (width, height) = (24.0 + LETTER * count(longest), 16.0 + LINE * count(lines.len().max(1)));
-            Placed { x: 0.0, y: 0.0, width, height, lines }
+            NodeBox { x: 0.0, y: 0.0, width, height, lines }
         })
         .collect();
     let ends: Vec<(usize, usize)> =
         graph.edges().iter().filter_map(|edge| Some((graph.position_of(edge.from())?, graph.position_of(edge.to())?))).collect();
     let ranks = ranked(boxes.len(), &ends);
-    let down = options.direction == Direction::Down;
-    let mut cells: Vec<Cell> = boxes
+    let down = options.direction == LayoutDirection::Down;
+    let mut cells: Vec<LayoutCell> = boxes
         .iter()
         .zip(ranks)
         .map(|(shape, rank)| {
             let (across, along) = if down { (shape.width, shape.height) } else { (shape.height, shape.width) };
-            Cell { across, along, rank, at: 0.0 }
+            LayoutCell { across, along, rank, at: 0.0 }
         })
         .collect();
     let routes = routed(&mut cells, &ends);
@@ -153,8 +153,8 @@ fn ranked(nodes: usize, ends: &[(usize, usize)]) -> Vec<usize> {
 }
 
 /// The cells each edge passes, from the upper end to the lower; adds the bends.
-fn routed(cells: &mut Vec<Cell>, ends: &[(usize, usize)]) -> Vec<Vec<usize>> {
-    let length = |cells: &[Cell], from: usize, to: usize| cells[from].rank.abs_diff(cells[to].rank);
+fn routed(cells: &mut Vec<LayoutCell>, ends: &[(usize, usize)]) -> Vec<Vec<usize>> {
+    let length = |cells: &[LayoutCell], from: usize, to: usize| cells[from].rank.abs_diff(cells[to].rank);
     let bends: usize = ends.iter().map(|&(from, to)| length(cells, from, to).saturating_sub(1)).sum();
     let mut routes = Vec::with_capacity(ends.len());
     for &(from, to) in ends {
@@ -163,7 +163,7 @@ fn routed(cells: &mut Vec<Cell>, ends: &[(usize, usize)]) -> Vec<Vec<usize>> {
         if bends <= BENDS {
             for rank in cells[upper].rank + 1..cells[lower].rank {
                 route.push(cells.len());
-                cells.push(Cell { across: 8.0, along: 0.0, rank, at: 0.0 });
+                cells.push(LayoutCell { across: 8.0, along: 0.0, rank, at: 0.0 });
             }
         }
         route.push(lower);
@@ -173,7 +173,7 @@ fn routed(cells: &mut Vec<Cell>, ends: &[(usize, usize)]) -> Vec<Vec<usize>> {
 }
 
 /// The cells of each rank, ordered so that few edges cross.
-fn ordered(cells: &[Cell], routes: &[Vec<usize>]) -> Vec<Vec<usize>> {
+fn ordered(cells: &[LayoutCell], routes: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let ranks = cells.iter().map(|cell| cell.rank + 1).max().unwrap_or_default();
     let mut rows = vec![Vec::new(); ranks];
     cells.iter().enumerate().for_each(|(cell, shape)| rows[shape.rank].push(cell));
@@ -208,7 +208,7 @@ fn mean(cells: &[usize], place: &[f64]) -> Option<f64> {
 }
 
 /// Moves every cell towards its neighbours, as far as its row allows.
-fn place(cells: &mut [Cell], rows: &mut [Vec<usize>], routes: &[Vec<usize>]) {
+fn place(cells: &mut [LayoutCell], rows: &mut [Vec<usize>], routes: &[Vec<usize>]) {
     let (above, below) = neighbours(cells.len(), routes);
     for row in rows.iter() {
         let width: f64 = row.iter().map(|&cell| cells[cell].across + GAP_ACROSS).sum();
@@ -233,7 +233,7 @@ fn place(cells: &mut [Cell], rows: &mut [Vec<usize>], routes: &[Vec<usize>]) {
 
 /// Gives a row its wishes, kept in order and apart: pushed from the left, pushed from
 /// the right, and the middle of both.
-fn settle(cells: &mut [Cell], row: &[usize], wanted: &[f64]) {
+fn settle(cells: &mut [LayoutCell], row: &[usize], wanted: &[f64]) {
     let apart = |left: usize, right: usize| (cells[left].across + cells[right].across) / 2.0 + GAP_ACROSS;
     let (mut from_left, mut from_right) = (wanted.to_vec(), wanted.to_vec());
     for order in 1..row.len() {
@@ -246,7 +246,14 @@ fn settle(cells: &mut [Cell], row: &[usize], wanted: &[f64]) {
     }
 }
 
-fn drawn(boxes: Vec<Placed>, cells: &[Cell], rows: &[Vec<usize>], ends: &[(usize, usize)], routes: &[Vec<usize>], down: bool) -> Layout {
+fn drawn(
+    boxes: Vec<NodeBox>,
+    cells: &[LayoutCell],
+    rows: &[Vec<usize>],
+    ends: &[(usize, usize)],
+    routes: &[Vec<usize>],
+    down: bool,
+) -> GraphLayout {
     let margin = 24.0;
     let left = cells.iter().map(|cell| cell.at - cell.across / 2.0).fold(f64::INFINITY, f64::min);
     let right = cells.iter().map(|cell| cell.at + cell.across / 2.0).fold(f64::NEG_INFINITY, f64::max);
@@ -263,12 +270,12 @@ fn drawn(boxes: Vec<Placed>, cells: &[Cell], rows: &[Vec<usize>], ends: &[(usize
         let (cross, far) = (cells[cell].at - left + margin, middles[cells[cell].rank]);
         if down { (cross, far) } else { (far, cross) }
     };
-    let nodes: Vec<Placed> = boxes
+    let nodes: Vec<NodeBox> = boxes
         .into_iter()
         .enumerate()
         .map(|(node, shape)| {
             let (x, y) = point(node);
-            Placed { x, y, ..shape }
+            NodeBox { x, y, ..shape }
         })
         .collect();
     let edges = ends
@@ -283,23 +290,23 @@ fn drawn(boxes: Vec<Placed>, cells: &[Cell], rows: &[Vec<usize>], ends: &[(usize
         })
         .collect();
     let (width, height) = if down { (across, along) } else { (along, across) };
-    Layout { nodes, edges, width, height }
+    GraphLayout { nodes, edges, width, height }
 }
 
 /// An edge ends at the rim of its boxes, not in their middle; a loop leaves and comes back.
-fn trimmed(from: &Placed, to: &Placed, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+fn trimmed(from: &NodeBox, to: &NodeBox, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let last = points.len() - 1;
     if points.iter().all(|point| *point == points[0]) {
         let (right, up, down) = (from.x + from.width / 2.0, from.y - from.height / 4.0, from.y + from.height / 4.0);
         return vec![(right, up), (right + 20.0, up), (right + 20.0, down), (right, down)];
     }
     let (second, before_last) = (points[1], points[last - 1]);
-    points[0] = rim(from, second);
-    points[last] = rim(to, before_last);
+    points[0] = boundary_point(from, second);
+    points[last] = boundary_point(to, before_last);
     points
 }
 
-fn rim(shape: &Placed, towards: (f64, f64)) -> (f64, f64) {
+fn boundary_point(shape: &NodeBox, towards: (f64, f64)) -> (f64, f64) {
     let (run, rise) = (towards.0 - shape.x, towards.1 - shape.y);
     let across = if run == 0.0 { f64::INFINITY } else { shape.width / 2.0 / run.abs() };
     let along = if rise == 0.0 { f64::INFINITY } else { shape.height / 2.0 / rise.abs() };

@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 
 use crate::graph::Graph;
 
-use super::{Contents, Direction, DrawOptions, colours, words};
+use super::{DrawOptions, LayoutDirection, SubgraphContents, colours, words};
 
 /// Writes a graph as a Mermaid flowchart. Nodes are called `n0`, `n1` …: Mermaid's
 /// own ids take too little to be ours.
 #[must_use]
 pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
     let mut out = String::from(match options.direction {
-        Direction::Down => "flowchart TD\n",
-        Direction::Right => "flowchart LR\n",
+        LayoutDirection::Down => "flowchart TD\n",
+        LayoutDirection::Right => "flowchart LR\n",
     });
-    group(graph, &Contents::of(graph), options, None, 1, &mut out);
+    group(graph, &SubgraphContents::of(graph), options, None, 1, &mut out);
     let arrow = if graph.is_directed() { "-->" } else { "---" };
     for edge in graph.edges() {
         let (Some(from), Some(to)) = (graph.position_of(edge.from()), graph.position_of(edge.to())) else { continue };
@@ -47,7 +47,7 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
 }
 
 /// The nodes of one subgraph, or of none, and the subgraphs within.
-fn group(graph: &Graph, contents: &Contents, options: &DrawOptions, around: Option<usize>, depth: usize, out: &mut String) {
+fn group(graph: &Graph, contents: &SubgraphContents, options: &DrawOptions, around: Option<usize>, depth: usize, out: &mut String) {
     let indent = "    ".repeat(depth);
     for &index in contents.nodes(around) {
         let lines: Vec<String> = words::node_lines(&graph.nodes()[index], options).iter().map(|line| escaped(line)).collect();
@@ -55,7 +55,7 @@ fn group(graph: &Graph, contents: &Contents, options: &DrawOptions, around: Opti
     }
     for &index in contents.groups(around) {
         let subgraph = &graph.subgraphs()[index];
-        let name = subgraph.name().map(crate::id::Id::as_str);
+        let name = subgraph.name().map(crate::id::DotId::as_str);
         match (name, subgraph.attributes().text("label").or(name)) {
             (Some(name), Some(label)) if name.starts_with("cluster") && !subgraph.nodes().is_empty() => {
                 let _ = writeln!(out, "{indent}subgraph s{index}[\"{}\"]", escaped(label));

@@ -7,7 +7,7 @@ mod svg;
 mod words;
 
 pub use dot::dot;
-pub use layout::{Layout, Placed, layout};
+pub use layout::{GraphLayout, NodeBox, layout};
 pub use mermaid::mermaid;
 pub use svg::svg;
 
@@ -15,11 +15,11 @@ pub use svg::svg;
 #[derive(Clone, Debug, Default)]
 pub struct DrawOptions {
     /// Which way the edges run.
-    pub direction: Direction,
+    pub direction: LayoutDirection,
     /// The attribute that is written into a node; its id if it has none of it.
-    pub label: Label,
+    pub label: LabelSource,
     /// The attribute that is written on an edge, if it has it.
-    pub edge_label: Label,
+    pub edge_label: LabelSource,
     /// The attribute that colours a node, each value in its own colour.
     pub colour_by: Option<String>,
     /// The values that come first when colours are given out, so that a part of a graph has the colours of the whole.
@@ -28,7 +28,7 @@ pub struct DrawOptions {
 
 /// Which attribute is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Label {
+pub enum LabelSource {
     /// The one called `label`, as Graphviz does.
     #[default]
     Usual,
@@ -38,7 +38,7 @@ pub enum Label {
     Attribute(String),
 }
 
-impl Label {
+impl LabelSource {
     fn name(&self) -> Option<&str> {
         match self {
             Self::Usual => Some("label"),
@@ -50,7 +50,7 @@ impl Label {
 
 /// Which way the edges run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
+pub enum LayoutDirection {
     /// From top to bottom.
     #[default]
     Down,
@@ -74,9 +74,9 @@ fn colours(graph: &crate::graph::Graph, options: &DrawOptions) -> Vec<(String, &
 }
 
 /// Which nodes and subgraphs stand directly in which subgraph; the graph itself is the last.
-struct Contents(Vec<(Vec<usize>, Vec<usize>)>);
+struct SubgraphContents(Vec<(Vec<usize>, Vec<usize>)>);
 
-impl Contents {
+impl SubgraphContents {
     fn of(graph: &crate::graph::Graph) -> Self {
         let root = graph.subgraphs().len();
         let mut held = vec![(Vec::new(), Vec::new()); root + 1];

@@ -1,7 +1,7 @@
 //! What a label says when it is shown: escapes resolved, lines broken.
 
 use crate::graph::{Edge, Node};
-use crate::id::Id;
+use crate::id::DotId;
 
 use super::DrawOptions;
 
@@ -12,20 +12,20 @@ const LINE: usize = 28;
 /// What is written into a node.
 pub(super) fn node_lines(node: &Node, options: &DrawOptions) -> Vec<String> {
     let label = options.label.name().and_then(|name| node.attributes().get(name)).map(|attribute| attribute.value());
-    let shown = label.map(|label| spoken(label, node.id())).filter(|text| !text.trim().is_empty());
+    let shown = label.map(|label| resolved_label(label, node.id())).filter(|text| !text.trim().is_empty());
     wrapped(&shown.unwrap_or_else(|| node.id().as_str().to_owned()))
 }
 
 /// What is written on an edge.
 pub(super) fn edge_label(edge: &Edge, options: &DrawOptions) -> Option<String> {
     let label = options.edge_label.name().and_then(|name| edge.attributes().get(name))?;
-    let text = spoken(label.value(), edge.from()).replace('\n', " ");
+    let text = resolved_label(label.value(), edge.from()).replace('\n', " ");
     let text = text.trim();
     (!text.is_empty()).then(|| shortened(text, LINE))
 }
 
 /// `\n`, `\l` and `\r` break the line, `\N` is the node; of HTML the text alone.
-fn spoken(label: &Id, node: &Id) -> String {
+fn resolved_label(label: &DotId, node: &DotId) -> String {
     let mut out = String::new();
     if label.is_html() {
         let mut tags = 0_usize;
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn escapes_and_html_are_shown_as_text() {
-        let node = Id::new("a");
-        assert_eq!(spoken(&Id::new(r"x\ny \N \\ \q"), &node), "x\ny a \\ q");
-        let html = Id::html("<b>bold &amp; more</b>").expect("balanced");
-        assert_eq!(spoken(&html, &node), "bold & more");
+        let node = DotId::new("a");
+        assert_eq!(resolved_label(&DotId::new(r"x\ny \N \\ \q"), &node), "x\ny a \\ q");
+        let html = DotId::html("<b>bold &amp; more</b>").expect("balanced");
+        assert_eq!(resolved_label(&html, &node), "bold & more");
     }
 
     #[test]

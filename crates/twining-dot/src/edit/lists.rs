@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::charset::Charset;
-use crate::id::Id;
+use crate::id::DotId;
 use crate::lexer::TokenKind;
 use crate::span::Span;
 use crate::syntax::{Assign, AttrList};
 
 use super::splice::Splices;
-use super::style::{ListLook, Style, flat_list};
+use super::style::{FileStyle, ListStyle, flat_list};
 
 /// Attributes to set and to take away.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AttrChange {
-    pub set: BTreeMap<String, Id>,
+    pub set: BTreeMap<String, DotId>,
     pub unset: BTreeSet<String>,
 }
 
@@ -29,11 +29,11 @@ pub(crate) fn change_lists(
     lists: &[AttrList],
     behind: usize,
     change: &AttrChange,
-    style: &Style<'_>,
+    style: &FileStyle<'_>,
     source: &[u8],
     splices: &mut Splices,
 ) {
-    let mut missing: Vec<(String, Id)> = Vec::new();
+    let mut missing: Vec<(String, DotId)> = Vec::new();
     let assigns = || lists.iter().flat_map(|list| &list.assigns);
     for (name, value) in &change.set {
         // The last of a name is the one that holds.
@@ -69,12 +69,12 @@ pub(crate) fn change_lists(
 pub(crate) fn changed_lists(
     lists: &[AttrList],
     change: &AttrChange,
-    style: &Style<'_>,
+    style: &FileStyle<'_>,
     source: &[u8],
     charset: Charset,
 ) -> Result<String, char> {
     let (Some(first), Some(last)) = (lists.first(), lists.last()) else {
-        let set: Vec<(String, Id)> = change.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let set: Vec<(String, DotId)> = change.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         return Ok(flat_list(&set));
     };
     let mut splices = Splices::default();
@@ -86,7 +86,7 @@ pub(crate) fn changed_lists(
     Ok(if text.is_empty() { String::new() } else { format!(" {text}") })
 }
 
-fn take_out(list: &AttrList, goes: &impl Fn(&Assign) -> bool, style: &Style<'_>, splices: &mut Splices) {
+fn take_out(list: &AttrList, goes: &impl Fn(&Assign) -> bool, style: &FileStyle<'_>, splices: &mut Splices) {
     let assigns = &list.assigns;
     let separator = |kind| matches!(kind, TokenKind::Mark(b',' | b';'));
     let mut at = 0;
@@ -116,13 +116,13 @@ fn take_out(list: &AttrList, goes: &impl Fn(&Assign) -> bool, style: &Style<'_>,
     }
 }
 
-fn append(list: &AttrList, missing: &[(String, Id)], goes: &impl Fn(&Assign) -> bool, style: &Style<'_>, splices: &mut Splices) {
-    let written: Vec<String> = missing.iter().map(|(name, value)| format!("{}={value}", Id::new(name))).collect();
+fn append(list: &AttrList, missing: &[(String, DotId)], goes: &impl Fn(&Assign) -> bool, style: &FileStyle<'_>, splices: &mut Splices) {
+    let written: Vec<String> = missing.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
     let Some(last) = list.assigns.iter().rev().find(|assign| !goes(assign)) else {
         splices.insert(list.span.end - 1, written.join(", "));
         return;
     };
-    let ListLook { tall, separator } = style.look(list);
+    let ListStyle { tall, separator } = style.list_style(list);
     let separated = style.separated(last.span.end);
     if tall
         && let Some(indent) = style.indent(last.span.start)

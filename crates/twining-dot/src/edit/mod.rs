@@ -7,34 +7,34 @@ mod site;
 mod splice;
 mod style;
 
-use crate::document::Document;
+use crate::document::DotDocument;
 use crate::graph::Edge;
-use crate::id::Id;
-use crate::span::Problem;
+use crate::id::DotId;
+use crate::span::Diagnostic;
 
-pub(crate) use plan::{NewStatement, Plan};
+pub(crate) use plan::{EditPlan, NewStatement};
 pub(crate) use render::carry_out;
-pub(crate) use site::{Shape, Sites};
+pub(crate) use site::{StatementIndex, StatementShape};
 pub(crate) use splice::Splices;
-pub(crate) use style::{Style, line_end_of};
+pub(crate) use style::{FileStyle, line_end_of};
 
 /// Why an edit was not made. The document is then as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The file must be right before it is edited.
     #[error("the file has an error at {line}:{column}: {message}", line = .0.line, column = .0.column, message = .0.message)]
-    Broken(Problem),
+    Broken(Diagnostic),
     /// There is no such node.
     #[error("there is no node {0}")]
-    NoNode(Id),
+    NoNode(DotId),
     /// A node that is to be added has a statement already.
     #[error("the node {0} exists already")]
-    NodeExists(Id),
+    NodeExists(DotId),
     /// A node that is to be removed has edges.
     #[error("the node {id} has {edges} edges")]
     HasEdges {
         /// The node.
-        id: Id,
+        id: DotId,
         /// How many edges it has.
         edges: usize,
     },
@@ -42,17 +42,17 @@ pub enum EditError {
     #[error("there is no edge {from} -> {to} with these attributes")]
     NoEdge {
         /// Its tail.
-        from: Id,
+        from: DotId,
         /// Its head.
-        to: Id,
+        to: DotId,
     },
     /// More than one edge is selected.
     #[error("there are {count} such edges {from} -> {to}; name an attribute that tells them apart")]
     SeveralEdges {
         /// Their tail.
-        from: Id,
+        from: DotId,
         /// Their head.
-        to: Id,
+        to: DotId,
         /// How many.
         count: usize,
     },
@@ -72,12 +72,12 @@ pub enum EditError {
     Unwritable(char),
     /// The file would not read back as intended.
     #[error("the edit would break the file at {line}:{column}: {message}", line = .0.line, column = .0.column, message = .0.message)]
-    WouldBreak(Problem),
+    WouldBreak(Diagnostic),
 }
 
 /// What happens to the edges of a node that is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ItsEdges {
+pub enum EdgeRemoval {
     /// They go with it.
     Remove,
     /// A node that has any stays.
@@ -87,33 +87,33 @@ pub enum ItsEdges {
 /// Which edges are meant: those between two nodes that have all these attributes.
 #[derive(Clone, Debug)]
 pub struct EdgeSelector {
-    from: Id,
-    to: Id,
-    having: Vec<(String, Id)>,
+    from: DotId,
+    to: DotId,
+    having: Vec<(String, DotId)>,
 }
 
 impl EdgeSelector {
     /// All edges from one node to another; both ways in an undirected graph.
     #[must_use]
-    pub fn new(from: impl Into<Id>, to: impl Into<Id>) -> Self {
+    pub fn new(from: impl Into<DotId>, to: impl Into<DotId>) -> Self {
         Self { from: from.into(), to: to.into(), having: Vec::new() }
     }
 
     /// Only those with this attribute.
     #[must_use]
-    pub fn having(mut self, name: impl Into<String>, value: impl Into<Id>) -> Self {
+    pub fn having(mut self, name: impl Into<String>, value: impl Into<DotId>) -> Self {
         self.having.push((name.into(), value.into()));
         self
     }
 
-    fn select<'a>(&self, document: &'a Document) -> Vec<&'a Edge> {
+    fn select<'a>(&self, document: &'a DotDocument) -> Vec<&'a Edge> {
         let has =
             |edge: &Edge| self.having.iter().all(|(name, value)| edge.attributes().get(name).is_some_and(|found| found.value() == value));
         let graph = document.graph();
         graph.edges().iter().filter(|edge| graph.connects(edge, &self.from, &self.to) && has(edge)).collect()
     }
 
-    fn select_one<'a>(&self, document: &'a Document) -> Result<&'a Edge, EditError> {
+    fn select_one<'a>(&self, document: &'a DotDocument) -> Result<&'a Edge, EditError> {
         let (from, to) = (self.from.clone(), self.to.clone());
         match self.select(document).as_slice() {
             [] => Err(EditError::NoEdge { from, to }),
@@ -123,17 +123,17 @@ impl EdgeSelector {
     }
 }
 
-impl Document {
+impl DotDocument {
     /// Adds a node. One that only edges mention so far gets its statement.
     ///
     /// # Errors
     /// The node has a statement already.
-    pub fn add_node(&mut self, id: impl Into<Id>, attributes: &[(&str, Id)]) -> Result<(), EditError> {
+    pub fn add_node(&mut self, id: impl Into<DotId>, attributes: &[(&str, DotId)]) -> Result<(), EditError> {
         let id = id.into();
         let attributes = owned(attributes);
         self.edit(|plan| {
             let mentions = plan.sites.mentioning(&id);
-            if mentions.iter().any(|site| matches!(plan.site(*site).shape, site::Shape::Node | site::Shape::Nodes)) {
+            if mentions.iter().any(|site| matches!(plan.site(*site).shape, site::StatementShape::Node | site::StatementShape::Nodes)) {
                 return Err(EditError::NodeExists(id));
             }
             match mentions.first().copied() {
@@ -148,7 +148,7 @@ impl Document {
     ///
     /// # Errors
     /// There is no such node.
-    pub fn set_node_attr(&mut self, id: impl Into<Id>, name: &str, value: impl Into<Id>) -> Result<(), EditError> {
+    pub fn set_node_attr(&mut self, id: impl Into<DotId>, name: &str, value: impl Into<DotId>) -> Result<(), EditError> {
         let (id, value) = (id.into(), value.into());
         self.edit(|plan| plan.set_node_attr(&id, name, &value))
     }
@@ -157,7 +157,7 @@ impl Document {
     ///
     /// # Errors
     /// There is no such node or attribute, or a default gives it.
-    pub fn remove_node_attr(&mut self, id: impl Into<Id>, name: &str) -> Result<(), EditError> {
+    pub fn remove_node_attr(&mut self, id: impl Into<DotId>, name: &str) -> Result<(), EditError> {
         let id = id.into();
         self.edit(|plan| plan.remove_node_attr(&id, name))
     }
@@ -166,14 +166,14 @@ impl Document {
     ///
     /// # Errors
     /// There is no such node, or it has edges and they were not to go.
-    pub fn remove_node(&mut self, id: impl Into<Id>, edges: ItsEdges) -> Result<(), EditError> {
+    pub fn remove_node(&mut self, id: impl Into<DotId>, edges: EdgeRemoval) -> Result<(), EditError> {
         let id = id.into();
         let graph = self.graph();
         if graph.node(&id).is_none() {
             return Err(EditError::NoNode(id));
         }
         let joined = graph.edges().iter().filter(|edge| *edge.from() == id || *edge.to() == id).count();
-        if edges == ItsEdges::Refuse && joined > 0 {
+        if edges == EdgeRemoval::Refuse && joined > 0 {
             return Err(EditError::HasEdges { id, edges: joined });
         }
         self.edit(|plan| {
@@ -187,7 +187,7 @@ impl Document {
     ///
     /// # Errors
     /// The file has errors, or cannot hold the text.
-    pub fn add_edge(&mut self, from: impl Into<Id>, to: impl Into<Id>, attributes: &[(&str, Id)]) -> Result<(), EditError> {
+    pub fn add_edge(&mut self, from: impl Into<DotId>, to: impl Into<DotId>, attributes: &[(&str, DotId)]) -> Result<(), EditError> {
         let (from, to) = (from.into(), to.into());
         self.edit(|plan| {
             plan.add_edge((from, None), (to, None), owned(attributes), 0);
@@ -214,7 +214,7 @@ impl Document {
     ///
     /// # Errors
     /// No edge is selected, or several.
-    pub fn set_edge_attr(&mut self, selector: &EdgeSelector, name: &str, value: impl Into<Id>) -> Result<(), EditError> {
+    pub fn set_edge_attr(&mut self, selector: &EdgeSelector, name: &str, value: impl Into<DotId>) -> Result<(), EditError> {
         let value = value.into();
         self.edit(|plan| {
             let edge = selector.select_one(plan.document)?;
@@ -234,8 +234,8 @@ impl Document {
         })
     }
 
-    fn edit(&mut self, change: impl FnOnce(&mut Plan<'_>) -> Result<(), EditError>) -> Result<(), EditError> {
-        let mut plan = Plan::new(self)?;
+    fn edit(&mut self, change: impl FnOnce(&mut EditPlan<'_>) -> Result<(), EditError>) -> Result<(), EditError> {
+        let mut plan = EditPlan::new(self)?;
         change(&mut plan)?;
         let edited = Self::parse(carry_out(&plan)?);
         if let Some(problem) = edited.errors().first() {
@@ -246,6 +246,6 @@ impl Document {
     }
 }
 
-fn owned(attributes: &[(&str, Id)]) -> Vec<(String, Id)> {
+fn owned(attributes: &[(&str, DotId)]) -> Vec<(String, DotId)> {
     attributes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }

@@ -5,24 +5,24 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::document::Document;
-use crate::graph::{Attributes, Edge, Origin};
-use crate::id::Id;
+use crate::document::DotDocument;
+use crate::graph::{AttributeOrigin, Attributes, Edge};
+use crate::id::DotId;
 use crate::span::Span;
 use crate::syntax::{AttrList, Port, StatementKind, Target};
 
 use super::EditError;
 use super::lists::AttrChange;
-use super::site::{Shape, Site, Sites, mentioned};
+use super::site::{StatementIndex, StatementShape, StatementSite, mentioned};
 
 /// What happens to one statement.
 #[derive(Default)]
-pub(crate) struct Changes {
+pub(crate) struct StatementChanges {
     pub remove: bool,
     /// For a statement that speaks of one thing alone.
     pub attributes: AttrChange,
     /// For one node of a list.
-    pub nodes: BTreeMap<Id, AttrChange>,
+    pub nodes: BTreeMap<DotId, AttrChange>,
     /// For one edge of a statement that makes several, by ordinal.
     pub edges: BTreeMap<usize, AttrChange>,
     pub removed_edges: BTreeSet<usize>,
@@ -33,61 +33,61 @@ pub(crate) struct Changes {
 /// A statement to be written.
 pub(crate) enum NewStatement {
     Node {
-        id: Id,
-        attributes: Vec<(String, Id)>,
+        id: DotId,
+        attributes: Vec<(String, DotId)>,
     },
     Edge {
-        from: (Id, Option<Port>),
-        to: (Id, Option<Port>),
-        attributes: Vec<(String, Id)>,
+        from: (DotId, Option<Port>),
+        to: (DotId, Option<Port>),
+        attributes: Vec<(String, DotId)>,
     },
     /// `subgraph name {..}` with what it holds.
     Group {
-        name: Id,
+        name: DotId,
         body: Vec<NewStatement>,
     },
     /// As it is to stand, without semicolon.
     Text(String),
     /// As it stands elsewhere, its first line's indentation and the semicolon not included.
-    Verbatim(String),
+    SourceCopier(String),
 }
 
-pub(crate) struct Plan<'a> {
-    pub document: &'a Document,
-    pub sites: Sites<'a>,
-    pub changes: BTreeMap<usize, Changes>,
-    pub removed_nodes: HashSet<Id>,
+pub(crate) struct EditPlan<'a> {
+    pub document: &'a DotDocument,
+    pub sites: StatementIndex<'a>,
+    pub changes: BTreeMap<usize, StatementChanges>,
+    pub removed_nodes: HashSet<DotId>,
     /// Written at the start of a body.
     pub first: BTreeMap<usize, Vec<NewStatement>>,
     /// Written at the end of a body.
     pub last: BTreeMap<usize, Vec<NewStatement>>,
 }
 
-impl<'a> Plan<'a> {
-    pub fn new(document: &'a Document) -> Result<Self, EditError> {
+impl<'a> EditPlan<'a> {
+    pub fn new(document: &'a DotDocument) -> Result<Self, EditError> {
         if let Some(problem) = document.errors().first() {
             return Err(EditError::Broken(problem.clone()));
         }
         let (changes, first, last) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { document, sites: Sites::of(document), changes, removed_nodes: HashSet::new(), first, last })
+        Ok(Self { document, sites: StatementIndex::of(document), changes, removed_nodes: HashSet::new(), first, last })
     }
 
-    pub fn site(&self, site: usize) -> &Site<'a> {
+    pub fn site(&self, site: usize) -> &StatementSite<'a> {
         &self.sites.all[site]
     }
 
-    fn change(&mut self, site: usize) -> &mut Changes {
+    fn change(&mut self, site: usize) -> &mut StatementChanges {
         self.changes.entry(site).or_default()
     }
 
     /// A new node goes behind the last one of its body that has a statement of its own.
-    pub fn add_node(&mut self, id: Id, attributes: Vec<(String, Id)>, body: usize) {
+    pub fn add_node(&mut self, id: DotId, attributes: Vec<(String, DotId)>, body: usize) {
         let behind = self.sites.bodies[body].last_node;
         self.add(NewStatement::Node { id, attributes }, behind, body);
     }
 
     /// A new edge goes to the end of its body.
-    pub fn add_edge(&mut self, from: (Id, Option<Port>), to: (Id, Option<Port>), attributes: Vec<(String, Id)>, body: usize) {
+    pub fn add_edge(&mut self, from: (DotId, Option<Port>), to: (DotId, Option<Port>), attributes: Vec<(String, DotId)>, body: usize) {
         self.last.entry(body).or_default().push(NewStatement::Edge { from, to, attributes });
     }
 
@@ -98,11 +98,12 @@ impl<'a> Plan<'a> {
         }
     }
 
-    pub fn set_node_attr(&mut self, id: &Id, name: &str, value: &Id) -> Result<(), EditError> {
+    pub fn set_node_attr(&mut self, id: &DotId, name: &str, value: &DotId) -> Result<(), EditError> {
         let node = self.document.graph().node(id).ok_or_else(|| EditError::NoNode(id.clone()))?;
         let current = node.attributes().get(name);
-        let holder = current.filter(|attribute| attribute.origin() == Origin::Own).and_then(|attribute| self.holding(id, attribute.span()));
-        let alone = |site: &usize| self.sites.all[*site].shape == Shape::Node;
+        let holder =
+            current.filter(|attribute| attribute.origin() == AttributeOrigin::Own).and_then(|attribute| self.holding(id, attribute.span()));
+        let alone = |site: &usize| self.sites.all[*site].shape == StatementShape::Node;
         let mentions = self.sites.mentioning(id);
         // A statement of its own may take it, if no list that says otherwise comes later.
         let own = match holder {
@@ -128,7 +129,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    pub fn remove_node_attr(&mut self, id: &Id, name: &str) -> Result<(), EditError> {
+    pub fn remove_node_attr(&mut self, id: &DotId, name: &str) -> Result<(), EditError> {
         let node = self.document.graph().node(id).ok_or_else(|| EditError::NoNode(id.clone()))?;
         self.must_be_own(node.attributes(), name)?;
         for site in self.sites.mentioning(id).to_vec() {
@@ -136,8 +137,8 @@ impl<'a> Plan<'a> {
                 continue;
             }
             match self.site(site).shape {
-                Shape::Node => _ = self.change(site).attributes.unset.insert(name.to_owned()),
-                Shape::Nodes => _ = self.change(site).nodes.entry(id.clone()).or_default().unset.insert(name.to_owned()),
+                StatementShape::Node => _ = self.change(site).attributes.unset.insert(name.to_owned()),
+                StatementShape::Nodes => _ = self.change(site).nodes.entry(id.clone()).or_default().unset.insert(name.to_owned()),
                 _ => {}
             }
         }
@@ -145,11 +146,11 @@ impl<'a> Plan<'a> {
     }
 
     /// Takes a node out of every statement, and its edges with it.
-    pub fn remove_node(&mut self, id: &Id) {
+    pub fn remove_node(&mut self, id: &DotId) {
         self.removed_nodes.insert(id.clone());
         for site in self.sites.mentioning(id).to_vec() {
             let changes = self.changes.entry(site).or_default();
-            changes.remove |= self.sites.all[site].shape == Shape::Node;
+            changes.remove |= self.sites.all[site].shape == StatementShape::Node;
         }
     }
 
@@ -161,8 +162,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    pub fn set_edge_attr(&mut self, edge: &Edge, name: &str, value: &Id) {
-        let span = edge.attributes().get(name).filter(|attribute| attribute.origin() == Origin::Own).map(|attribute| attribute.span());
+    pub fn set_edge_attr(&mut self, edge: &Edge, name: &str, value: &DotId) {
+        let span =
+            edge.attributes().get(name).filter(|attribute| attribute.origin() == AttributeOrigin::Own).map(|attribute| attribute.span());
         let holds =
             |start: usize| self.sites.at(start).is_some_and(|site| span.is_some_and(|span| within(span, self.site(site).statement.span)));
         let origin = edge.origins.iter().rev().find(|origin| holds(origin.statement)).or(edge.origins.last());
@@ -183,25 +185,25 @@ impl<'a> Plan<'a> {
     }
 
     fn edge_change(&mut self, site: usize, ordinal: usize) -> &mut AttrChange {
-        let alone = self.site(site).shape == Shape::Edge;
+        let alone = self.site(site).shape == StatementShape::Edge;
         let changes = self.change(site);
         if alone { &mut changes.attributes } else { changes.edges.entry(ordinal).or_default() }
     }
 
     /// An attribute of the graph or of a subgraph (`Target::Graph`), or a default set in it.
-    pub fn set_body_attr(&mut self, target: Target, body: usize, span: Option<Span>, name: &str, value: &Id) {
+    pub fn set_body_attr(&mut self, target: Target, body: usize, span: Option<Span>, name: &str, value: &DotId) {
         let holder = span.and_then(|span| self.body_site(span));
-        let listed = || self.sites.all.iter().position(|site| site.body == body && site.shape == Shape::Defaults(target));
+        let listed = || self.sites.all.iter().position(|site| site.body == body && site.shape == StatementShape::Defaults(target));
         if let Some(site) = holder.or_else(|| if target == Target::Graph { None } else { listed() }) {
             self.change(site).attributes.set.insert(name.to_owned(), value.clone());
             return;
         }
         let word = match target {
-            Target::Graph => return self.first.entry(body).or_default().push(NewStatement::Text(format!("{}={value}", Id::new(name)))),
+            Target::Graph => return self.first.entry(body).or_default().push(NewStatement::Text(format!("{}={value}", DotId::new(name)))),
             Target::Node => "node",
             Target::Edge => "edge",
         };
-        self.first.entry(body).or_default().push(NewStatement::Text(format!("{word} [{}={value}]", Id::new(name))));
+        self.first.entry(body).or_default().push(NewStatement::Text(format!("{word} [{}={value}]", DotId::new(name))));
     }
 
     /// Takes every word on an attribute out of the statements of a body.
@@ -226,7 +228,7 @@ impl<'a> Plan<'a> {
     pub fn remove_group(&mut self, group: usize) -> bool {
         let parts: Vec<usize> =
             self.sites.bodies.iter().filter(|body| body.group == Some(group)).filter_map(|body| body.statement).collect();
-        if parts.iter().any(|site| self.site(*site).shape != Shape::Subgraph) {
+        if parts.iter().any(|site| self.site(*site).shape != StatementShape::Subgraph) {
             return false;
         }
         parts.into_iter().for_each(|site| self.change(site).remove = true);
@@ -234,7 +236,7 @@ impl<'a> Plan<'a> {
     }
 
     /// How often each node is mentioned in each body.
-    pub fn mention_counts(&self) -> HashMap<(usize, &'a Id), usize> {
+    pub fn mention_counts(&self) -> HashMap<(usize, &'a DotId), usize> {
         let mut counts = HashMap::new();
         for site in &self.sites.all {
             for node in mentioned(site.statement) {
@@ -251,19 +253,21 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn holding(&self, id: &Id, span: Span) -> Option<usize> {
+    fn holding(&self, id: &DotId, span: Span) -> Option<usize> {
         self.sites.mentioning(id).iter().copied().find(|site| within(span, self.site(*site).statement.span))
     }
 
     fn body_site(&self, span: Span) -> Option<usize> {
-        let holds = |site: &Site<'_>| matches!(site.shape, Shape::Assign | Shape::Defaults(_)) && within(span, site.statement.span);
+        let holds = |site: &StatementSite<'_>| {
+            matches!(site.shape, StatementShape::Assign | StatementShape::Defaults(_)) && within(span, site.statement.span)
+        };
         self.sites.all.iter().position(holds)
     }
 
     fn must_be_own(&self, attributes: &Attributes, name: &str) -> Result<(), EditError> {
         match attributes.get(name) {
             None => Err(EditError::NoAttribute(name.to_owned())),
-            Some(attribute) if attribute.origin() == Origin::Default => {
+            Some(attribute) if attribute.origin() == AttributeOrigin::Default => {
                 let line = self.document.position(attribute.span().start).line;
                 Err(EditError::Inherited { name: name.to_owned(), line })
             }

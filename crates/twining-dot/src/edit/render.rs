@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 
-use crate::document::Document;
+use crate::document::DotDocument;
 use crate::graph::Edge;
-use crate::id::Id;
+use crate::id::DotId;
 use crate::span::Span;
 use crate::syntax::{Body, Endpoint, NodeRef, Port, Statement, StatementKind};
 
 use super::EditError;
 use super::lists::{AttrChange, change_lists, changed_lists};
-use super::plan::{Changes, NewStatement, Plan};
-use super::site::{Shape, mentioned};
+use super::plan::{EditPlan, NewStatement, StatementChanges};
+use super::site::{StatementShape, mentioned};
 use super::splice::Splices;
-use super::style::{Style, flat_list};
+use super::style::{FileStyle, flat_list};
 
 /// The document with the plan carried out.
-pub(crate) fn carry_out(plan: &Plan<'_>) -> Result<Vec<u8>, EditError> {
-    let style = Style::of(plan.document, &plan.sites);
-    let mut writer = Writer { plan, style, splices: Splices::default(), remaining: HashMap::new(), edges_of: edges_by_statement(plan) };
+pub(crate) fn carry_out(plan: &EditPlan<'_>) -> Result<Vec<u8>, EditError> {
+    let style = FileStyle::of(plan.document, &plan.sites);
+    let mut writer = EditWriter { plan, style, splices: Splices::default(), remaining: HashMap::new(), edges_of: edges_by_statement(plan) };
     writer.count_mentions();
     for (&site, changes) in &plan.changes {
         writer.statement(site, changes)?;
@@ -34,9 +34,9 @@ pub(crate) fn carry_out(plan: &Plan<'_>) -> Result<Vec<u8>, EditError> {
     writer.splices.apply(source, Span::new(0, source.len()), charset).map_err(EditError::Unwritable)
 }
 
-fn edges_by_statement<'a>(plan: &Plan<'a>) -> HashMap<usize, Vec<(usize, &'a Edge)>> {
+fn edges_by_statement<'a>(plan: &EditPlan<'a>) -> HashMap<usize, Vec<(usize, &'a Edge)>> {
     let mut found: HashMap<usize, Vec<(usize, &Edge)>> = HashMap::new();
-    let document: &'a Document = plan.document;
+    let document: &'a DotDocument = plan.document;
     for edge in document.graph().edges() {
         for origin in &edge.origins {
             found.entry(origin.statement).or_default().push((origin.ordinal, edge));
@@ -45,16 +45,16 @@ fn edges_by_statement<'a>(plan: &Plan<'a>) -> HashMap<usize, Vec<(usize, &'a Edg
     found
 }
 
-struct Writer<'a, 'b> {
-    plan: &'b Plan<'a>,
-    style: Style<'a>,
+struct EditWriter<'a, 'b> {
+    plan: &'b EditPlan<'a>,
+    style: FileStyle<'a>,
     splices: Splices,
     /// Mentions that stay, by body and node; and in all bodies, under none.
-    remaining: HashMap<(Option<usize>, &'a Id), usize>,
+    remaining: HashMap<(Option<usize>, &'a DotId), usize>,
     edges_of: HashMap<usize, Vec<(usize, &'a Edge)>>,
 }
 
-impl<'a> Writer<'a, '_> {
+impl<'a> EditWriter<'a, '_> {
     /// A node whose last mention goes would go with it. What stays is counted first.
     fn count_mentions(&mut self) {
         for ((body, id), count) in self.plan.mention_counts() {
@@ -71,7 +71,7 @@ impl<'a> Writer<'a, '_> {
                         }
                     }
                 }
-                for edge in self.kept_edges(site, changes) {
+                for edge in self.remaining_edges(site, changes) {
                     self.mention(body, &edge.1.from);
                     self.mention(body, &edge.1.to);
                 }
@@ -79,22 +79,22 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn mention(&mut self, body: usize, id: &'a Id) {
+    fn mention(&mut self, body: usize, id: &'a DotId) {
         for place in [Some(body), None] {
             *self.remaining.entry((place, id)).or_default() += 1;
         }
     }
 
     /// Whether an edge statement loses an edge or a node, or must be taken apart.
-    fn rewritten(&self, site: usize, changes: &Changes) -> bool {
+    fn rewritten(&self, site: usize, changes: &StatementChanges) -> bool {
         let site = self.plan.site(site);
         let touched = !changes.removed_edges.is_empty()
             || !changes.edges.is_empty()
             || mentioned(site.statement).any(|node| self.plan.removed_nodes.contains(&node.id.id));
-        matches!(site.shape, Shape::Edge | Shape::Edges) && touched
+        matches!(site.shape, StatementShape::Edge | StatementShape::Edges) && touched
     }
 
-    fn kept_edges(&self, site: usize, changes: &Changes) -> Vec<(usize, &'a Edge)> {
+    fn remaining_edges(&self, site: usize, changes: &StatementChanges) -> Vec<(usize, &'a Edge)> {
         let made = self.edges_of.get(&self.plan.site(site).statement.span.start).map_or(&[][..], Vec::as_slice);
         let gone = |edge: &Edge| self.plan.removed_nodes.contains(&edge.from) || self.plan.removed_nodes.contains(&edge.to);
         let mut kept: Vec<_> =
@@ -103,7 +103,7 @@ impl<'a> Writer<'a, '_> {
         kept
     }
 
-    fn statement(&mut self, site: usize, changes: &Changes) -> Result<(), EditError> {
+    fn statement(&mut self, site: usize, changes: &StatementChanges) -> Result<(), EditError> {
         let statement = self.plan.site(site).statement;
         let body = self.plan.sites.bodies[self.plan.site(site).body].body;
         if self.rewritten(site, changes) {
@@ -147,7 +147,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// `a, b [..]`: without those that go; taken apart if one of them is to differ.
-    fn node_list(&mut self, site: usize, nodes: &[NodeRef], changes: &Changes) -> Result<(), EditError> {
+    fn node_list(&mut self, site: usize, nodes: &[NodeRef], changes: &StatementChanges) -> Result<(), EditError> {
         let statement = self.plan.site(site).statement;
         let kept: Vec<&NodeRef> = nodes.iter().filter(|node| !self.plan.removed_nodes.contains(&node.id.id)).collect();
         if kept.is_empty() {
@@ -172,10 +172,10 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Writes an edge statement anew, edge by edge, around the subgraphs in it.
-    fn edges(&mut self, site: usize, changes: &Changes) -> Result<(), EditError> {
+    fn edges(&mut self, site: usize, changes: &StatementChanges) -> Result<(), EditError> {
         let statement = self.plan.site(site).statement;
         let StatementKind::Chain { endpoints, .. } = &statement.kind else { return Ok(()) };
-        let kept = self.kept_edges(site, changes);
+        let kept = self.remaining_edges(site, changes);
         let joint = self.joint(statement);
         let mut pieces: Vec<String> = Vec::new();
         let mut from = statement.bare.start;
@@ -215,7 +215,7 @@ impl<'a> Writer<'a, '_> {
         &self,
         site: usize,
         endpoints: &[Endpoint],
-        changes: &Changes,
+        changes: &StatementChanges,
         kept: &[(usize, &Edge)],
     ) -> Result<Vec<String>, EditError> {
         let arrow = self.style.arrow;
@@ -251,7 +251,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Whether a node that loses its place in an edge statement must be left standing there.
-    fn must_stay(&mut self, site: usize, id: &'a Id, kept: &[(usize, &Edge)], spread: bool) -> bool {
+    fn must_stay(&mut self, site: usize, id: &'a DotId, kept: &[(usize, &Edge)], spread: bool) -> bool {
         if self.plan.removed_nodes.contains(id) {
             return false;
         }
@@ -291,7 +291,7 @@ impl<'a> Writer<'a, '_> {
                 let (tail, head) = (end(&from.0, from.1.as_ref()), end(&to.0, to.1.as_ref()));
                 format!("{tail} {} {head}{}", self.style.arrow, flat_list(attributes))
             }
-            NewStatement::Verbatim(text) | NewStatement::Text(text) => text.clone(),
+            NewStatement::SourceCopier(text) | NewStatement::Text(text) => text.clone(),
             NewStatement::Group { name, body } => {
                 let inner = self.style.deeper(indent);
                 let eol = self.style.eol;
@@ -303,13 +303,13 @@ impl<'a> Writer<'a, '_> {
 
     fn lines(&self, statements: &[NewStatement], body: &Body, indent: &str) -> String {
         let eol = self.style.eol;
-        let airy = self.style.is_tall() && self.style.airy(body);
+        let has_blank_lines = self.style.has_multiline_lists() && self.style.has_blank_lines(body);
         let terminator = self.style.terminator(body);
         let line = |statement: &NewStatement| {
-            let apart = airy
+            let apart = has_blank_lines
                 && match statement {
                     NewStatement::Node { attributes, .. } => !attributes.is_empty(),
-                    NewStatement::Verbatim(_) => true,
+                    NewStatement::SourceCopier(_) => true,
                     _ => false,
                 };
             format!("{}{indent}{}{terminator}{eol}", if apart { eol } else { "" }, self.text(statement, indent))
@@ -362,6 +362,6 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-fn end(id: &Id, port: Option<&Port>) -> String {
+fn end(id: &DotId, port: Option<&Port>) -> String {
     port.map_or_else(|| id.to_string(), |port| format!("{id}{port}"))
 }

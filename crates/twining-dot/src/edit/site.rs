@@ -2,21 +2,21 @@
 
 use std::collections::HashMap;
 
-use crate::document::Document;
-use crate::id::Id;
+use crate::document::DotDocument;
+use crate::id::DotId;
 use crate::syntax::{Body, Endpoint, NodeRef, Statement, StatementKind, Target};
 
 /// A statement and where it stands.
-pub(crate) struct Site<'a> {
+pub(crate) struct StatementSite<'a> {
     pub statement: &'a Statement,
     /// The body around it, by position in [`Sites::bodies`].
     pub body: usize,
-    pub shape: Shape,
+    pub shape: StatementShape,
 }
 
 /// What editing must know of a statement: whom it speaks of, and whether of one alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum StatementShape {
     /// `a [..]`
     Node,
     /// `a, b [..]`
@@ -32,7 +32,7 @@ pub(crate) enum Shape {
 }
 
 /// A body and the subgraph it belongs to.
-pub(crate) struct BodySite<'a> {
+pub(crate) struct BodyEntry<'a> {
     pub body: &'a Body,
     /// By position in [`crate::graph::Graph::subgraphs`]; none for the graph itself.
     pub group: Option<usize>,
@@ -44,19 +44,19 @@ pub(crate) struct BodySite<'a> {
 
 /// All statements of a document, in the order in which they take effect.
 #[derive(Default)]
-pub(crate) struct Sites<'a> {
-    pub all: Vec<Site<'a>>,
-    pub bodies: Vec<BodySite<'a>>,
+pub(crate) struct StatementIndex<'a> {
+    pub all: Vec<StatementSite<'a>>,
+    pub bodies: Vec<BodyEntry<'a>>,
     /// Whether any default for nodes is set anywhere: then it matters where a node is first mentioned.
     pub has_node_defaults: bool,
     by_start: HashMap<usize, usize>,
-    mentions: HashMap<&'a Id, Vec<usize>>,
+    mentions: HashMap<&'a DotId, Vec<usize>>,
     groups: usize,
-    group_names: HashMap<(Option<usize>, &'a Id), usize>,
+    group_names: HashMap<(Option<usize>, &'a DotId), usize>,
 }
 
-impl<'a> Sites<'a> {
-    pub fn of(document: &'a Document) -> Self {
+impl<'a> StatementIndex<'a> {
+    pub fn of(document: &'a DotDocument) -> Self {
         let mut sites = Self::default();
         if let Some(syntax) = document.syntax() {
             sites.walk(&syntax.body, None, None);
@@ -70,13 +70,13 @@ impl<'a> Sites<'a> {
     }
 
     /// The statements that mention a node, in order.
-    pub fn mentioning(&self, id: &Id) -> &[usize] {
+    pub fn mentioning(&self, id: &DotId) -> &[usize] {
         self.mentions.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a node has a statement of its own, alone or in a list.
-    pub fn declares(&self, id: &Id) -> bool {
-        self.mentioning(id).iter().any(|site| matches!(self.all[*site].shape, Shape::Node | Shape::Nodes))
+    pub fn declares(&self, id: &DotId) -> bool {
+        self.mentioning(id).iter().any(|site| matches!(self.all[*site].shape, StatementShape::Node | StatementShape::Nodes))
     }
 
     /// The first body of the graph or of one of its subgraphs.
@@ -86,15 +86,15 @@ impl<'a> Sites<'a> {
 
     fn walk(&mut self, body: &'a Body, group: Option<usize>, around: Option<usize>) {
         let place = self.bodies.len();
-        self.bodies.push(BodySite { body, group, statement: around, last_node: None });
+        self.bodies.push(BodyEntry { body, group, statement: around, last_node: None });
         for statement in &body.statements {
             let site = self.all.len();
             self.by_start.insert(statement.span.start, site);
             let shape = shape(&statement.kind);
-            self.all.push(Site { statement, body: place, shape });
+            self.all.push(StatementSite { statement, body: place, shape });
             match shape {
-                Shape::Node => self.bodies[place].last_node = Some(site),
-                Shape::Defaults(Target::Node) => self.has_node_defaults = true,
+                StatementShape::Node => self.bodies[place].last_node = Some(site),
+                StatementShape::Defaults(Target::Node) => self.has_node_defaults = true,
                 _ => {}
             }
             let StatementKind::Chain { endpoints, .. } = &statement.kind else { continue };
@@ -110,7 +110,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    fn mention(&mut self, id: &'a Id, site: usize) {
+    fn mention(&mut self, id: &'a DotId, site: usize) {
         let sites = self.mentions.entry(id).or_default();
         if sites.last() != Some(&site) {
             sites.push(site);
@@ -118,7 +118,7 @@ impl<'a> Sites<'a> {
     }
 
     /// Counts subgraphs as the meaning does: one that is opened again is the same.
-    fn group(&mut self, parent: Option<usize>, name: Option<&'a Id>) -> usize {
+    fn group(&mut self, parent: Option<usize>, name: Option<&'a DotId>) -> usize {
         if let Some(known) = name.and_then(|name| self.group_names.get(&(parent, name))) {
             return *known;
         }
@@ -131,16 +131,16 @@ impl<'a> Sites<'a> {
     }
 }
 
-fn shape(kind: &StatementKind) -> Shape {
+fn shape(kind: &StatementKind) -> StatementShape {
     match kind {
-        StatementKind::Assign(_) => Shape::Assign,
-        StatementKind::Defaults { target, .. } => Shape::Defaults(*target),
+        StatementKind::Assign(_) => StatementShape::Assign,
+        StatementKind::Defaults { target, .. } => StatementShape::Defaults(*target),
         StatementKind::Chain { endpoints, .. } => match endpoints.as_slice() {
-            [Endpoint::Nodes(nodes)] if nodes.len() == 1 => Shape::Node,
-            [Endpoint::Nodes(_)] => Shape::Nodes,
-            [Endpoint::Subgraph(_)] => Shape::Subgraph,
-            [Endpoint::Nodes(tails), Endpoint::Nodes(heads)] if tails.len() == 1 && heads.len() == 1 => Shape::Edge,
-            _ => Shape::Edges,
+            [Endpoint::Nodes(nodes)] if nodes.len() == 1 => StatementShape::Node,
+            [Endpoint::Nodes(_)] => StatementShape::Nodes,
+            [Endpoint::Subgraph(_)] => StatementShape::Subgraph,
+            [Endpoint::Nodes(tails), Endpoint::Nodes(heads)] if tails.len() == 1 && heads.len() == 1 => StatementShape::Edge,
+            _ => StatementShape::Edges,
         },
     }
 }

@@ -44,12 +44,12 @@ impl Splices {
             }
             let text = charset.encode(&text)?;
             // What stood apart must not become one id: `a"b"c` without "b" is not `ac`.
-            if sticky(out.last().copied()) && sticky(text.first().copied()) {
+            if joins_tokens(out.last().copied()) && joins_tokens(text.first().copied()) {
                 out.push(b' ');
             }
             let changed = !text.is_empty() || span.end > span.start;
             out.extend(text);
-            if changed && sticky(out.last().copied()) && sticky(source.get(span.end.max(at)).copied()) {
+            if changed && joins_tokens(out.last().copied()) && joins_tokens(source.get(span.end.max(at)).copied()) {
                 out.push(b' ');
             }
             at = at.max(span.end);
@@ -59,6 +59,6 @@ impl Splices {
     }
 }
 
-fn sticky(byte: Option<u8>) -> bool {
+fn joins_tokens(byte: Option<u8>) -> bool {
     byte.is_some_and(|byte| crate::lexer::is_letter(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
 }

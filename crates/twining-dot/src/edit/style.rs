@@ -1,35 +1,35 @@
 //! How the file at hand is written: line ends, indentation, the look of its lists.
 //! What is added looks like what is there.
 
-use crate::document::Document;
-use crate::id::Id;
-use crate::lexer::{Lexer, TokenKind};
+use crate::document::DotDocument;
+use crate::id::DotId;
+use crate::lexer::{DotLexer, TokenKind};
 use crate::span::Span;
 use crate::syntax::{AttrList, Body, Statement, StatementKind};
 
-use super::site::{Shape, Sites};
+use super::site::{StatementIndex, StatementShape};
 
-pub(crate) struct Style<'a> {
+pub(crate) struct FileStyle<'a> {
     source: &'a [u8],
     /// Where each line starts: a file of one endless line would else be searched back and forth.
     lines: Vec<usize>,
     pub eol: &'static str,
     pub arrow: &'static str,
     unit: String,
-    nodes: ListLook,
+    nodes: ListStyle,
 }
 
 /// How an attribute list is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ListLook {
+pub(crate) struct ListStyle {
     /// One attribute a line.
     pub tall: bool,
     /// What stands behind each attribute but the last: `,`, `;` or nothing.
     pub separator: &'static str,
 }
 
-impl<'a> Style<'a> {
-    pub fn of(document: &'a Document, sites: &Sites<'a>) -> Self {
+impl<'a> FileStyle<'a> {
+    pub fn of(document: &'a DotDocument, sites: &StatementIndex<'a>) -> Self {
         let source = document.bytes();
         let mut style = Self {
             source,
@@ -37,7 +37,7 @@ impl<'a> Style<'a> {
             eol: line_end_of(source),
             arrow: if document.graph().is_directed() { "->" } else { "--" },
             unit: "    ".to_owned(),
-            nodes: ListLook { tall: false, separator: "," },
+            nodes: ListStyle { tall: false, separator: "," },
         };
         if let Some(unit) =
             sites.bodies.first().and_then(|root| root.body.statements.iter().find_map(|first| style.indent(first.span.start)))
@@ -50,22 +50,22 @@ impl<'a> Style<'a> {
             let outer = style.line_indent(root.body.span.start);
             style.unit = style.unit.strip_prefix(outer.as_str()).filter(|unit| !unit.is_empty()).unwrap_or("    ").to_owned();
         }
-        let last = sites.all.iter().rev().filter(|site| site.shape == Shape::Node).find_map(|site| match &site.statement.kind {
+        let last = sites.all.iter().rev().filter(|site| site.shape == StatementShape::Node).find_map(|site| match &site.statement.kind {
             StatementKind::Chain { lists, .. } => lists.iter().rev().find(|list| list.assigns.len() > 1),
             _ => None,
         });
         if let Some(list) = last {
-            style.nodes = style.look(list);
+            style.nodes = style.list_style(list);
         }
         style
     }
 
-    pub fn look(&self, list: &AttrList) -> ListLook {
+    pub fn list_style(&self, list: &AttrList) -> ListStyle {
         let between = |from: usize, to: usize| Span::new(from, to).of(self.source);
         let tall = list.assigns.first().is_some_and(|first| between(list.span.start, first.span.start).contains(&b'\n'));
         let mut separator = if tall { "" } else { "," };
         if let [first, second, ..] = list.assigns.as_slice() {
-            separator = Lexer::at(between(first.span.end, second.span.start), 0)
+            separator = DotLexer::at(between(first.span.end, second.span.start), 0)
                 .find_map(|token| match token.kind {
                     TokenKind::Mark(b',') => Some(","),
                     TokenKind::Mark(b';') => Some(";"),
@@ -73,7 +73,7 @@ impl<'a> Style<'a> {
                 })
                 .unwrap_or_default();
         }
-        ListLook { tall, separator }
+        ListStyle { tall, separator }
     }
 
     /// The blanks before an offset, if nothing else is before it on its line.
@@ -97,7 +97,7 @@ impl<'a> Style<'a> {
     /// The start of the next line, if nothing but blanks, a comment and what `skip`
     /// takes stand between here and there.
     pub fn next_line(&self, offset: usize, skip: impl Fn(TokenKind) -> bool) -> Option<usize> {
-        for token in Lexer::at(self.source, offset) {
+        for token in DotLexer::at(self.source, offset) {
             let text = token.span.of(self.source);
             match token.kind {
                 TokenKind::Blank => {
@@ -117,7 +117,7 @@ impl<'a> Style<'a> {
 
     /// Whether a separator follows an attribute that ends here.
     pub fn separated(&self, offset: usize) -> bool {
-        let next = Lexer::at(self.source, offset).find(|token| !token.is_trivia());
+        let next = DotLexer::at(self.source, offset).find(|token| !token.is_trivia());
         next.is_some_and(|token| matches!(token.kind, TokenKind::Mark(b',' | b';')))
     }
 
@@ -171,7 +171,7 @@ impl<'a> Style<'a> {
     }
 
     /// Whether the statements of a body are set apart by an empty line.
-    pub fn airy(&self, body: &Body) -> bool {
+    pub fn has_blank_lines(&self, body: &Body) -> bool {
         let [.., before, last] = body.statements.as_slice() else { return false };
         let gap = Span::new(before.span.end, last.span.start).of(self.source);
         let lines: Vec<&[u8]> = gap.split(|&byte| byte == b'\n').collect();
@@ -179,12 +179,12 @@ impl<'a> Style<'a> {
     }
 
     /// `id [a=b, c=d]` in the manner of the nodes of this file.
-    pub fn node(&self, id: &Id, attributes: &[(String, Id)], indent: &str) -> String {
+    pub fn node(&self, id: &DotId, attributes: &[(String, DotId)], indent: &str) -> String {
         if attributes.is_empty() {
             return id.to_string();
         }
-        let ListLook { tall, separator } = &self.nodes;
-        let written: Vec<String> = attributes.iter().map(|(name, value)| format!("{}={value}", Id::new(name))).collect();
+        let ListStyle { tall, separator } = &self.nodes;
+        let written: Vec<String> = attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
         if *tall {
             let line = format!("{}{indent}{}", self.eol, self.unit);
             let inside: Vec<String> = written.iter().map(|attribute| format!("{line}{attribute}")).collect();
@@ -193,7 +193,7 @@ impl<'a> Style<'a> {
         format!("{id} [{}]", written.join(&format!("{separator} ")))
     }
 
-    pub fn is_tall(&self) -> bool {
+    pub fn has_multiline_lists(&self) -> bool {
         self.nodes.tall
     }
 }
@@ -205,10 +205,10 @@ pub(crate) fn line_end_of(source: &[u8]) -> &'static str {
 }
 
 /// `[a=b, c=d]` on one line, or nothing.
-pub(crate) fn flat_list(attributes: &[(String, Id)]) -> String {
+pub(crate) fn flat_list(attributes: &[(String, DotId)]) -> String {
     if attributes.is_empty() {
         return String::new();
     }
-    let written: Vec<String> = attributes.iter().map(|(name, value)| format!("{}={value}", Id::new(name))).collect();
+    let written: Vec<String> = attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
     format!(" [{}]", written.join(", "))
 }

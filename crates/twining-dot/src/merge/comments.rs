@@ -5,35 +5,35 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::charset::Charset;
-use crate::document::{Document, syntax_errors};
-use crate::edit::{Shape, Sites, Splices, Style};
-use crate::id::Id;
-use crate::lexer::{Lexer, TokenKind};
+use crate::document::{DotDocument, syntax_errors};
+use crate::edit::{FileStyle, Splices, StatementIndex, StatementShape};
+use crate::id::DotId;
+use crate::lexer::{DotLexer, TokenKind};
 use crate::span::Span;
 use crate::syntax::{Endpoint, Statement, StatementKind, Target};
 
 /// The merged text with the comments of both sides in it. A comment that cannot be
 /// written where it belongs is left out rather than making the file wrong.
-pub(super) fn carried(base: &Document, ours: &Document, theirs: &Document, merged: Vec<u8>) -> Vec<u8> {
-    let wanted = wanted([base, ours, theirs].map(|side| Tally::of(side.bytes(), side.charset())));
-    let present = Tally::of(&merged, Charset::of(&merged));
+pub(super) fn merge_comments(base: &DotDocument, ours: &DotDocument, theirs: &DotDocument, merged: Vec<u8>) -> Vec<u8> {
+    let wanted = wanted([base, ours, theirs].map(|side| CommentCounts::of(side.bytes(), side.charset())));
+    let present = CommentCounts::of(&merged, Charset::of(&merged));
     let differ: Vec<&(String, usize)> = wanted.iter().filter(|(text, wanted)| present.count(text) != *wanted).collect();
     // Most merges touch no comment, and need not look where they stand.
     if differ.is_empty() {
         return merged;
     }
-    let document = Document::parse(merged.as_slice());
-    let [ours, theirs, present] = [ours, theirs, &document].map(Commented::of);
+    let document = DotDocument::parse(merged.as_slice());
+    let [ours, theirs, present] = [ours, theirs, &document].map(CommentIndex::of);
     let mut splices = Splices::default();
     for (text, wanted) in differ {
         let has = present.count(text);
         let from = if theirs.count(text) >= *wanted { &theirs } else { &ours };
-        for comment in from.saying(text).skip(has).take(wanted.saturating_sub(has)) {
+        for comment in from.with_text(text).skip(has).take(wanted.saturating_sub(has)) {
             present.insert(text, &comment.place, &mut splices);
         }
         // Of several that say the same none can be told to be the one that went.
         if (has, *wanted) == (1, 0)
-            && let Some(comment) = present.saying(text).next()
+            && let Some(comment) = present.with_text(text).next()
             && theirs.holds(&comment.place)
         {
             splices.remove(present.alone(comment.span));
@@ -46,7 +46,7 @@ pub(super) fn carried(base: &Document, ours: &Document, theirs: &Document, merge
 }
 
 /// How often each comment is to stand, in the order in which they first appear in theirs, ours and the base.
-fn wanted([base, ours, theirs]: [Tally; 3]) -> Vec<(String, usize)> {
+fn wanted([base, ours, theirs]: [CommentCounts; 3]) -> Vec<(String, usize)> {
     let mut seen: HashSet<&str> = HashSet::new();
     let all = theirs.order.iter().chain(&ours.order).chain(&base.order);
     let texts = all.filter(|text| seen.insert(text.as_str()));
@@ -62,15 +62,15 @@ fn wanted([base, ours, theirs]: [Tally; 3]) -> Vec<(String, usize)> {
 }
 
 /// What the comments of a text say, and how often.
-struct Tally {
+struct CommentCounts {
     order: Vec<String>,
     counts: HashMap<String, usize>,
 }
 
-impl Tally {
+impl CommentCounts {
     fn of(source: &[u8], charset: Charset) -> Self {
         let (mut order, mut counts) = (Vec::new(), HashMap::new());
-        for token in Lexer::new(source).filter(|token| token.kind == TokenKind::Comment) {
+        for token in DotLexer::new(source).filter(|token| token.kind == TokenKind::Comment) {
             let said = said(source, charset, token.span);
             let count: &mut usize = counts.entry(said.clone()).or_default();
             if *count == 0 {
@@ -94,18 +94,18 @@ fn said(source: &[u8], charset: Charset, span: Span) -> String {
 /// A comment and where it stands.
 struct Comment {
     span: Span,
-    place: Place,
+    place: CommentAnchor,
 }
 
 /// Where a comment stands, told in a way that another version of the file understands.
 #[derive(Clone, Debug)]
-enum Place {
+enum CommentAnchor {
     /// Before the graph begins.
     Head,
     /// Over a statement, or inside it.
-    Above(Key),
+    Above(StatementKey),
     /// Behind a statement, on its line.
-    Behind(Key),
+    Behind(StatementKey),
     /// At the end of the graph.
     Last,
     /// Behind the graph.
@@ -114,34 +114,34 @@ enum Place {
 
 /// What a statement is told by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    Node(Id),
-    Edge(Id, Id),
-    Group(Id),
+enum StatementKey {
+    Node(DotId),
+    Edge(DotId, DotId),
+    Group(DotId),
     Defaults(Target),
-    Assign(Id),
+    Assign(DotId),
     Other(String),
 }
 
 /// A document, its comments and its statements.
-struct Commented<'a> {
-    document: &'a Document,
-    style: Style<'a>,
+struct CommentIndex<'a> {
+    document: &'a DotDocument,
+    style: FileStyle<'a>,
     comments: Vec<Comment>,
     by_text: HashMap<String, Vec<usize>>,
-    statements: HashMap<Key, &'a Statement>,
+    statements: HashMap<StatementKey, &'a Statement>,
 }
 
-impl<'a> Commented<'a> {
-    fn of(document: &'a Document) -> Self {
-        let sites = Sites::of(document);
-        let style = Style::of(document, &sites);
-        let mut statements: HashMap<Key, &'a Statement> = HashMap::new();
+impl<'a> CommentIndex<'a> {
+    fn of(document: &'a DotDocument) -> Self {
+        let sites = StatementIndex::of(document);
+        let style = FileStyle::of(document, &sites);
+        let mut statements: HashMap<StatementKey, &'a Statement> = HashMap::new();
         for site in &sites.all {
             statements.entry(key(document, site.statement, site.shape)).or_insert(site.statement);
         }
         let mut made = Self { document, style, comments: Vec::new(), by_text: HashMap::new(), statements };
-        let order = Order::of(document, &sites);
+        let order = StatementOrder::of(document, &sites);
         for token in document.tokens().filter(|token| token.kind == TokenKind::Comment) {
             let place = made.place(token.span, &order);
             let text = said(document.bytes(), document.charset(), token.span);
@@ -151,67 +151,67 @@ impl<'a> Commented<'a> {
         made
     }
 
-    fn place(&self, span: Span, order: &Order) -> Place {
-        let Some(graph) = self.document.syntax() else { return Place::Head };
+    fn place(&self, span: Span, order: &StatementOrder) -> CommentAnchor {
+        let Some(graph) = self.document.syntax() else { return CommentAnchor::Head };
         if span.start < graph.body.span.start {
-            return Place::Head;
+            return CommentAnchor::Head;
         }
         if span.start >= graph.span.end {
-            return Place::Tail;
+            return CommentAnchor::Tail;
         }
         if let Some((statement, key)) = order.began_before(span.start)
             && span.end <= statement.end
-            && !matches!(key, Key::Group(_))
+            && !matches!(key, StatementKey::Group(_))
         {
-            return Place::Above(key.clone());
+            return CommentAnchor::Above(key.clone());
         }
         if let Some((statement, key)) = order.ended_before(span.start) {
             let gap = self.document.bytes().get(statement.end..span.start).unwrap_or(b"\n");
             if gap.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
-                return Place::Behind(key.clone());
+                return CommentAnchor::Behind(key.clone());
             }
         }
-        order.begins_behind(span.start).map_or(Place::Last, |(_, key)| Place::Above(key.clone()))
+        order.begins_behind(span.start).map_or(CommentAnchor::Last, |(_, key)| CommentAnchor::Above(key.clone()))
     }
 
     fn count(&self, text: &str) -> usize {
         self.by_text.get(text).map_or(0, Vec::len)
     }
 
-    fn saying(&self, text: &str) -> impl Iterator<Item = &Comment> {
+    fn with_text(&self, text: &str) -> impl Iterator<Item = &Comment> {
         self.by_text.get(text).into_iter().flatten().map(|&index| &self.comments[index])
     }
 
     /// Whether what a comment stands with is here too: then a comment that is not here was taken away.
-    fn holds(&self, place: &Place) -> bool {
+    fn holds(&self, place: &CommentAnchor) -> bool {
         match place {
-            Place::Above(key) | Place::Behind(key) => self.statements.contains_key(key),
-            Place::Head | Place::Last | Place::Tail => true,
+            CommentAnchor::Above(key) | CommentAnchor::Behind(key) => self.statements.contains_key(key),
+            CommentAnchor::Head | CommentAnchor::Last | CommentAnchor::Tail => true,
         }
     }
 
-    fn insert(&self, text: &str, place: &Place, splices: &mut Splices) {
+    fn insert(&self, text: &str, place: &CommentAnchor, splices: &mut Splices) {
         let eol = self.style.eol;
         let text = text.replace('\n', eol);
         let Some(graph) = self.document.syntax() else { return };
-        let found = |key: &Key| self.statements.get(key).copied();
+        let found = |key: &StatementKey| self.statements.get(key).copied();
         match place {
-            Place::Head => splices.insert(graph.span.start, format!("{text}{eol}")),
-            Place::Tail => {
+            CommentAnchor::Head => splices.insert(graph.span.start, format!("{text}{eol}")),
+            CommentAnchor::Tail => {
                 let before = if self.document.bytes().ends_with(b"\n") { "" } else { eol };
                 splices.insert(self.document.bytes().len(), format!("{before}{text}{eol}"));
             }
-            Place::Behind(key) if found(key).is_some_and(|statement| self.ends_line(statement)) => {
+            CommentAnchor::Behind(key) if found(key).is_some_and(|statement| self.ends_line(statement)) => {
                 let end = found(key).map_or(graph.span.end, |statement| statement.span.end);
                 // A `#` is a comment for everybody only where it begins a line.
                 if text.starts_with('#') { self.over(end, &text, found(key), splices) } else { splices.insert(end, format!(" {text}")) }
             }
-            Place::Above(key) | Place::Behind(key) => {
+            CommentAnchor::Above(key) | CommentAnchor::Behind(key) => {
                 let statement = found(key);
                 let at = statement.map_or(graph.body.span.end - 1, |statement| statement.span.start);
                 self.over(at, &text, statement, splices);
             }
-            Place::Last => self.over(graph.body.span.end - 1, &text, None, splices),
+            CommentAnchor::Last => self.over(graph.body.span.end - 1, &text, None, splices),
         }
     }
 
@@ -250,14 +250,14 @@ impl<'a> Commented<'a> {
 }
 
 /// The statements of a document by where they begin and where they end.
-struct Order {
-    begin: Vec<(Span, Key)>,
-    end: Vec<(Span, Key)>,
+struct StatementOrder {
+    begin: Vec<(Span, StatementKey)>,
+    end: Vec<(Span, StatementKey)>,
 }
 
-impl Order {
-    fn of(document: &Document, sites: &Sites<'_>) -> Self {
-        let mut begin: Vec<(Span, Key)> =
+impl StatementOrder {
+    fn of(document: &DotDocument, sites: &StatementIndex<'_>) -> Self {
+        let mut begin: Vec<(Span, StatementKey)> =
             sites.all.iter().map(|site| (site.statement.span, key(document, site.statement, site.shape))).collect();
         let mut end = begin.clone();
         begin.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
@@ -265,31 +265,33 @@ impl Order {
         Self { begin, end }
     }
 
-    fn began_before(&self, offset: usize) -> Option<&(Span, Key)> {
+    fn began_before(&self, offset: usize) -> Option<&(Span, StatementKey)> {
         self.begin[..self.begin.partition_point(|(span, _)| span.start < offset)].last()
     }
 
-    fn begins_behind(&self, offset: usize) -> Option<&(Span, Key)> {
+    fn begins_behind(&self, offset: usize) -> Option<&(Span, StatementKey)> {
         self.begin.get(self.begin.partition_point(|(span, _)| span.start < offset))
     }
 
-    fn ended_before(&self, offset: usize) -> Option<&(Span, Key)> {
+    fn ended_before(&self, offset: usize) -> Option<&(Span, StatementKey)> {
         self.end[..self.end.partition_point(|(span, _)| span.end <= offset)].last()
     }
 }
 
-fn key(document: &Document, statement: &Statement, shape: Shape) -> Key {
-    let text = || Key::Other(document.charset().decode(statement.bare.of(document.bytes())).into_owned());
+fn key(document: &DotDocument, statement: &Statement, shape: StatementShape) -> StatementKey {
+    let text = || StatementKey::Other(document.charset().decode(statement.bare.of(document.bytes())).into_owned());
     match (&statement.kind, shape) {
-        (StatementKind::Assign(assign), _) => Key::Assign(assign.name.id.clone()),
-        (StatementKind::Defaults { target, .. }, _) => Key::Defaults(*target),
+        (StatementKind::Assign(assign), _) => StatementKey::Assign(assign.name.id.clone()),
+        (StatementKind::Defaults { target, .. }, _) => StatementKey::Defaults(*target),
         (StatementKind::Chain { endpoints, .. }, _) => match endpoints.as_slice() {
-            [Endpoint::Nodes(nodes)] if shape == Shape::Node => nodes.first().map_or_else(text, |node| Key::Node(node.id.id.clone())),
-            [Endpoint::Nodes(tail), Endpoint::Nodes(head)] if shape == Shape::Edge => match (tail.first(), head.first()) {
-                (Some(tail), Some(head)) => Key::Edge(tail.id.id.clone(), head.id.id.clone()),
+            [Endpoint::Nodes(nodes)] if shape == StatementShape::Node => {
+                nodes.first().map_or_else(text, |node| StatementKey::Node(node.id.id.clone()))
+            }
+            [Endpoint::Nodes(tail), Endpoint::Nodes(head)] if shape == StatementShape::Edge => match (tail.first(), head.first()) {
+                (Some(tail), Some(head)) => StatementKey::Edge(tail.id.id.clone(), head.id.id.clone()),
                 _ => text(),
             },
-            [Endpoint::Subgraph(subgraph)] => subgraph.name.as_ref().map_or_else(text, |name| Key::Group(name.id.clone())),
+            [Endpoint::Subgraph(subgraph)] => subgraph.name.as_ref().map_or_else(text, |name| StatementKey::Group(name.id.clone())),
             _ => text(),
         },
     }

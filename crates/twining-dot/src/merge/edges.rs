@@ -5,85 +5,85 @@ use std::sync::Arc;
 
 use crate::edit::NewStatement;
 use crate::graph::Edge;
-use crate::id::Id;
+use crate::id::DotId;
 
 use super::groups::path_of;
-use super::policy::{ClashKind, Policy, Subject};
-use super::side::{EdgeName, Own};
-use super::{MergeError, Merger, Verdict, by_statement, in_order};
+use super::policy::{DotClashKind, DotMergePolicy, Subject};
+use super::side::{EdgeKey, OwnAttributes};
+use super::{AttributeAction, MergeError, Merger, by_statement, in_order};
 
-impl<P: Policy + ?Sized> Merger<'_, P> {
+impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
     /// Settles the edges and tells which nodes they need.
-    pub(super) fn edges(&mut self) -> Result<HashSet<Id>, MergeError> {
-        let mut joined: HashSet<Id> = HashSet::new();
+    pub(super) fn edges(&mut self) -> Result<HashSet<DotId>, MergeError> {
+        let mut joined: HashSet<DotId> = HashSet::new();
         let mut join = |edge: &Edge| {
             joined.insert(edge.from.clone());
             joined.insert(edge.to.clone());
         };
         for index in 0..self.ours.edges.len() {
-            let (name, edge, mut meant) = self.ours.edges[index].clone();
+            let (name, edge, mut intended) = self.ours.edges[index].clone();
             let base = self.base.edge(&name).map(|(.., attributes)| attributes.clone());
             let theirs = self.theirs.edge(&name).map(|(_, edge, attributes)| (*edge, attributes.clone()));
             let subject = self.edge_subject(&name);
             match (base, theirs) {
                 (base, Some((other, attributes))) => {
-                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &meant, &attributes);
+                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &intended, &attributes);
                     if self.moved(&name, edge, &subject) {
-                        self.move_edge(edge, other, meant, verdicts);
+                        self.move_edge(edge, other, intended, verdicts);
                         join(edge);
                         continue;
                     }
                     for (name, verdict) in verdicts {
                         match by_statement(&name, &verdict, edge.attributes(), other.attributes()) {
-                            Verdict::Keep => {}
-                            Verdict::Set(value) => self.plan.set_edge_attr(edge, &name, &value),
-                            Verdict::Unset => self.plan.remove_edge_attr(edge, &name)?,
+                            AttributeAction::Keep => {}
+                            AttributeAction::Set(value) => self.plan.set_edge_attr(edge, &name, &value),
+                            AttributeAction::Unset => self.plan.remove_edge_attr(edge, &name)?,
                         }
-                        meant.apply(&name, verdict);
+                        intended.apply(&name, verdict);
                     }
                 }
-                (Some(base), None) if base == meant => {
+                (Some(base), None) if base == intended => {
                     self.plan.remove_edge(edge);
                     continue;
                 }
-                (Some(_), None) => self.clash(subject, ClashKind::RemovedByTheirs),
+                (Some(_), None) => self.clash(subject, DotClashKind::RemovedByTheirs),
                 (None, None) => {}
             }
-            self.meant.kept_edges.push((edge.from.clone(), edge.to.clone(), meant));
+            self.intended.remaining_edges.push((edge.from.clone(), edge.to.clone(), intended));
             join(edge);
         }
         for index in 0..self.theirs.edges.len() {
-            let (name, edge, meant) = self.theirs.edges[index].clone();
+            let (name, edge, intended) = self.theirs.edges[index].clone();
             if self.ours.edge_index.contains_key(&name) {
                 continue;
             }
             match self.base.edge(&name) {
-                Some((.., base)) if *base == meant => continue,
+                Some((.., base)) if *base == intended => continue,
                 Some(_) => {
                     let subject = self.edge_subject(&name);
-                    self.clash(subject, ClashKind::RemovedByOurs);
+                    self.clash(subject, DotClashKind::RemovedByOurs);
                 }
                 None => {}
             }
-            self.add_edge(edge, in_order(edge.attributes()), meant);
+            self.add_edge(edge, in_order(edge.attributes()), intended);
             join(edge);
         }
         Ok(joined)
     }
 
-    fn add_edge(&mut self, edge: &Edge, attributes: Vec<(String, Id)>, meant: Own) {
+    fn add_edge(&mut self, edge: &Edge, attributes: Vec<(String, DotId)>, intended: OwnAttributes) {
         let from = (edge.from.clone(), edge.from_port.clone());
         let to = (edge.to.clone(), edge.to_port.clone());
         match self.home_of(edge) {
             Some(path) => self.housed.entry(path).or_default().push(NewStatement::Edge { from, to, attributes }),
             None => self.plan.add_edge(from, to, attributes, 0),
         }
-        self.meant.new_edges.push((edge.from.clone(), edge.to.clone(), meant));
+        self.intended.new_edges.push((edge.from.clone(), edge.to.clone(), intended));
     }
 
     /// The subgraph of theirs that an edge must stand in: its mention is all that puts an end of it there.
-    fn home_of(&self, edge: &Edge) -> Option<Vec<Id>> {
-        let comes_along = |id: &Id| !self.ours.nodes.contains_key(id) && !self.their_sites.declares(id);
+    fn home_of(&self, edge: &Edge) -> Option<Vec<DotId>> {
+        let comes_along = |id: &DotId| !self.ours.nodes.contains_key(id) && !self.their_sites.declares(id);
         if !comes_along(&edge.from) && !comes_along(&edge.to) {
             return None;
         }
@@ -93,7 +93,7 @@ impl<P: Policy + ?Sized> Merger<'_, P> {
     }
 
     /// Whether theirs moved an edge to other ports, which only edges that are told by their ends can be.
-    fn moved(&mut self, name: &EdgeName, ours: &Edge, subject: &Subject) -> bool {
+    fn moved(&mut self, name: &EdgeKey, ours: &Edge, subject: &Subject) -> bool {
         let ports = |edge: &Edge| (edge.from_port.clone(), edge.to_port.clone());
         let Some(theirs) = self.theirs.edge(name).map(|(_, edge, _)| ports(edge)) else { return false };
         let base = self.base.edge(name).map_or((None, None), |(_, edge, _)| ports(edge));
@@ -102,30 +102,30 @@ impl<P: Policy + ?Sized> Merger<'_, P> {
             return false;
         }
         if ours != base {
-            self.clash(subject.clone(), ClashKind::NotCarriedOver("its ports differ in theirs".to_owned()));
+            self.clash(subject.clone(), DotClashKind::NotCarriedOver("its ports differ in theirs".to_owned()));
         }
         ours == base
     }
 
     /// Ports are part of the mention, so a moved edge is written anew.
-    fn move_edge(&mut self, ours: &Edge, theirs: &Edge, mut meant: Own, verdicts: Vec<(Arc<str>, Verdict)>) {
+    fn move_edge(&mut self, ours: &Edge, theirs: &Edge, mut intended: OwnAttributes, verdicts: Vec<(Arc<str>, AttributeAction)>) {
         let mut attributes = in_order(ours.attributes());
         for (name, verdict) in verdicts {
             match by_statement(&name, &verdict, ours.attributes(), theirs.attributes()) {
-                Verdict::Keep => {}
-                Verdict::Unset => attributes.retain(|(known, _)| **known != *name),
-                Verdict::Set(value) => match attributes.iter_mut().find(|(known, _)| **known == *name) {
+                AttributeAction::Keep => {}
+                AttributeAction::Unset => attributes.retain(|(known, _)| **known != *name),
+                AttributeAction::Set(value) => match attributes.iter_mut().find(|(known, _)| **known == *name) {
                     Some((_, known)) => *known = value,
                     None => attributes.push((name.to_string(), value)),
                 },
             }
-            meant.apply(&name, verdict);
+            intended.apply(&name, verdict);
         }
         self.plan.remove_edge(ours);
-        self.add_edge(theirs, attributes, meant);
+        self.add_edge(theirs, attributes, intended);
     }
 
-    fn edge_subject(&self, name: &EdgeName) -> Subject {
+    fn edge_subject(&self, name: &EdgeKey) -> Subject {
         let told = self.policy.edge_identity().iter().zip(&name.identity);
         let identity = told.filter_map(|(attribute, value)| Some(((*attribute).to_owned(), value.clone()?))).collect();
         Subject::Edge { from: name.from.0.clone(), to: name.to.0.clone(), identity }

@@ -2,23 +2,23 @@
 
 use std::collections::HashSet;
 
-use crate::document::Document;
-use crate::edit::{NewStatement, Shape, Sites, Style, line_end_of};
+use crate::document::DotDocument;
+use crate::edit::{FileStyle, NewStatement, StatementIndex, StatementShape, line_end_of};
 use crate::graph::Graph;
-use crate::id::Id;
+use crate::id::DotId;
 use crate::span::Span;
 use crate::syntax::Target;
 
-use super::leaving::Left;
-use super::policy::{ClashKind, Policy, Subject};
-use super::side::{Side, own};
-use super::{Merger, Placed, in_order};
+use super::leaving::MovedNodes;
+use super::policy::{DotClashKind, DotMergePolicy, Subject};
+use super::side::{MergeSide, own};
+use super::{Merger, NodesBySubgraph, in_order};
 
-impl<'a, P: Policy + ?Sized> Merger<'a, P> {
+impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     /// Puts new nodes into the subgraph they have in theirs, and makes those that ours lacks.
-    pub(super) fn groups(&mut self, fresh: Vec<&'a Id>) {
+    pub(super) fn groups(&mut self, fresh: Vec<&'a DotId>) {
         let theirs: &'a Graph = self.theirs.document.graph();
-        let mut placed = Placed::new();
+        let mut placed = NodesBySubgraph::new();
         for id in &fresh {
             let group = theirs.node(*id).and_then(|node| node.subgraph());
             placed.entry(path_of(theirs, group)).or_default().push(id);
@@ -26,9 +26,9 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         for id in placed.remove(&Vec::new()).unwrap_or_default() {
             self.add_fresh(id, 0);
         }
-        let fresh: HashSet<&Id> = fresh.into_iter().collect();
-        let left = self.leave_groups();
-        let paths: Vec<(Vec<Id>, usize)> = self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
+        let fresh: HashSet<&DotId> = fresh.into_iter().collect();
+        let left = self.move_out_of_subgraphs();
+        let paths: Vec<(Vec<DotId>, usize)> = self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
         for (path, group) in paths {
             let in_ours = self.ours.groups.get(&path).copied();
             match in_ours.and_then(|group| self.plan.sites.body_of(Some(group))) {
@@ -37,10 +37,10 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
             }
         }
         // What stands in a subgraph without a name has no place of its own in ours.
-        let mut homeless: Vec<&Id> = placed.into_values().flatten().collect();
+        let mut homeless: Vec<&DotId> = placed.into_values().flatten().collect();
         homeless.sort();
         homeless.into_iter().for_each(|id| self.add_fresh(id, 0));
-        let mut unhoused: Vec<(Vec<Id>, Vec<NewStatement>)> = self.housed.drain().collect();
+        let mut unhoused: Vec<(Vec<DotId>, Vec<NewStatement>)> = self.housed.drain().collect();
         unhoused.sort_by(|(one, _), (other, _)| one.cmp(other));
         unhoused.into_iter().flat_map(|(_, edges)| edges).for_each(|edge| self.plan.add(edge, None, 0));
         self.left_groups(&left);
@@ -48,7 +48,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     }
 
     /// A node as theirs wrote it, with the comment above it, if it has one statement to itself.
-    fn add_fresh(&mut self, id: &'a Id, body: usize) {
+    fn add_fresh(&mut self, id: &'a DotId, body: usize) {
         let Some(node) = self.theirs.document.graph().node(id) else { return };
         let behind = self.plan.sites.bodies[body].last_node;
         let statement = match (self.verbatim.as_ref(), self.verbatim.as_ref().map(|theirs| theirs.sites.mentioning(id))) {
@@ -59,7 +59,15 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         self.plan.add(statement, behind, body);
     }
 
-    fn known_group(&mut self, path: &[Id], group: usize, body: usize, gone: &Left<'a>, fresh: &HashSet<&Id>, placed: &mut Placed<'a>) {
+    fn known_group(
+        &mut self,
+        path: &[DotId],
+        group: usize,
+        body: usize,
+        gone: &MovedNodes<'a>,
+        fresh: &HashSet<&DotId>,
+        placed: &mut NodesBySubgraph<'a>,
+    ) {
         for id in placed.remove(path).unwrap_or_default() {
             self.add_fresh(id, body);
         }
@@ -73,8 +81,8 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         let nothing = Default::default();
         let attributes = [base.map_or(&nothing, |base| base.attributes()), ours.attributes(), theirs.attributes()];
         self.body(&Subject::Subgraph(path.to_vec()), Target::Graph, body, attributes);
-        let before: HashSet<&Id> = base.map(|base| base.nodes().iter().collect()).unwrap_or_default();
-        let present: HashSet<&Id> = ours.nodes().iter().collect();
+        let before: HashSet<&DotId> = base.map(|base| base.nodes().iter().collect()).unwrap_or_default();
+        let present: HashSet<&DotId> = ours.nodes().iter().collect();
         for id in theirs.nodes() {
             let joins = !before.contains(id) && !present.contains(id) && !fresh.contains(id);
             let placed = gone.get(id) == Some(&body);
@@ -82,25 +90,25 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
                 self.plan.add_node(id.clone(), Vec::new(), body);
             }
         }
-        let still: HashSet<&Id> = theirs.nodes().iter().collect();
-        let stuck = |id: &&&Id| present.contains(**id) && self.theirs.nodes.contains_key(**id) && !gone.contains_key(**id);
+        let still: HashSet<&DotId> = theirs.nodes().iter().collect();
+        let stuck = |id: &&&DotId| present.contains(**id) && self.theirs.nodes.contains_key(**id) && !gone.contains_key(**id);
         let left = before.iter().filter(|id| !still.contains(**id)).filter(stuck).count();
         if left > 0 {
-            self.clash(Subject::Subgraph(path.to_vec()), ClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")));
+            self.clash(Subject::Subgraph(path.to_vec()), DotClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")));
         }
     }
 
     /// A subgraph that ours lacks: new in theirs, or removed in ours and of use still.
-    fn new_group(&mut self, path: &[Id], group: usize, placed: &mut Placed<'a>) {
+    fn new_group(&mut self, path: &[DotId], group: usize, placed: &mut NodesBySubgraph<'a>) {
         let parent = path.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default();
-        let known = |path: &Vec<Id>, side: &Side<'_>| path.is_empty() || side.groups.contains_key(path);
+        let known = |path: &Vec<DotId>, side: &MergeSide<'_>| path.is_empty() || side.groups.contains_key(path);
         if self.base.groups.contains_key(path) {
             // Ours removed it. Its nodes that are new in theirs still need a home.
             let fresh = placed.remove(path).unwrap_or_default();
             let theirs = &self.theirs.document.graph().subgraphs()[group];
             let base = &self.base.document.graph().subgraphs()[self.base.groups[path]];
             if !fresh.is_empty() || own(theirs.attributes()) != own(base.attributes()) {
-                self.clash(Subject::Subgraph(path.to_vec()), ClashKind::NotCarriedOver("ours removed it".to_owned()));
+                self.clash(Subject::Subgraph(path.to_vec()), DotClashKind::NotCarriedOver("ours removed it".to_owned()));
             }
             for id in fresh {
                 self.add_fresh(id, 0);
@@ -117,36 +125,36 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         self.plan.add(statement, None, body);
     }
 
-    fn group_statement(&mut self, path: &[Id], group: usize, placed: &mut Placed<'a>) -> NewStatement {
+    fn group_statement(&mut self, path: &[DotId], group: usize, placed: &mut NodesBySubgraph<'a>) -> NewStatement {
         let theirs: &'a Graph = self.theirs.document.graph();
         let subgraph = &theirs.subgraphs()[group];
         let assigns = in_order(subgraph.attributes());
         let mut body: Vec<NewStatement> =
-            assigns.iter().map(|(name, value)| NewStatement::Text(format!("{}={value}", Id::new(name)))).collect();
+            assigns.iter().map(|(name, value)| NewStatement::Text(format!("{}={value}", DotId::new(name)))).collect();
         let fresh = placed.remove(path).unwrap_or_default();
-        let mut written: HashSet<&Id> = fresh.iter().copied().collect();
+        let mut written: HashSet<&DotId> = fresh.iter().copied().collect();
         for id in fresh {
             let attributes = theirs.node(id).map(|node| in_order(node.attributes())).unwrap_or_default();
             body.push(NewStatement::Node { id: id.clone(), attributes });
         }
         let below = self.theirs.groups.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
-        let next: Vec<(Vec<Id>, usize)> =
+        let next: Vec<(Vec<DotId>, usize)> =
             below.filter(|(inner, _)| inner.len() == path.len() + 1).map(|(inner, index)| (inner.clone(), *index)).collect();
         for (inner, index) in next {
             body.push(self.group_statement(&inner, index, placed));
             written.extend(theirs.subgraphs()[index].nodes());
         }
         let edges = self.housed.remove(path).unwrap_or_default();
-        let stays = |id: &&Id| self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
+        let stays = |id: &&DotId| self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
         let others = subgraph.nodes().iter().filter(|id| !written.contains(*id)).filter(stays);
         body.extend(others.map(|id| NewStatement::Node { id: id.clone(), attributes: Vec::new() }));
         body.extend(edges);
-        NewStatement::Group { name: subgraph.name().cloned().unwrap_or_else(|| Id::new("")), body }
+        NewStatement::Group { name: subgraph.name().cloned().unwrap_or_else(|| DotId::new("")), body }
     }
 
     /// Subgraphs that theirs removed go when nothing is left in them; else they stay and are told.
-    fn left_groups(&mut self, left: &Left<'a>) {
-        let gone: Vec<(Vec<Id>, usize)> = self
+    fn left_groups(&mut self, left: &MovedNodes<'a>) {
+        let gone: Vec<(Vec<DotId>, usize)> = self
             .ours
             .groups
             .iter()
@@ -161,22 +169,22 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
             if empty && untouched && self.plan.remove_group(group) {
                 continue;
             }
-            self.clash(Subject::Subgraph(path), ClashKind::NotCarriedOver("theirs removed it".to_owned()));
+            self.clash(Subject::Subgraph(path), DotClashKind::NotCarriedOver("theirs removed it".to_owned()));
         }
     }
 
     /// `{rank=same; a; b}`: told by what it says. New ones are added, none is taken away.
     fn unnamed_groups(&mut self) {
-        let known: HashSet<Said> = [&self.base, &self.ours].iter().flat_map(|side| unnamed(side.document.graph())).collect();
+        let known: HashSet<UnnamedSubgraph> = [&self.base, &self.ours].iter().flat_map(|side| unnamed(side.document.graph())).collect();
         let ours = self.ours.document.graph();
         let mut added = Vec::new();
         for said in unnamed(self.theirs.document.graph()) {
-            let stays = |id: &&Id| self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
+            let stays = |id: &&DotId| self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
             if !known.contains(&said) {
                 let (attributes, nodes) = &said;
-                let attributes = attributes.iter().map(|(name, value)| format!("{}={value}", Id::new(name)));
-                let removed = |id: &&Id| ours.node(*id).is_none() && self.base.nodes.contains_key(*id);
-                let nodes = nodes.iter().filter(stays).filter(|id| !removed(id)).map(Id::to_string);
+                let attributes = attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name)));
+                let removed = |id: &&DotId| ours.node(*id).is_none() && self.base.nodes.contains_key(*id);
+                let nodes = nodes.iter().filter(stays).filter(|id| !removed(id)).map(DotId::to_string);
                 added.push(format!("{{ {} }}", attributes.chain(nodes).collect::<Vec<_>>().join("; ")));
             }
         }
@@ -187,27 +195,27 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
 }
 
 /// Theirs as it is written, for copying; only where lines end alike on both sides.
-pub(super) struct Verbatim<'a> {
-    sites: Sites<'a>,
-    style: Style<'a>,
-    document: &'a Document,
+pub(super) struct SourceCopier<'a> {
+    sites: StatementIndex<'a>,
+    style: FileStyle<'a>,
+    document: &'a DotDocument,
 }
 
-impl<'a> Verbatim<'a> {
-    pub fn of(theirs: &'a Document, ours: &Document) -> Option<Self> {
+impl<'a> SourceCopier<'a> {
+    pub fn of(theirs: &'a DotDocument, ours: &DotDocument) -> Option<Self> {
         if line_end_of(theirs.bytes()) != line_end_of(ours.bytes()) {
             return None;
         }
-        let sites = Sites::of(theirs);
-        let style = Style::of(theirs, &sites);
+        let sites = StatementIndex::of(theirs);
+        let style = FileStyle::of(theirs, &sites);
         Some(Self { sites, style, document: theirs })
     }
 
     fn statement(&self, mentions: &[usize]) -> Option<NewStatement> {
-        let mut alone = mentions.iter().filter(|site| matches!(self.sites.all[**site].shape, Shape::Node | Shape::Nodes));
+        let mut alone = mentions.iter().filter(|site| matches!(self.sites.all[**site].shape, StatementShape::Node | StatementShape::Nodes));
         let (Some(&site), None) = (alone.next(), alone.next()) else { return None };
         let site = &self.sites.all[site];
-        if site.shape != Shape::Node || self.style.indent(site.statement.span.start).is_none() {
+        if site.shape != StatementShape::Node || self.style.indent(site.statement.span.start).is_none() {
             return None;
         }
         let body = self.sites.bodies[site.body].body;
@@ -215,13 +223,13 @@ impl<'a> Verbatim<'a> {
         let floor = before.checked_sub(1).map_or(body.span.start + 1, |before| body.statements[before].span.end);
         let from = self.style.commented_from(site.statement.span.start, floor);
         let text = Span::new(from, site.statement.bare.end).of(self.document.bytes());
-        Some(NewStatement::Verbatim(self.document.charset().decode(text).into_owned()))
+        Some(NewStatement::SourceCopier(self.document.charset().decode(text).into_owned()))
     }
 }
 
-type Said = (Vec<(String, Id)>, Vec<Id>);
+type UnnamedSubgraph = (Vec<(String, DotId)>, Vec<DotId>);
 
-fn unnamed(graph: &Graph) -> Vec<Said> {
+fn unnamed(graph: &Graph) -> Vec<UnnamedSubgraph> {
     let mut found = Vec::new();
     for subgraph in graph.subgraphs().iter().filter(|subgraph| subgraph.name().is_none() && !subgraph.attributes().is_empty()) {
         let attributes = subgraph.attributes().iter().map(|attribute| (attribute.name().to_owned(), attribute.value().clone())).collect();
@@ -233,7 +241,7 @@ fn unnamed(graph: &Graph) -> Vec<Said> {
 }
 
 /// The names from the outermost subgraph to this one; those without a name are left out.
-pub(super) fn path_of(graph: &Graph, group: Option<usize>) -> Vec<Id> {
+pub(super) fn path_of(graph: &Graph, group: Option<usize>) -> Vec<DotId> {
     let mut path = Vec::new();
     let mut at = group;
     while let Some(index) = at {

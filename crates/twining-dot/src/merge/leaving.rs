@@ -2,27 +2,27 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::edit::{NewStatement, Shape};
+use crate::edit::{NewStatement, StatementShape};
 use crate::graph::Graph;
-use crate::id::Id;
+use crate::id::DotId;
 
 use super::Merger;
 use super::groups::path_of;
-use super::policy::Policy;
+use super::policy::DotMergePolicy;
 
 /// Nodes that leave a subgraph, and the body of ours they stand in from now on.
-pub(super) type Left<'a> = HashMap<&'a Id, usize>;
+pub(super) type MovedNodes<'a> = HashMap<&'a DotId, usize>;
 
-impl<'a, P: Policy + ?Sized> Merger<'a, P> {
+impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     /// Moves every node out of the subgraphs that theirs took it out of, where
     /// statements of its own are all that keeps it there in ours.
-    pub(super) fn leave_groups(&mut self) -> Left<'a> {
+    pub(super) fn move_out_of_subgraphs(&mut self) -> MovedNodes<'a> {
         let ours: &'a Graph = self.ours.document.graph();
-        let mut from: BTreeMap<&'a Id, HashSet<usize>> = BTreeMap::new();
+        let mut from: BTreeMap<&'a DotId, HashSet<usize>> = BTreeMap::new();
         for (path, &group) in &self.ours.groups {
             let Some(&before) = self.base.groups.get(path) else { continue };
-            let before: HashSet<&Id> = self.base.document.graph().subgraphs()[before].nodes().iter().collect();
-            let after: HashSet<&Id> = match self.theirs.groups.get(path) {
+            let before: HashSet<&DotId> = self.base.document.graph().subgraphs()[before].nodes().iter().collect();
+            let after: HashSet<&DotId> = match self.theirs.groups.get(path) {
                 Some(&group) => self.theirs.document.graph().subgraphs()[group].nodes().iter().collect(),
                 None => HashSet::new(),
             };
@@ -33,7 +33,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
                 }
             }
         }
-        let mut left = Left::new();
+        let mut left = MovedNodes::new();
         for (id, groups) in from {
             if let Some(body) = self.leave(id, &groups) {
                 left.insert(id, body);
@@ -43,12 +43,12 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     }
 
     /// Moves one node out of these subgraphs; the body it moved to, if it could.
-    fn leave(&mut self, id: &'a Id, groups: &HashSet<usize>) -> Option<usize> {
+    fn leave(&mut self, id: &'a DotId, groups: &HashSet<usize>) -> Option<usize> {
         let inside: Vec<usize> = self.plan.sites.mentioning(id).iter().copied().filter(|site| self.is_inside(*site, groups)).collect();
-        if inside.iter().any(|site| self.plan.site(*site).shape != Shape::Node) {
+        if inside.iter().any(|site| self.plan.site(*site).shape != StatementShape::Node) {
             return None;
         }
-        let mut attributes: Vec<(String, Id)> = Vec::new();
+        let mut attributes: Vec<(String, DotId)> = Vec::new();
         for &site in &inside {
             for assign in self.plan.lists(site).iter().flat_map(|list| &list.assigns) {
                 put(&mut attributes, assign.name.id.as_str(), assign.value.id.clone());
@@ -80,7 +80,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     }
 
     /// The body of ours that is nearest to where theirs has a node.
-    fn home_in_ours(&self, id: &Id) -> usize {
+    fn home_in_ours(&self, id: &DotId) -> usize {
         let theirs = self.theirs.document.graph();
         let mut path = path_of(theirs, theirs.node(id).and_then(|node| node.subgraph()));
         while !path.is_empty() {
@@ -95,7 +95,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
 }
 
 /// Sets an attribute, at the end if it is new.
-fn put(attributes: &mut Vec<(String, Id)>, name: &str, value: Id) {
+fn put(attributes: &mut Vec<(String, DotId)>, name: &str, value: DotId) {
     match attributes.iter_mut().find(|(known, _)| known == name) {
         Some((_, known)) => *known = value,
         None => attributes.push((name.to_owned(), value)),

@@ -17,25 +17,25 @@ mod side;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::document::Document;
-use crate::edit::{EditError, NewStatement, Plan, Sites, carry_out};
-use crate::graph::{Attributes, Origin};
-use crate::id::Id;
-use crate::span::Problem;
+use crate::document::DotDocument;
+use crate::edit::{EditError, EditPlan, NewStatement, StatementIndex, carry_out};
+use crate::graph::{AttributeOrigin, Attributes};
+use crate::id::DotId;
+use crate::span::Diagnostic;
 use crate::syntax::Target;
 
-use groups::Verbatim;
-use meant::Meant;
-pub use policy::{AlwaysClash, Clash, ClashKind, Policy, Settle, Subject};
-use side::{Identity, Own, Side, all};
+use groups::SourceCopier;
+use meant::IntendedGraph;
+pub use policy::{AlwaysClash, DotClash, DotClashKind, DotMergePolicy, Resolution, Subject};
+use side::{EdgeIdentity, MergeSide, OwnAttributes, all};
 
 /// What came of a merge.
 #[derive(Clone, Debug)]
-pub struct Merged {
+pub struct MergedDot {
     /// The file: always valid DOT.
     pub text: Vec<u8>,
     /// What people should look at, in order; empty if there is nothing.
-    pub clashes: Vec<Clash>,
+    pub clashes: Vec<DotClash>,
 }
 
 /// Why there is no merge.
@@ -47,7 +47,7 @@ pub enum MergeError {
         /// `ours` or `theirs`.
         side: &'static str,
         /// The first error.
-        problem: Problem,
+        problem: Diagnostic,
     },
     /// One is a `graph`, the other a `digraph`.
     #[error("ours and theirs are not of one kind: one is a `graph`, the other a `digraph`")]
@@ -64,51 +64,56 @@ pub enum MergeError {
 ///
 /// # Errors
 /// A side is not valid DOT, or the two are not of one kind.
-pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], policy: &(impl Policy + ?Sized)) -> Result<Merged, MergeError> {
+pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], policy: &(impl DotMergePolicy + ?Sized)) -> Result<MergedDot, MergeError> {
     let ours = read("ours", ours)?;
     let theirs = read("theirs", theirs)?;
-    let unclashed = |document: Document| Ok(Merged { text: document.into_bytes(), clashes: Vec::new() });
+    let unclashed = |document: DotDocument| Ok(MergedDot { text: document.into_bytes(), clashes: Vec::new() });
     if base == theirs.bytes() || ours.bytes() == theirs.bytes() {
         return unclashed(ours);
     }
     if base == ours.bytes() {
         return unclashed(theirs);
     }
-    by_meaning(&Document::parse(base), &ours, &theirs, policy)
+    by_meaning(&DotDocument::parse(base), &ours, &theirs, policy)
 }
 
-fn read(side: &'static str, source: &[u8]) -> Result<Document, MergeError> {
-    let document = Document::parse(source);
+fn read(side: &'static str, source: &[u8]) -> Result<DotDocument, MergeError> {
+    let document = DotDocument::parse(source);
     match document.errors().first() {
         Some(problem) => Err(MergeError::Broken { side, problem: problem.clone() }),
         None => Ok(document),
     }
 }
 
-fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &(impl Policy + ?Sized)) -> Result<Merged, MergeError> {
+fn by_meaning(
+    base: &DotDocument,
+    ours: &DotDocument,
+    theirs: &DotDocument,
+    policy: &(impl DotMergePolicy + ?Sized),
+) -> Result<MergedDot, MergeError> {
     if ours.graph().is_directed() != theirs.graph().is_directed() {
         return Err(MergeError::TwoKinds);
     }
-    let with = attempt(base, ours, theirs, policy, Defaults::Merged)?;
+    let with = attempt(base, ours, theirs, policy, DefaultsFrom::MergedDot)?;
     // A default of theirs that reaches what it was not meant for may ask for more corrections than it saves.
-    let chosen = if with.blanked == 0 { with } else { fewer(with, attempt(base, ours, theirs, policy, Defaults::Ours)?) };
-    let text = comments::carried(base, ours, theirs, chosen.text);
+    let chosen = if with.blanked == 0 { with } else { fewer(with, attempt(base, ours, theirs, policy, DefaultsFrom::Ours)?) };
+    let text = comments::merge_comments(base, ours, theirs, chosen.text);
     let mut clashes = chosen.clashes;
     clashes.sort();
-    Ok(Merged { text, clashes })
+    Ok(MergedDot { text, clashes })
 }
 
 /// Which defaults of nodes and edges the result has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Defaults {
-    Merged,
+enum DefaultsFrom {
+    MergedDot,
     Ours,
 }
 
 /// A result, and what it took to make it right.
-struct Attempt {
+struct MergeAttempt {
     text: Vec<u8>,
-    clashes: Vec<Clash>,
+    clashes: Vec<DotClash>,
     /// Values that had to be written out because no default gives them.
     written: usize,
     /// Those of them that only keep a default away.
@@ -116,33 +121,33 @@ struct Attempt {
 }
 
 /// The one with less to put right; if that is the same, the one that carries defaults over.
-fn fewer(with: Attempt, without: Attempt) -> Attempt {
+fn fewer(with: MergeAttempt, without: MergeAttempt) -> MergeAttempt {
     if (without.clashes.len(), without.written) < (with.clashes.len(), with.written) { without } else { with }
 }
 
 fn attempt(
-    base: &Document,
-    ours: &Document,
-    theirs: &Document,
-    policy: &(impl Policy + ?Sized),
-    defaults: Defaults,
-) -> Result<Attempt, MergeError> {
+    base: &DotDocument,
+    ours: &DotDocument,
+    theirs: &DotDocument,
+    policy: &(impl DotMergePolicy + ?Sized),
+    defaults: DefaultsFrom,
+) -> Result<MergeAttempt, MergeError> {
     let strict = ours.graph().is_strict() || theirs.graph().is_strict();
-    let identity = Identity { strict, attributes: policy.edge_identity() };
-    let base = Side::of(base, identity, None);
-    let ours_side = Side::of(ours, identity, Some(&base));
-    let theirs_side = Side::of(theirs, identity, Some(&base));
+    let identity = EdgeIdentity { strict, attributes: policy.edge_identity() };
+    let base = MergeSide::of(base, identity, None);
+    let ours_side = MergeSide::of(ours, identity, Some(&base));
+    let theirs_side = MergeSide::of(theirs, identity, Some(&base));
     let mut merger = Merger {
         base,
         ours: ours_side,
         theirs: theirs_side,
-        plan: Plan::new(ours)?,
+        plan: EditPlan::new(ours)?,
         policy,
         clashes: Vec::new(),
-        verbatim: Verbatim::of(theirs, ours),
-        their_sites: Sites::of(theirs),
+        verbatim: SourceCopier::of(theirs, ours),
+        their_sites: StatementIndex::of(theirs),
         housed: HashMap::new(),
-        meant: Meant::default(),
+        intended: IntendedGraph::default(),
     };
     merger.header();
     merger.bodies(defaults);
@@ -151,58 +156,58 @@ fn attempt(
     merger.groups(fresh);
     let text = carry_out(&merger.plan)?;
     let mut clashes = merger.clashes;
-    let meant::Written { text, values, blanks, amiss } = merger.meant.written_out(text)?;
-    clashes.extend(amiss);
-    Ok(Attempt { text, clashes, written: values, blanked: blanks })
+    let meant::CorrectedText { text, values, blanked, mismatches } = merger.intended.corrected(text)?;
+    clashes.extend(mismatches);
+    Ok(MergeAttempt { text, clashes, written: values, blanked: blanked })
 }
 
 /// What to do to one attribute of ours.
-enum Verdict {
+enum AttributeAction {
     Keep,
-    Set(Id),
+    Set(DotId),
     Unset,
 }
 
 struct Merger<'a, P: ?Sized> {
-    base: Side<'a>,
-    ours: Side<'a>,
-    theirs: Side<'a>,
-    plan: Plan<'a>,
+    base: MergeSide<'a>,
+    ours: MergeSide<'a>,
+    theirs: MergeSide<'a>,
+    plan: EditPlan<'a>,
     policy: &'a P,
-    clashes: Vec<Clash>,
-    verbatim: Option<Verbatim<'a>>,
-    their_sites: Sites<'a>,
+    clashes: Vec<DotClash>,
+    verbatim: Option<SourceCopier<'a>>,
+    their_sites: StatementIndex<'a>,
     /// New edges that stand in a subgraph, by the names from the outermost to its own.
-    housed: HashMap<Vec<Id>, Vec<NewStatement>>,
+    housed: HashMap<Vec<DotId>, Vec<NewStatement>>,
     /// What everything in the result is to mean.
-    meant: Meant,
+    intended: IntendedGraph,
 }
 
-impl<'a, P: Policy + ?Sized> Merger<'a, P> {
-    fn clash(&mut self, subject: Subject, kind: ClashKind) {
-        self.clashes.push(Clash { subject, kind });
+impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
+    fn clash(&mut self, subject: Subject, kind: DotClashKind) {
+        self.clashes.push(DotClash { subject, kind });
     }
 
     /// The first line of the file is ours; a change there is rare and told.
     fn header(&mut self) {
         let (base, ours, theirs) = (self.base.document.graph(), self.ours.document.graph(), self.theirs.document.graph());
         if theirs.name() != ours.name() && theirs.name() != base.name() {
-            let name = theirs.name().map_or_else(|| "nothing".to_owned(), Id::to_string);
-            self.clash(Subject::Graph, ClashKind::NotCarriedOver(format!("theirs names it {name}")));
+            let name = theirs.name().map_or_else(|| "nothing".to_owned(), DotId::to_string);
+            self.clash(Subject::Graph, DotClashKind::NotCarriedOver(format!("theirs names it {name}")));
         }
         let more = self.theirs.document.more_graphs();
         if more > self.ours.document.more_graphs().max(self.base.document.more_graphs()) {
-            self.clash(Subject::Graph, ClashKind::NotCarriedOver("theirs has another graph behind it".to_owned()));
+            self.clash(Subject::Graph, DotClashKind::NotCarriedOver("theirs has another graph behind it".to_owned()));
         }
         if theirs.is_strict() != ours.is_strict() && theirs.is_strict() != base.is_strict() {
             let what = if theirs.is_strict() { "theirs made it strict" } else { "theirs made it not strict" };
-            self.clash(Subject::Graph, ClashKind::NotCarriedOver(what.to_owned()));
+            self.clash(Subject::Graph, DotClashKind::NotCarriedOver(what.to_owned()));
         }
     }
 
     /// Attributes of the graph and its defaults.
-    fn bodies(&mut self, carry: Defaults) {
-        let of = |side: &Side<'a>| side.document.graph();
+    fn bodies(&mut self, carry: DefaultsFrom) {
+        let of = |side: &MergeSide<'a>| side.document.graph();
         let (base, ours, theirs) = (of(&self.base), of(&self.ours), of(&self.theirs));
         self.body(&Subject::Graph, Target::Graph, 0, [base.attributes(), ours.attributes(), theirs.attributes()]);
         for (target, defaults) in [
@@ -211,8 +216,8 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         ] {
             let subject = Subject::Defaults(target);
             match carry {
-                Defaults::Merged => self.body(&subject, target, 0, defaults),
-                Defaults::Ours => {
+                DefaultsFrom::MergedDot => self.body(&subject, target, 0, defaults),
+                DefaultsFrom::Ours => {
                     let [base, ours, theirs] = defaults.map(all);
                     self.compared(&subject, &base, &ours, &theirs);
                 }
@@ -223,18 +228,24 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     fn body(&mut self, subject: &Subject, target: Target, body: usize, [base, ours, theirs]: [&Attributes; 3]) {
         for (name, verdict) in self.compared(subject, &all(base), &all(ours), &all(theirs)) {
             match verdict {
-                Verdict::Keep => {}
-                Verdict::Set(value) => {
+                AttributeAction::Keep => {}
+                AttributeAction::Set(value) => {
                     let span = ours.get(&name).map(|attribute| attribute.span());
                     self.plan.set_body_attr(target, body, span, &name, &value);
                 }
-                Verdict::Unset => self.plan.remove_body_attr(target, body, &name),
+                AttributeAction::Unset => self.plan.remove_body_attr(target, body, &name),
             }
         }
     }
 
     /// Compares attributes three ways; what clashes is told here.
-    fn compared(&mut self, subject: &Subject, base: &Own, ours: &Own, theirs: &Own) -> Vec<(Arc<str>, Verdict)> {
+    fn compared(
+        &mut self,
+        subject: &Subject,
+        base: &OwnAttributes,
+        ours: &OwnAttributes,
+        theirs: &OwnAttributes,
+    ) -> Vec<(Arc<str>, AttributeAction)> {
         if ours == theirs || base == theirs {
             return Vec::new();
         }
@@ -243,9 +254,9 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         for name in names {
             let (base, ours, theirs) = (base.get(name), ours.get(name), theirs.get(name));
             let verdict = if ours == theirs || base == theirs {
-                Verdict::Keep
+                AttributeAction::Keep
             } else if base == ours {
-                theirs.map_or(Verdict::Unset, |value| Verdict::Set(value.clone()))
+                theirs.map_or(AttributeAction::Unset, |value| AttributeAction::Set(value.clone()))
             } else {
                 self.contested(subject, name, base, ours, theirs)
             };
@@ -254,58 +265,65 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         verdicts
     }
 
-    fn contested(&mut self, subject: &Subject, name: &str, base: Option<&Id>, ours: Option<&Id>, theirs: Option<&Id>) -> Verdict {
+    fn contested(
+        &mut self,
+        subject: &Subject,
+        name: &str,
+        base: Option<&DotId>,
+        ours: Option<&DotId>,
+        theirs: Option<&DotId>,
+    ) -> AttributeAction {
         let settled = match (ours, theirs) {
             (Some(ours), Some(theirs)) => self.policy.settle(subject, name, base, ours, theirs),
             // Taken away on one side, changed on the other: what is there stands.
-            (None, Some(value)) | (Some(value), None) => Settle::Both(value.clone()),
-            (None, None) => return Verdict::Keep,
+            (None, Some(value)) | (Some(value), None) => Resolution::Both(value.clone()),
+            (None, None) => return AttributeAction::Keep,
         };
         let (kept, told) = match (settled, ours) {
-            (Settle::Take(value), _) => (value, false),
-            (Settle::Both(value), _) => (value, true),
-            (Settle::Clash, Some(ours)) => (ours.clone(), true),
-            (Settle::Clash, None) => return Verdict::Keep,
+            (Resolution::Take(value), _) => (value, false),
+            (Resolution::Both(value), _) => (value, true),
+            (Resolution::DotClash, Some(ours)) => (ours.clone(), true),
+            (Resolution::DotClash, None) => return AttributeAction::Keep,
         };
         if told {
             let (name, base, ours, theirs) = (name.to_owned(), base.cloned(), ours.cloned(), theirs.cloned());
-            let kind = ClashKind::Attribute { name, base, ours, theirs, kept: kept.clone() };
+            let kind = DotClashKind::Attribute { name, base, ours, theirs, kept: kept.clone() };
             // What the sides say of a default they say of everything that has it: once is enough.
             if !self.clashes.iter().any(|known| known.kind == kind && defaults_of(subject) == Some(&known.subject)) {
                 self.clash(subject.clone(), kind);
             }
         }
-        if ours == Some(&kept) { Verdict::Keep } else { Verdict::Set(kept) }
+        if ours == Some(&kept) { AttributeAction::Keep } else { AttributeAction::Set(kept) }
     }
 
     /// Settles the nodes; returns those of theirs that ours is to get, in their order.
-    fn nodes(&mut self, joined: &HashSet<Id>) -> Result<Vec<&'a Id>, MergeError> {
-        let ours: &'a Document = self.ours.document;
-        let theirs: &'a Document = self.theirs.document;
+    fn nodes(&mut self, joined: &HashSet<DotId>) -> Result<Vec<&'a DotId>, MergeError> {
+        let ours: &'a DotDocument = self.ours.document;
+        let theirs: &'a DotDocument = self.theirs.document;
         for node in ours.graph().nodes() {
             let id = node.id();
-            let mut meant = all(node.attributes());
+            let mut intended = all(node.attributes());
             match (self.base.nodes.get(id).cloned(), theirs.graph().node(id)) {
                 (base, Some(other)) => {
                     let subject = Subject::Node(id.clone());
-                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &meant, &all(other.attributes()));
+                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &intended, &all(other.attributes()));
                     for (name, verdict) in verdicts {
                         match by_statement(&name, &verdict, node.attributes(), other.attributes()) {
-                            Verdict::Keep => {}
-                            Verdict::Set(value) => self.plan.set_node_attr(id, &name, &value)?,
-                            Verdict::Unset => self.plan.remove_node_attr(id, &name)?,
+                            AttributeAction::Keep => {}
+                            AttributeAction::Set(value) => self.plan.set_node_attr(id, &name, &value)?,
+                            AttributeAction::Unset => self.plan.remove_node_attr(id, &name)?,
                         }
-                        meant.apply(&name, verdict);
+                        intended.apply(&name, verdict);
                     }
                 }
-                (Some(base), None) if base == meant && !joined.contains(id) => {
+                (Some(base), None) if base == intended && !joined.contains(id) => {
                     self.plan.remove_node(id);
                     continue;
                 }
-                (Some(_), None) => self.clash(Subject::Node(id.clone()), ClashKind::RemovedByTheirs),
+                (Some(_), None) => self.clash(Subject::Node(id.clone()), DotClashKind::RemovedByTheirs),
                 (None, None) => {}
             }
-            self.meant.nodes.push((id.clone(), meant));
+            self.intended.nodes.push((id.clone(), intended));
         }
         let mut fresh = Vec::new();
         for node in theirs.graph().nodes() {
@@ -313,14 +331,14 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
             if self.ours.nodes.contains_key(id) {
                 continue;
             }
-            let meant = all(node.attributes());
+            let intended = all(node.attributes());
             if let Some(base) = self.base.nodes.get(id) {
-                if *base == meant && !joined.contains(id) {
+                if *base == intended && !joined.contains(id) {
                     continue;
                 }
-                self.clash(Subject::Node(id.clone()), ClashKind::RemovedByOurs);
+                self.clash(Subject::Node(id.clone()), DotClashKind::RemovedByOurs);
             }
-            self.meant.nodes.push((id.clone(), meant));
+            self.intended.nodes.push((id.clone(), intended));
             // One that nobody declares comes with its edge.
             let comes_along = joined.contains(id) && !self.their_sites.declares(id);
             if !comes_along {
@@ -343,29 +361,29 @@ fn defaults_of(subject: &Subject) -> Option<&'static Subject> {
 /// What a verdict asks of the statement itself: where a default gave the value to ours,
 /// and gives it to theirs, the merged defaults come first, and what they leave wrong is
 /// written out afterwards.
-fn by_statement(name: &str, verdict: &Verdict, ours: &Attributes, theirs: &Attributes) -> Verdict {
-    let is_own = |attributes: &Attributes| attributes.get(name).is_some_and(|attribute| attribute.origin() == Origin::Own);
-    let given = theirs.get(name).filter(|attribute| attribute.origin() == Origin::Default);
+fn by_statement(name: &str, verdict: &AttributeAction, ours: &Attributes, theirs: &Attributes) -> AttributeAction {
+    let is_own = |attributes: &Attributes| attributes.get(name).is_some_and(|attribute| attribute.origin() == AttributeOrigin::Own);
+    let given = theirs.get(name).filter(|attribute| attribute.origin() == AttributeOrigin::Default);
     match verdict {
-        Verdict::Set(value) if given.is_some_and(|given| given.value() == value) => {
+        AttributeAction::Set(value) if given.is_some_and(|given| given.value() == value) => {
             if is_own(ours) {
-                Verdict::Unset
+                AttributeAction::Unset
             } else {
-                Verdict::Keep
+                AttributeAction::Keep
             }
         }
-        Verdict::Set(value) => Verdict::Set(value.clone()),
-        Verdict::Unset if is_own(ours) => Verdict::Unset,
-        Verdict::Unset | Verdict::Keep => Verdict::Keep,
+        AttributeAction::Set(value) => AttributeAction::Set(value.clone()),
+        AttributeAction::Unset if is_own(ours) => AttributeAction::Unset,
+        AttributeAction::Unset | AttributeAction::Keep => AttributeAction::Keep,
     }
 }
 
 /// Own attributes in the order in which they are written.
-fn in_order(attributes: &Attributes) -> Vec<(String, Id)> {
+fn in_order(attributes: &Attributes) -> Vec<(String, DotId)> {
     let mut own: Vec<_> = attributes.own().collect();
     own.sort_by_key(|attribute| attribute.span());
     own.into_iter().map(|attribute| (attribute.name().to_owned(), attribute.value().clone())).collect()
 }
 
 /// What theirs has and where it is to stand in ours.
-type Placed<'a> = HashMap<Vec<Id>, Vec<&'a Id>>;
+type NodesBySubgraph<'a> = HashMap<Vec<DotId>, Vec<&'a DotId>>;

@@ -1,6 +1,6 @@
 //! Who decides when both sides changed the same attribute, and what is told of it.
 
-use crate::id::Id;
+use crate::id::DotId;
 use crate::syntax::Target;
 
 /// What a change is about.
@@ -11,17 +11,17 @@ pub enum Subject {
     /// A default of the graph.
     Defaults(Target),
     /// A subgraph, by the names from the outermost to its own.
-    Subgraph(Vec<Id>),
+    Subgraph(Vec<DotId>),
     /// A node.
-    Node(Id),
+    Node(DotId),
     /// An edge.
     Edge {
         /// Its tail.
-        from: Id,
+        from: DotId,
         /// Its head.
-        to: Id,
+        to: DotId,
         /// The attributes that tell it from parallel ones.
-        identity: Vec<(String, Id)>,
+        identity: Vec<(String, DotId)>,
     },
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for Subject {
             Self::Defaults(Target::Node) => out.write_str("the defaults of nodes"),
             Self::Defaults(Target::Edge) => out.write_str("the defaults of edges"),
             Self::Defaults(Target::Graph) => out.write_str("the defaults of graphs"),
-            Self::Subgraph(path) => write!(out, "the subgraph {}", path.iter().map(Id::to_string).collect::<Vec<_>>().join("/")),
+            Self::Subgraph(path) => write!(out, "the subgraph {}", path.iter().map(DotId::to_string).collect::<Vec<_>>().join("/")),
             Self::Node(id) => write!(out, "the node {id}"),
             Self::Edge { from, to, identity } => {
                 write!(out, "the edge {from} -> {to}")?;
@@ -44,19 +44,19 @@ impl std::fmt::Display for Subject {
 
 /// How a disagreement is settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settle {
+pub enum Resolution {
     /// This value is right; there is no more to say.
-    Take(Id),
+    Take(DotId),
     /// Both are kept in this value, and people are told.
-    Both(Id),
+    Both(DotId),
     /// People must decide; until then the value of ours stands.
-    Clash,
+    DotClash,
 }
 
 /// Knows what attributes mean, as this crate does not.
-pub trait Policy {
+pub trait DotMergePolicy {
     /// Both sides changed the attribute, to different values. `base` is none if both added it.
-    fn settle(&self, subject: &Subject, attribute: &str, base: Option<&Id>, ours: &Id, theirs: &Id) -> Settle;
+    fn settle(&self, subject: &Subject, attribute: &str, base: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution;
 
     /// The attributes that tell parallel edges apart.
     fn edge_identity(&self) -> &[&str] {
@@ -68,36 +68,36 @@ pub trait Policy {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysClash;
 
-impl Policy for AlwaysClash {
-    fn settle(&self, _: &Subject, _: &str, _: Option<&Id>, _: &Id, _: &Id) -> Settle {
-        Settle::Clash
+impl DotMergePolicy for AlwaysClash {
+    fn settle(&self, _: &Subject, _: &str, _: Option<&DotId>, _: &DotId, _: &DotId) -> Resolution {
+        Resolution::DotClash
     }
 }
 
 /// A disagreement that the merge could not settle alone, and what it did meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Clash {
+pub struct DotClash {
     /// What it is about.
     pub subject: Subject,
     /// What happened.
-    pub kind: ClashKind,
+    pub kind: DotClashKind,
 }
 
 /// What both sides did.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClashKind {
+pub enum DotClashKind {
     /// Both changed an attribute; the value of ours stands.
     Attribute {
         /// Which.
         name: String,
         /// The value before.
-        base: Option<Id>,
+        base: Option<DotId>,
         /// Our value, none if we took it away.
-        ours: Option<Id>,
+        ours: Option<DotId>,
         /// Their value, none if they took it away.
-        theirs: Option<Id>,
+        theirs: Option<DotId>,
         /// What stands in the file now.
-        kept: Id,
+        kept: DotId,
     },
     /// Ours removed what theirs changed; it stands.
     RemovedByOurs,
@@ -107,17 +107,17 @@ pub enum ClashKind {
     NotCarriedOver(String),
 }
 
-impl std::fmt::Display for Clash {
+impl std::fmt::Display for DotClash {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let subject = &self.subject;
-        let shown = |value: &Option<Id>| value.as_ref().map_or_else(|| "nothing".to_owned(), Id::to_string);
+        let shown = |value: &Option<DotId>| value.as_ref().map_or_else(|| "nothing".to_owned(), DotId::to_string);
         match &self.kind {
-            ClashKind::Attribute { name, ours, theirs, kept, .. } => {
+            DotClashKind::Attribute { name, ours, theirs, kept, .. } => {
                 write!(out, "{subject}: `{name}` is {} in ours and {} in theirs; {kept} stands", shown(ours), shown(theirs))
             }
-            ClashKind::RemovedByOurs => write!(out, "{subject} was removed in ours and changed in theirs; it stands"),
-            ClashKind::RemovedByTheirs => write!(out, "{subject} was removed in theirs and changed in ours; it stands"),
-            ClashKind::NotCarriedOver(what) => write!(out, "{subject}: {what}; what stands in ours was kept"),
+            DotClashKind::RemovedByOurs => write!(out, "{subject} was removed in ours and changed in theirs; it stands"),
+            DotClashKind::RemovedByTheirs => write!(out, "{subject} was removed in theirs and changed in ours; it stands"),
+            DotClashKind::NotCarriedOver(what) => write!(out, "{subject}: {what}; what stands in ours was kept"),
         }
     }
 }

@@ -3,39 +3,39 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::document::Document;
+use crate::document::DotDocument;
 use crate::graph::{Attribute, Attributes, Edge, Graph};
-use crate::id::Id;
+use crate::id::DotId;
 use crate::syntax::Port;
 
-use super::Verdict;
+use super::AttributeAction;
 
 /// Attributes by name, with what they say and without who said it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Own(Vec<(Arc<str>, Id)>);
+pub(crate) struct OwnAttributes(Vec<(Arc<str>, DotId)>);
 
-impl Own {
+impl OwnAttributes {
     /// Of attributes, which are sorted by name.
     pub fn of<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Self {
         Self(attributes.map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone())).collect())
     }
 
-    pub fn get(&self, name: &str) -> Option<&Id> {
+    pub fn get(&self, name: &str) -> Option<&DotId> {
         self.0.binary_search_by(|(known, _)| (**known).cmp(name)).ok().map(|index| &self.0[index].1)
     }
 
     /// What it is after a verdict on one of them.
-    pub fn apply(&mut self, name: &Arc<str>, verdict: Verdict) {
+    pub fn apply(&mut self, name: &Arc<str>, verdict: AttributeAction) {
         let found = self.0.binary_search_by(|(known, _)| (**known).cmp(name));
         match (verdict, found) {
-            (Verdict::Set(value), Ok(index)) => self.0[index].1 = value,
-            (Verdict::Set(value), Err(index)) => self.0.insert(index, (Arc::clone(name), value)),
-            (Verdict::Unset, Ok(index)) => _ = self.0.remove(index),
-            (Verdict::Unset, Err(_)) | (Verdict::Keep, _) => {}
+            (AttributeAction::Set(value), Ok(index)) => self.0[index].1 = value,
+            (AttributeAction::Set(value), Err(index)) => self.0.insert(index, (Arc::clone(name), value)),
+            (AttributeAction::Unset, Ok(index)) => _ = self.0.remove(index),
+            (AttributeAction::Unset, Err(_)) | (AttributeAction::Keep, _) => {}
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Id)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &DotId)> {
         self.0.iter().map(|(name, value)| (&**name, value))
     }
 
@@ -46,34 +46,34 @@ impl Own {
 
 /// What an edge is told by. Ports count: an edge that moved to another port is another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct EdgeName {
-    pub from: (Id, Option<Port>),
-    pub to: (Id, Option<Port>),
-    pub identity: Vec<Option<Id>>,
+pub(crate) struct EdgeKey {
+    pub from: (DotId, Option<Port>),
+    pub to: (DotId, Option<Port>),
+    pub identity: Vec<Option<DotId>>,
     /// Which of several that are told by the same.
     pub ordinal: usize,
 }
 
 /// What tells edges apart.
 #[derive(Clone, Copy)]
-pub(crate) struct Identity<'a> {
+pub(crate) struct EdgeIdentity<'a> {
     /// Between two nodes there is one edge at most.
     pub strict: bool,
     pub attributes: &'a [&'a str],
 }
 
-pub(crate) struct Side<'a> {
-    pub document: &'a Document,
-    pub nodes: HashMap<&'a Id, Own>,
+pub(crate) struct MergeSide<'a> {
+    pub document: &'a DotDocument,
+    pub nodes: HashMap<&'a DotId, OwnAttributes>,
     /// In file order.
-    pub edges: Vec<(EdgeName, &'a Edge, Own)>,
-    pub edge_index: HashMap<EdgeName, usize>,
-    pub groups: BTreeMap<Vec<Id>, usize>,
+    pub edges: Vec<(EdgeKey, &'a Edge, OwnAttributes)>,
+    pub edge_index: HashMap<EdgeKey, usize>,
+    pub groups: BTreeMap<Vec<DotId>, usize>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> MergeSide<'a> {
     /// `base` tells which of several equal edges is which: one that did not change keeps its number.
-    pub fn of(document: &'a Document, identity: Identity<'_>, base: Option<&Side<'_>>) -> Self {
+    pub fn of(document: &'a DotDocument, identity: EdgeIdentity<'_>, base: Option<&MergeSide<'_>>) -> Self {
         let graph = document.graph();
         let nodes = graph.nodes().iter().map(|node| (node.id(), all(node.attributes()))).collect();
         let edges = named_edges(graph, identity, base);
@@ -81,24 +81,24 @@ impl<'a> Side<'a> {
         Self { document, nodes, edges, edge_index, groups: groups(graph) }
     }
 
-    pub fn edge(&self, name: &EdgeName) -> Option<&(EdgeName, &'a Edge, Own)> {
+    pub fn edge(&self, name: &EdgeKey) -> Option<&(EdgeKey, &'a Edge, OwnAttributes)> {
         self.edge_index.get(name).map(|&index| &self.edges[index])
     }
 }
 
 /// What something means: its own attributes and those that defaults give it.
-pub(crate) fn all(attributes: &Attributes) -> Own {
-    Own::of(attributes.iter())
+pub(crate) fn all(attributes: &Attributes) -> OwnAttributes {
+    OwnAttributes::of(attributes.iter())
 }
 
 /// What something says itself.
-pub(crate) fn own(attributes: &Attributes) -> Own {
-    Own::of(attributes.own())
+pub(crate) fn own(attributes: &Attributes) -> OwnAttributes {
+    OwnAttributes::of(attributes.own())
 }
 
-fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<'_>>) -> Vec<(EdgeName, &'a Edge, Own)> {
-    let mut unnumbered: HashMap<EdgeName, Vec<usize>> = HashMap::new();
-    let mut edges: Vec<(EdgeName, &Edge, Own)> = Vec::new();
+fn named_edges<'a>(graph: &'a Graph, identity: EdgeIdentity<'_>, base: Option<&MergeSide<'_>>) -> Vec<(EdgeKey, &'a Edge, OwnAttributes)> {
+    let mut unnumbered: HashMap<EdgeKey, Vec<usize>> = HashMap::new();
+    let mut edges: Vec<(EdgeKey, &Edge, OwnAttributes)> = Vec::new();
     for edge in graph.edges() {
         let attributes = all(edge.attributes());
         let mut ends = [(edge.from.clone(), edge.from_port.clone()), (edge.to.clone(), edge.to_port.clone())];
@@ -110,7 +110,7 @@ fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<
         let [from, to] = if told_by_ends { [(from.0, None), (to.0, None)] } else { [from, to] };
         let names = if identity.strict { &[] } else { identity.attributes };
         let identity = names.iter().map(|name| attributes.get(name).cloned()).collect();
-        let name = EdgeName { from, to, identity, ordinal: 0 };
+        let name = EdgeKey { from, to, identity, ordinal: 0 };
         unnumbered.entry(name.clone()).or_default().push(edges.len());
         edges.push((name, edge, attributes));
     }
@@ -120,16 +120,16 @@ fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<
     edges
 }
 
-fn number(name: &EdgeName, indices: &[usize], edges: &mut [(EdgeName, &Edge, Own)], base: Option<&Side<'_>>) {
+fn number(name: &EdgeKey, indices: &[usize], edges: &mut [(EdgeKey, &Edge, OwnAttributes)], base: Option<&MergeSide<'_>>) {
     // What is in the base under this name, in order, with its attributes.
-    let mut taken: Vec<Option<&Own>> = Vec::new();
-    while let Some((.., known)) = base.and_then(|base| base.edge(&EdgeName { ordinal: taken.len(), ..name.clone() })) {
+    let mut taken: Vec<Option<&OwnAttributes>> = Vec::new();
+    while let Some((.., known)) = base.and_then(|base| base.edge(&EdgeKey { ordinal: taken.len(), ..name.clone() })) {
         taken.push(Some(known));
     }
     if indices.len() == 1 && taken.len() <= 1 {
         return;
     }
-    let mut by_content: HashMap<&Own, Vec<usize>> = HashMap::new();
+    let mut by_content: HashMap<&OwnAttributes, Vec<usize>> = HashMap::new();
     for (ordinal, known) in taken.iter().enumerate().rev() {
         if let Some(known) = known {
             by_content.entry(known).or_default().push(ordinal);
@@ -153,8 +153,8 @@ fn number(name: &EdgeName, indices: &[usize], edges: &mut [(EdgeName, &Edge, Own
 }
 
 /// Subgraphs by the names from the outermost to their own; those without a name, or in one without, are not compared.
-fn groups(graph: &Graph) -> BTreeMap<Vec<Id>, usize> {
-    let mut paths: Vec<Option<Vec<Id>>> = Vec::new();
+fn groups(graph: &Graph) -> BTreeMap<Vec<DotId>, usize> {
+    let mut paths: Vec<Option<Vec<DotId>>> = Vec::new();
     for subgraph in graph.subgraphs() {
         let around = subgraph.parent().map_or_else(|| Some(Vec::new()), |parent| paths[parent].clone());
         paths.push(around.zip(subgraph.name().cloned()).map(|(mut path, name)| {

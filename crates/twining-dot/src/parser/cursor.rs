@@ -2,14 +2,14 @@
 //! past an error.
 
 use crate::lexer::{Token, TokenKind, is_letter};
-use crate::span::{Complaint, Span};
+use crate::span::{Span, SpanDiagnostic};
 
-use super::{GivenUp, MOST_ERRORS, Parse, Parser};
+use super::{DotParser, MOST_ERRORS, ParseResult, SyntaxError};
 
 /// How long, to either side, a word may be that is suggested in quotes.
 const WORD: usize = 60;
 
-impl Parser<'_> {
+impl DotParser<'_> {
     pub(super) fn bump(&mut self) {
         self.last_end = self.token.span.end;
         self.fresh_line = false;
@@ -22,7 +22,7 @@ impl Parser<'_> {
                     TokenKind::Html => "this HTML text has no closing `>`",
                     _ => "this comment has no closing `*/`",
                 };
-                self.errors.push(Complaint::new(self.token.span, what));
+                self.errors.push(SpanDiagnostic::new(self.token.span, what));
             }
             if !self.token.is_trivia() {
                 return;
@@ -43,16 +43,16 @@ impl Parser<'_> {
         found
     }
 
-    pub(super) fn fail<T>(&mut self, message: impl Into<String>) -> Parse<T> {
-        self.errors.push(Complaint::new(self.token.span, message));
-        Err(GivenUp)
+    pub(super) fn fail<T>(&mut self, message: impl Into<String>) -> ParseResult<T> {
+        self.errors.push(SpanDiagnostic::new(self.token.span, message));
+        Err(SyntaxError)
     }
 
     /// Passes over the rest of a file that is hardly DOT: each mistake takes memory.
     pub(super) fn give_up(&mut self) {
         if self.token.kind != TokenKind::End {
             let message = format!("{MOST_ERRORS} mistakes stand before this one; the rest is not read");
-            self.errors.push(Complaint::new(self.token.span, message));
+            self.errors.push(SpanDiagnostic::new(self.token.span, message));
         }
         let end = Span { start: self.source.len(), end: self.source.len() };
         self.token = Token { kind: TokenKind::End, span: end, closed: true };
@@ -152,7 +152,7 @@ impl Parser<'_> {
             && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.')
         {
             let message = format!("a new id starts here without a blank before it{}", self.quote_hint(self.last_end));
-            self.warnings.push(Complaint::new(self.token.span, message));
+            self.warnings.push(SpanDiagnostic::new(self.token.span, message));
         }
     }
 }

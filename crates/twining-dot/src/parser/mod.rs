@@ -7,13 +7,13 @@ mod cursor;
 mod spelling;
 
 use crate::charset::Charset;
-use crate::lexer::{Keyword, Lexer, Token, TokenKind};
-use crate::span::{Complaint, Span};
+use crate::lexer::{DotLexer, Keyword, Token, TokenKind};
+use crate::span::{Span, SpanDiagnostic};
 use crate::syntax::{
-    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Spelled, Statement, StatementKind, SubgraphSyntax, Target,
+    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement, StatementKind, SubgraphSyntax, Target,
 };
 
-use spelling::Spellings;
+use spelling::IdInterner;
 
 /// How deep subgraphs may nest. Each level is a few frames of the stack.
 pub const DEEPEST: usize = 200;
@@ -21,30 +21,30 @@ pub const DEEPEST: usize = 200;
 pub const MOST_ERRORS: usize = 10_000;
 
 /// What was read.
-pub(crate) struct Parsed {
+pub(crate) struct ParseOutput {
     pub graph: Option<GraphSyntax>,
-    pub errors: Vec<Complaint>,
-    pub warnings: Vec<Complaint>,
+    pub errors: Vec<SpanDiagnostic>,
+    pub warnings: Vec<SpanDiagnostic>,
     /// How many further graphs seem to start behind the first.
     pub more_graphs: usize,
 }
 
-pub(crate) fn parse(source: &[u8], charset: Charset) -> Parsed {
-    let mut parser = Parser::new(source, charset);
+pub(crate) fn parse(source: &[u8], charset: Charset) -> ParseOutput {
+    let mut parser = DotParser::new(source, charset);
     let graph = parser.graph();
     let more_graphs = if graph.is_some() { parser.rest() } else { 0 };
-    Parsed { graph, errors: parser.errors, warnings: parser.warnings, more_graphs }
+    ParseOutput { graph, errors: parser.errors, warnings: parser.warnings, more_graphs }
 }
 
 /// The statement is given up; what went wrong has been said.
-struct GivenUp;
+struct SyntaxError;
 
-type Parse<T> = Result<T, GivenUp>;
+type ParseResult<T> = Result<T, SyntaxError>;
 
-struct Parser<'a> {
+struct DotParser<'a> {
     source: &'a [u8],
     charset: Charset,
-    lexer: Lexer<'a>,
+    lexer: DotLexer<'a>,
     token: Token,
     /// Whether the current token is the first of its line.
     fresh_line: bool,
@@ -54,16 +54,16 @@ struct Parser<'a> {
     line: usize,
     depth: usize,
     directed: bool,
-    known: Spellings<'a>,
-    errors: Vec<Complaint>,
-    warnings: Vec<Complaint>,
+    known: IdInterner<'a>,
+    errors: Vec<SpanDiagnostic>,
+    warnings: Vec<SpanDiagnostic>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> DotParser<'a> {
     fn new(source: &'a [u8], charset: Charset) -> Self {
         let token = Token { kind: TokenKind::Blank, span: Span::default(), closed: true };
-        let (known, errors, warnings) = (Spellings::new(), Vec::new(), Vec::new());
-        let lexer = Lexer::new(source);
+        let (known, errors, warnings) = (IdInterner::new(), Vec::new(), Vec::new());
+        let lexer = DotLexer::new(source);
         let mut parser = Self {
             source,
             charset,
@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
             } else {
                 format!("expected `graph` or `digraph`, found {}", self.found())
             };
-            self.errors.push(Complaint::new(start, message));
+            self.errors.push(SpanDiagnostic::new(start, message));
             while !header(self.token.kind) {
                 if self.token.kind == TokenKind::End {
                     return None;
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
             TokenKind::Keyword(Keyword::Digraph) => true,
             TokenKind::Keyword(Keyword::Graph) => false,
             _ => {
-                let _: Parse<()> = self.fail(format!("expected `graph` or `digraph` after `strict`, found {}", self.found()));
+                let _: ParseResult<()> = self.fail(format!("expected `graph` or `digraph` after `strict`, found {}", self.found()));
                 return None;
             }
         };
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         let name = if self.token.is_id() { self.id().ok() } else { None };
         if !self.at(b'{') {
             let hint = if self.token.span.start == self.last_end { self.quote_hint(self.last_end) } else { String::new() };
-            let _: Parse<()> = self.fail(format!("expected `{{` to open the graph, found {}{hint}", self.found()));
+            let _: ParseResult<()> = self.fail(format!("expected `{{` to open the graph, found {}{hint}", self.found()));
             while !self.at(b'{') {
                 if self.token.kind == TokenKind::End {
                     return None;
@@ -154,19 +154,19 @@ impl<'a> Parser<'a> {
             if self.token.kind == TokenKind::End {
                 self.depth -= 1;
                 let message = format!("expected `}}` to close the {what} opened in line {line}, found the end of the file");
-                self.errors.push(Complaint::new(self.token.span, message));
+                self.errors.push(SpanDiagnostic::new(self.token.span, message));
                 return Body { span: open.to(self.token.span), closed: false, statements };
             }
             self.warn_if_run_together();
             let before = self.token.span;
             match self.statement() {
                 Ok(statement) => statements.push(statement),
-                Err(GivenUp) => self.skip_statement(before),
+                Err(SyntaxError) => self.skip_statement(before),
             }
         }
     }
 
-    fn statement(&mut self) -> Parse<Statement> {
+    fn statement(&mut self) -> ParseResult<Statement> {
         let start = self.token.span.start;
         let kind = match self.token.kind {
             TokenKind::Keyword(Keyword::Graph) => self.defaults(Target::Graph)?,
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
         Ok(Statement { span: bare, bare, kind })
     }
 
-    fn defaults(&mut self, target: Target) -> Parse<StatementKind> {
+    fn defaults(&mut self, target: Target) -> ParseResult<StatementKind> {
         let word = self.found();
         self.bump();
         // `node name = [..]`: the grammar has it, nobody ever gave it a meaning.
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::Defaults { target, lists: self.lists()? })
     }
 
-    fn chain(&mut self, first: Endpoint) -> Parse<StatementKind> {
+    fn chain(&mut self, first: Endpoint) -> ParseResult<StatementKind> {
         let mut endpoints = vec![first];
         while let TokenKind::Arrow | TokenKind::Line = self.token.kind {
             let arrow = self.token.kind == TokenKind::Arrow;
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
                 } else {
                     "edges of a `graph` are written `--`, not `->`; for arrows make it a `digraph`"
                 };
-                self.errors.push(Complaint::new(self.token.span, message));
+                self.errors.push(SpanDiagnostic::new(self.token.span, message));
             }
             self.bump();
             endpoints.push(self.endpoint()?);
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::Chain { endpoints, lists: self.lists()? })
     }
 
-    fn endpoint(&mut self) -> Parse<Endpoint> {
+    fn endpoint(&mut self) -> ParseResult<Endpoint> {
         if self.token.is_id() {
             let id = self.id()?;
             return self.nodes(id);
@@ -274,24 +274,24 @@ impl<'a> Parser<'a> {
     }
 
     /// Passes over the braces by counting: descending into them is what the limit is against.
-    fn too_deep(&mut self) -> Parse<Endpoint> {
-        self.errors.push(Complaint::new(self.token.span, format!("subgraphs are nested deeper than {DEEPEST}")));
+    fn too_deep(&mut self) -> ParseResult<Endpoint> {
+        self.errors.push(SpanDiagnostic::new(self.token.span, format!("subgraphs are nested deeper than {DEEPEST}")));
         let mut open = 0_usize;
         loop {
             match self.token.kind {
                 TokenKind::Mark(b'{') => open += 1,
                 TokenKind::Mark(b'}') => open -= 1,
-                TokenKind::End => return Err(GivenUp),
+                TokenKind::End => return Err(SyntaxError),
                 _ => {}
             }
             self.bump();
             if open == 0 {
-                return Err(GivenUp);
+                return Err(SyntaxError);
             }
         }
     }
 
-    fn nodes(&mut self, first: Spelled) -> Parse<Endpoint> {
+    fn nodes(&mut self, first: SpelledId) -> ParseResult<Endpoint> {
         let mut nodes = vec![self.node(first)?];
         while self.eat(b',') {
             let id = self.id()?;
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         Ok(Endpoint::Nodes(nodes))
     }
 
-    fn node(&mut self, id: Spelled) -> Parse<NodeRef> {
+    fn node(&mut self, id: SpelledId) -> ParseResult<NodeRef> {
         let mut port = None;
         if self.eat(b':') {
             let name = self.id()?.id;
@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
         Ok(NodeRef { span: Span::new(id.span.start, self.last_end), id, port })
     }
 
-    fn lists(&mut self) -> Parse<Vec<AttrList>> {
+    fn lists(&mut self) -> ParseResult<Vec<AttrList>> {
         let mut lists = if self.at(b'[') { Vec::with_capacity(1) } else { Vec::new() };
         while self.at(b'[') {
             lists.push(self.list()?);
@@ -318,7 +318,7 @@ impl<'a> Parser<'a> {
         Ok(lists)
     }
 
-    fn list(&mut self) -> Parse<AttrList> {
+    fn list(&mut self) -> ParseResult<AttrList> {
         let (open, line) = (self.token.span, self.line);
         let mut assigns = Vec::new();
         self.bump();
@@ -341,7 +341,7 @@ impl<'a> Parser<'a> {
                     assigns.push(assign);
                     let _ = self.eat(b',') || self.eat(b';');
                 }
-                Err(GivenUp) => self.skip_attribute(),
+                Err(SyntaxError) => self.skip_attribute(),
             }
         }
     }
@@ -351,7 +351,7 @@ impl<'a> Parser<'a> {
         matches!(self.token.kind, TokenKind::Mark(b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End)
     }
 
-    fn attribute(&mut self) -> Parse<Assign> {
+    fn attribute(&mut self) -> ParseResult<Assign> {
         let before = self.last_end;
         let touching = self.token.span.start == before;
         if !self.token.is_id() {
@@ -361,7 +361,7 @@ impl<'a> Parser<'a> {
         let name = self.id()?;
         // The list is not closed: that is what is wrong, and it is said by the list.
         if self.ends_list() {
-            return Err(GivenUp);
+            return Err(SyntaxError);
         }
         if !self.at(b'=') {
             let hint = if touching { self.quote_hint(before) } else { String::new() };
@@ -370,7 +370,7 @@ impl<'a> Parser<'a> {
         self.assign(name)
     }
 
-    fn assign(&mut self, name: Spelled) -> Parse<Assign> {
+    fn assign(&mut self, name: SpelledId) -> ParseResult<Assign> {
         self.bump();
         if !self.token.is_id() {
             return self.fail(format!("expected a value for `{}`, found {}", name.id.as_str(), self.found()));
@@ -388,7 +388,7 @@ impl<'a> Parser<'a> {
             let another = matches!(self.token.kind, TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph));
             let what =
                 if another { "another graph starts here; only the first of a file is read" } else { "text behind the graph is not read" };
-            self.warnings.push(Complaint::new(self.token.span, what));
+            self.warnings.push(SpanDiagnostic::new(self.token.span, what));
             let mut braces = 0_usize;
             while self.token.kind != TokenKind::End {
                 match self.token.kind {

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use crate::charset::Charset;
-use crate::id::Id;
+use crate::id::DotId;
 use crate::lexer::TokenKind;
 use crate::span::Span;
-use crate::syntax::Spelled;
+use crate::syntax::SpelledId;
 
-use super::{Parse, Parser};
+use super::{DotParser, ParseResult};
 
 /// Texts met lately, so that names that repeat thousands of times are stored once.
 ///
 /// A place for each of a few, and the latest wins: unlike a map it never grows, and no
 /// choice of names makes it slow.
-pub(super) struct Spellings<'a>(Vec<Option<(&'a [u8], Arc<str>)>>);
+pub(super) struct IdInterner<'a>(Vec<Option<(&'a [u8], Arc<str>)>>);
 
-impl<'a> Spellings<'a> {
+impl<'a> IdInterner<'a> {
     const PLACES: usize = 1024;
     const LONGEST: usize = 32;
 
@@ -38,8 +38,8 @@ impl<'a> Spellings<'a> {
     }
 }
 
-impl Parser<'_> {
-    pub(super) fn id(&mut self) -> Parse<Spelled> {
+impl DotParser<'_> {
+    pub(super) fn id(&mut self) -> ParseResult<SpelledId> {
         let first = self.token;
         let inner = |span: Span| Span::new(span.start + 1, span.end.saturating_sub(1).max(span.start + 1));
         let (text, html) = match first.kind {
@@ -51,7 +51,7 @@ impl Parser<'_> {
             _ => return self.fail(format!("expected an id, found {}", self.found())),
         };
         self.bump();
-        let mut spelled = Spelled { id: Id::read(text, html), span: first.span };
+        let mut spelled = SpelledId { id: DotId::read(text, html), span: first.span };
         if first.kind == TokenKind::Quoted && self.at(b'+') {
             let mut joined = spelled.id.as_str().to_owned();
             while self.eat(b'+') {
@@ -63,7 +63,7 @@ impl Parser<'_> {
                 spelled.span.end = self.token.span.end;
                 self.bump();
             }
-            spelled.id = Id::read(joined.into(), false);
+            spelled.id = DotId::read(joined.into(), false);
         }
         Ok(spelled)
     }

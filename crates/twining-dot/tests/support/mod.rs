@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use twining_dot::{Document, Graph};
+use twining_dot::{DotDocument, Graph};
 
 pub type Values = BTreeMap<String, String>;
 
@@ -16,7 +16,7 @@ pub struct Meaning {
     pub groups: BTreeMap<String, (Values, BTreeSet<String>)>,
 }
 
-pub fn meaning(document: &Document) -> Meaning {
+pub fn meaning(document: &DotDocument) -> Meaning {
     assert_eq!(document.errors(), [], "{}", document.text());
     meaning_of(document.graph())
 }

@@ -3,10 +3,10 @@
 //! Both sides are widened to 16 bits. A panel is laid out output by output while it
 //! is widened, once for all rows, so that each sum runs over two plain slices.
 
-use super::{GROUP, PANEL, Quantised, STEP, finish};
-use crate::weights::Linear;
+use super::{GROUP, PANEL, QuantisedRows, STEP, finish};
+use crate::weights::LinearWeights;
 
-pub fn apply(map: Linear<'_>, rows: &mut Quantised, out: &mut [f32]) {
+pub fn apply(map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) {
     rows.widen();
     let width = rows.width;
     let mut outputs = vec![0_i16; width * PANEL];

@@ -9,9 +9,9 @@ use std::arch::x86_64::{
     _mm512_setzero_si512,
 };
 
-use super::{GROUP, Quantised, STEP, finish};
+use super::{GROUP, QuantisedRows, STEP, finish};
 use crate::layout::{INNER, WIDTH};
-use crate::weights::Linear;
+use crate::weights::LinearWeights;
 
 /// Panels side by side in one tile of the widest level: every map has a multiple of 64 outputs.
 const WIDE: usize = 4;
@@ -22,24 +22,24 @@ const NARROW_ROW: usize = WIDTH / GROUP;
 const INNER_ROW: usize = INNER / GROUP;
 
 #[target_feature(enable = "avx512f,avx512vnni")]
-pub fn apply_avx512(map: Linear<'_>, rows: &Quantised, out: &mut [f32]) {
+pub fn apply_avx512(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     if rows.width == INNER { avx512::<INNER_ROW>(map, rows, out) } else { avx512::<NARROW_ROW>(map, rows, out) }
 }
 
 #[target_feature(enable = "avx2,avxvnni")]
-pub fn apply_avx_vnni(map: Linear<'_>, rows: &Quantised, out: &mut [f32]) {
+pub fn apply_avx_vnni(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     if rows.width == INNER { avx_vnni::<INNER_ROW>(map, rows, out) } else { avx_vnni::<NARROW_ROW>(map, rows, out) }
 }
 
 /// Without byte products both sides are widened to 16 bits.
 #[target_feature(enable = "avx2")]
-pub fn apply_avx2(map: Linear<'_>, rows: &mut Quantised, out: &mut [f32]) {
+pub fn apply_avx2(map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) {
     rows.widen();
     if rows.width == INNER { avx2::<INNER_ROW>(map, rows, out) } else { avx2::<NARROW_ROW>(map, rows, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512vnni")]
-fn avx512<const GROUPS: usize>(map: Linear<'_>, rows: &Quantised, out: &mut [f32]) {
+fn avx512<const GROUPS: usize>(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     const TILE: usize = 6;
     let tiles = tiles::<u8, GROUPS, TILE>(&rows.bytes, rows.count);
     for (quad, panels) in panels::<GROUPS>(map).as_chunks::<WIDE>().0.iter().enumerate() {
@@ -67,7 +67,7 @@ fn avx512<const GROUPS: usize>(map: Linear<'_>, rows: &Quantised, out: &mut [f32
 }
 
 #[target_feature(enable = "avx2,avxvnni")]
-fn avx_vnni<const GROUPS: usize>(map: Linear<'_>, rows: &Quantised, out: &mut [f32]) {
+fn avx_vnni<const GROUPS: usize>(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     const TILE: usize = 6;
     let tiles = tiles::<u8, GROUPS, TILE>(&rows.bytes, rows.count);
     for (panel, weights) in panels::<GROUPS>(map).iter().enumerate() {
@@ -90,7 +90,7 @@ fn avx_vnni<const GROUPS: usize>(map: Linear<'_>, rows: &Quantised, out: &mut [f
 
 /// Products are summed in pairs, so each output has two lanes until the end.
 #[target_feature(enable = "avx2")]
-fn avx2<const GROUPS: usize>(map: Linear<'_>, rows: &Quantised, out: &mut [f32]) {
+fn avx2<const GROUPS: usize>(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     const TILE: usize = 2;
     let tiles = tiles::<i16, GROUPS, TILE>(&rows.widened, rows.count);
     for (panel, weights) in panels::<GROUPS>(map).iter().enumerate() {
@@ -125,6 +125,6 @@ fn tiles<Input, const GROUPS: usize, const TILE: usize>(inputs: &[Input], rows: 
 }
 
 #[inline(always)]
-fn panels<const GROUPS: usize>(map: Linear<'_>) -> &[[[i8; STEP]; GROUPS]] {
+fn panels<const GROUPS: usize>(map: LinearWeights<'_>) -> &[[[i8; STEP]; GROUPS]] {
     map.panels.as_chunks().0.as_chunks().0
 }

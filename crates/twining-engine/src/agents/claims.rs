@@ -6,7 +6,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, agent, limits, scope, text};
+use twining_model::{
+    CaseFolding, Change, Claim, ClaimList, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, Trust, agent, limits, scope, text,
+};
 use twining_store::{AgentShelf, Config};
 
 use crate::agents::Presence;
@@ -78,18 +80,18 @@ impl ClaimDraft {
     /// Checks every word; `files_of` tells the files of a feature.
     pub(crate) fn parse(
         input: &ClaimInput,
-        root: &Root,
+        root: &ProjectRoot,
         config: &Config,
         files_of: impl FnOnce(&str) -> Vec<String>,
         is_there: impl Fn(&str) -> bool,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, InvalidInput> {
         let action = words::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
         limits::at_most("paths", &input.paths, limits::CLAIM_PATHS)?;
         let mut paths = Vec::new();
         for given in &input.paths {
             let path = Scope::parse("paths", given, root)?;
-            if path.key(Folding::Exact).is_empty() {
-                return Err(Refused::new("paths", "must name a part of the project").because("the whole of it cannot be held by one"));
+            if path.key(CaseFolding::Exact).is_empty() {
+                return Err(InvalidInput::new("paths", "must name a part of the project").because("the whole of it cannot be held by one"));
             }
             paths.push(path);
         }
@@ -99,17 +101,17 @@ impl ClaimDraft {
             1 => Ok(Self::Release { paths, feature }),
             _ => {
                 // What is there under just that name is no pattern.
-                let is_meant = |path: &str| !is_pattern(path) || is_there(path);
-                if let Some((pattern, _)) = input.paths.iter().zip(&paths).find(|(_, path)| !is_meant(path.as_str())) {
-                    return Err(Refused::new("paths", "must name files and folders as they are, without * ? { }")
+                let is_literal = |path: &str| !is_pattern(path) || is_there(path);
+                if let Some((pattern, _)) = input.paths.iter().zip(&paths).find(|(_, path)| !is_literal(path.as_str())) {
+                    return Err(InvalidInput::new("paths", "must name files and folders as they are, without * ? { }")
                         .because(format!("`{}` is a pattern, and would be held letter by letter", text::excerpt(pattern, 80))));
                 }
                 if let Some(feature) = feature.as_deref().filter(|_| paths.is_empty()) {
-                    let held = |file: &String| held_of(file, root, &is_meant);
+                    let held = |file: &String| claimable_path(file, root, &is_literal);
                     paths = files_of(feature).iter().filter_map(held).take(limits::CLAIM_PATHS).collect();
                 }
                 if paths.is_empty() && feature.is_none() {
-                    return Err(Refused::new("paths", "must name a path, or `feature` a feature"));
+                    return Err(InvalidInput::new("paths", "must name a path, or `feature` a feature"));
                 }
                 let reason = input.reason.as_deref().map(|reason| text::summary("reason", reason)).transpose()?;
                 let default = config.agents.claim_seconds.clamp(1, limits::CLAIM_SECONDS as u64);
@@ -133,14 +135,14 @@ fn is_pattern(path: &str) -> bool {
 }
 
 /// The path of a feature that can be held: of a pattern, the folder it looks in.
-fn held_of(file: &str, root: &Root, is_meant: &dyn Fn(&str) -> bool) -> Option<Scope> {
+fn claimable_path(file: &str, root: &ProjectRoot, is_literal: &dyn Fn(&str) -> bool) -> Option<Scope> {
     let folder = || file.find(['*', '?', '[', '{']).map_or(file, |at| file[..at].rfind('/').map_or("", |slash| &file[..slash]));
-    let plain = if is_meant(file) { file } else { folder() };
-    Scope::parse("feature", plain, root).ok().filter(|path| !path.key(Folding::Exact).is_empty())
+    let plain = if is_literal(file) { file } else { folder() };
+    Scope::parse("feature", plain, root).ok().filter(|path| !path.key(CaseFolding::Exact).is_empty())
 }
 
 /// Reads `90s`, `30m`, `2h`, or seconds.
-fn seconds(given: &str) -> Result<u64, Refused> {
+fn seconds(given: &str) -> Result<u64, InvalidInput> {
     let given = given.trim();
     let (digits, unit) = given.split_at(given.find(|c: char| !c.is_ascii_digit()).unwrap_or(given.len()));
     let factor = match unit.trim() {
@@ -152,15 +154,15 @@ fn seconds(given: &str) -> Result<u64, Refused> {
     let seconds = digits.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
     match seconds {
         Some(seconds) if (1..=limits::CLAIM_SECONDS as u64).contains(&seconds) => Ok(seconds),
-        _ => Err(Refused::new("ttl", "must be a time up to 24h, such as 90s, 30m or 2h")
+        _ => Err(InvalidInput::new("ttl", "must be a time up to 24h, such as 90s, 30m or 2h")
             .because(format!("`{}` is not", text::excerpt(given, 40)))),
     }
 }
 
 /// The claims that hold now. One that says it holds for longer than any may is
 /// not one of ours: a folder may have come with a clone.
-pub(crate) fn claims_on(shelf: &AgentShelf, now: Time) -> Vec<Claim> {
-    let read: Option<Claims> = shelf.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+pub(crate) fn current_claims(agent_files: &AgentShelf, now: Time) -> Vec<Claim> {
+    let read: Option<ClaimList> = agent_files.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
     let longest = agent::longest_claim(now).as_ms();
     let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
     let mut claims = read.unwrap_or_default().claims;
@@ -177,18 +179,18 @@ pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
 }
 
 /// The path of a claim that a place lies in or covers.
-pub(crate) fn overlapping<'c>(claim: &'c Claim, place: &Scope, folding: Folding) -> Option<&'c str> {
+pub(crate) fn overlapping<'c>(claim: &'c Claim, place: &Scope, folding: CaseFolding) -> Option<&'c str> {
     claim.paths.iter().map(String::as_str).find(|path| Scope::read(path).overlaps(place, folding))
 }
 
 /// Plans a claim on those that hold: all of its paths, or none.
 pub(crate) fn plan_claim(
-    shelf: &AgentShelf,
+    agent_files: &AgentShelf,
     draft: &ClaimDraft,
-    folding: Folding,
+    folding: CaseFolding,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, ClaimOutcome), Failure> {
-    let mut claims = claims_on(shelf, stamp.at);
+    let mut claims = current_claims(agent_files, stamp.at);
     let mut entries = Vec::new();
     let outcome = match draft {
         ClaimDraft::List => {
@@ -216,7 +218,7 @@ pub(crate) fn plan_claim(
             let before = renewed.last().map(|old| old.reason.clone());
             let reason = reason.clone().or(before).unwrap_or_else(|| NO_REASON.to_owned());
             if claims.len() >= limits::CLAIMS {
-                return Err(Refused::new("paths", format!("would be claim number {}", limits::CLAIMS + 1))
+                return Err(InvalidInput::new("paths", format!("would be claim number {}", limits::CLAIMS + 1))
                     .because(format!("at most {} hold at one time", limits::CLAIMS))
                     .into());
             }
@@ -249,19 +251,19 @@ pub(crate) fn plan_claim(
                 return Err(taken(held, what));
             }
             let gone: Vec<Claim> = claims.iter().filter(|claim| meant(claim) && may(claim)).cloned().collect();
-            entries.extend(gone.iter().filter(|claim| !is_mine(claim, stamp.caller)).map(|claim| let_go(claim, stamp)));
+            entries.extend(gone.iter().filter(|claim| !is_mine(claim, stamp.caller)).map(|claim| release_notice(claim, stamp)));
             let released: Vec<String> = gone.into_iter().map(|claim| claim.id).collect();
             claims.retain(|claim| !released.contains(&claim.id));
             ClaimOutcome { claim: None, released, claims, redacted: Vec::new() }
         }
     };
-    let text = serde_json::to_string_pretty(&Claims { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";
-    let presence = Presence::read(shelf.presence.as_deref()).with(stamp).to_text();
+    let text = serde_json::to_string_pretty(&ClaimList { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";
+    let presence = Presence::read(agent_files.presence.as_deref()).with(stamp).to_text();
     Ok((Change { claims: Some(text), presence: Some(presence), entries, ..Change::default() }, outcome))
 }
 
 /// What the board is told of a claim that another let go, so that its holder learns of it.
-fn let_go(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
+fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
     let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
     let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.agent_id, 40));
     let summary = format!("{who} let go of what {whose} held: {}", words::shorten(what, 80));

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, limits, text};
 use twining_store::{AgentShelf, Config, EntryFilter, View};
 
-use crate::agents::registry::{AgentFound, DiscoverInput, capabilities, discover};
+use crate::agents::registry::{AgentMatch, DiscoverInput, capabilities, discover};
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ redact_fields!(DelegateInput { summary, required_capabilities, scope, tags, agen
 
 /// Somebody offered this.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct OfferFound {
+pub struct OfferMatch {
     /// The offer on the board.
     pub id: String,
     /// Whose it is.
@@ -61,7 +61,7 @@ pub struct OfferFound {
 
 /// What was asked for, and of whom.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Delegated {
+pub struct DelegateOutcome {
     /// The need on the board; answer it with `relates_to`.
     pub id: String,
     /// When.
@@ -69,10 +69,10 @@ pub struct Delegated {
     /// Until when it waits.
     pub expires_at: String,
     /// Who could, best first.
-    pub suggested_agents: Vec<AgentFound>,
+    pub suggested_agents: Vec<AgentMatch>,
     /// Who offered it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub offers: Vec<OfferFound>,
+    pub offers: Vec<OfferMatch>,
     /// Secrets that were taken out before anything was written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -97,10 +97,10 @@ pub(crate) struct DelegateDraft {
 }
 
 impl DelegateDraft {
-    pub(crate) fn parse(input: &DelegateInput, root: &Root, config: &Config) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &DelegateInput, root: &ProjectRoot, config: &Config) -> Result<Self, InvalidInput> {
         let wanted = capabilities("required_capabilities", &input.required_capabilities)?;
         if wanted.is_empty() {
-            return Err(Refused::new("required_capabilities", "must name at least one capability"));
+            return Err(InvalidInput::new("required_capabilities", "must name at least one capability"));
         }
         let known = [("high", Urgency::High), ("normal", Urgency::Normal), ("low", Urgency::Low)];
         let urgency = words::one_of("urgency", input.urgency.as_deref().unwrap_or("normal"), &known)?;
@@ -127,11 +127,11 @@ impl DelegateDraft {
 /// Plans the need, and finds who might meet it.
 pub(crate) fn delegate(
     view: &View<'_>,
-    shelf: &AgentShelf,
+    agent_files: &AgentShelf,
     draft: &DelegateDraft,
     config: &Config,
     stamp: &Stamp<'_>,
-) -> Result<(Entry, Delegated), Failure> {
+) -> Result<(Entry, DelegateOutcome), Failure> {
     let expires_at = Time::from_ms(stamp.at.as_ms() + draft.timeout_ms).to_string();
     let detail = json!({
         "type": "delegation", "required_capabilities": draft.wanted, "urgency": draft.urgency,
@@ -143,10 +143,10 @@ pub(crate) fn delegate(
         ..note(stamp, EntryType::Need, draft.scope.as_str(), &draft.summary)
     };
     let asked = DiscoverInput { required_capabilities: draft.wanted.clone(), include_gone: true, min_score: None };
-    let mut suggested = discover(shelf, &asked, config, stamp.at)?.agents;
+    let mut suggested = discover(agent_files, &asked, config, stamp.at)?.agents;
     suggested.retain(|agent| agent.agent_id != stamp.caller.agent);
     suggested.truncate(TOLD);
-    let delegated = Delegated {
+    let delegated = DelegateOutcome {
         id: entry.id.clone(),
         timestamp: entry.timestamp.clone(),
         expires_at,
@@ -158,18 +158,18 @@ pub(crate) fn delegate(
 }
 
 /// Offers that nobody took, of what is wanted: by their tags, or by the words of their line.
-fn offers(view: &View<'_>, wanted: &[String], asking: &str) -> Result<Vec<OfferFound>, Failure> {
+fn offers(view: &View<'_>, wanted: &[String], asking: &str) -> Result<Vec<OfferMatch>, Failure> {
     let filter = EntryFilter { types: vec![EntryType::Offer.as_str().to_owned()], ..EntryFilter::default() };
     let mut found = Vec::new();
     for offer in view.entries().newest(&filter, OFFERS)?.items {
         let tags: Vec<String> = offer.tags.iter().map(|tag| tag.to_lowercase()).collect();
         let line = format!(" {} ", split_words(&offer.summary));
-        let says = |word: &&String| tags.contains(word) || line.contains(&format!(" {} ", split_words(word)));
-        let matched: Vec<String> = wanted.iter().filter(says).cloned().collect();
+        let is_offered = |word: &&String| tags.contains(word) || line.contains(&format!(" {} ", split_words(word)));
+        let matched: Vec<String> = wanted.iter().filter(is_offered).cloned().collect();
         if matched.is_empty() || offer.agent_id == asking || !view.entries().closers(&offer.id)?.is_empty() {
             continue;
         }
-        found.push(OfferFound { id: offer.id, agent_id: offer.agent_id, summary: offer.summary, matched });
+        found.push(OfferMatch { id: offer.id, agent_id: offer.agent_id, summary: offer.summary, matched });
     }
     // Stable: of two that fit alike the newer stays first.
     found.sort_by_key(|offer| std::cmp::Reverse(offer.matched.len()));

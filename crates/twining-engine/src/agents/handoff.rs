@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{
-    Change, Document, Entry, EntryType, Handoff, HandoffFile, HandoffResult, Id, Refused, Root, Scope, Snapshot, limits, text,
+    Change, Entry, EntryType, Handoff, HandoffFile, HandoffResult, HandoffSnapshot, Id, InvalidInput, JsonDocument, ProjectRoot, Scope,
+    limits, text,
 };
 use twining_store::{AgentShelf, StoreError};
 
@@ -48,7 +49,7 @@ redact_fields!(HandoffInput { summary, results, scope, source_agent, target_agen
 
 /// What was handed over.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct HandedOver {
+pub struct HandoffOutcome {
     /// Its id, to acknowledge it by.
     pub id: String,
     /// When.
@@ -58,7 +59,7 @@ pub struct HandedOver {
     /// The entry that tells of it.
     pub entry: String,
     /// What held then.
-    pub context_snapshot: Snapshot,
+    pub context_snapshot: HandoffSnapshot,
     /// Secrets that were taken out before anything was written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -76,7 +77,7 @@ pub struct AcknowledgeInput {
 
 /// A handoff.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct HandoffShown {
+pub struct HandoffSummary {
     /// Its id.
     pub id: String,
     /// When.
@@ -95,7 +96,7 @@ pub struct HandoffShown {
     pub results: Vec<HandoffResult>,
     /// What held then, where all is told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_snapshot: Option<Snapshot>,
+    pub context_snapshot: Option<HandoffSnapshot>,
     /// Who took it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<String>,
@@ -114,10 +115,12 @@ pub(crate) struct HandoffDraft {
 }
 
 impl HandoffDraft {
-    pub(crate) fn parse(input: &HandoffInput, root: &Root) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &HandoffInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         limits::at_most("results", &input.results, limits::HANDOFF_RESULTS)?;
         if input.results.is_empty() {
-            return Err(Refused::new("results", "must tell at least one result").because("`description` and `status` say what came of it"));
+            return Err(
+                InvalidInput::new("results", "must tell at least one result").because("`description` and `status` say what came of it")
+            );
         }
         let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -130,8 +133,8 @@ impl HandoffDraft {
 
     /// What the context is put together for.
     pub(crate) fn task(&self) -> String {
-        let told = self.results.iter().map(|result| result.description.as_str());
-        words::clip(&std::iter::once(self.summary.as_str()).chain(told).collect::<Vec<_>>().join("; "), 4 * limits::ELEMENT_BYTES)
+        let described = self.results.iter().map(|result| result.description.as_str());
+        words::clip(&std::iter::once(self.summary.as_str()).chain(described).collect::<Vec<_>>().join("; "), 4 * limits::ELEMENT_BYTES)
     }
 
     fn result_status(&self) -> &str {
@@ -140,7 +143,7 @@ impl HandoffDraft {
     }
 }
 
-fn result(given: &HandoffResult) -> Result<HandoffResult, Refused> {
+fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
     Ok(HandoffResult {
         description: text::required("results", &given.description)?,
         status: words::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
@@ -150,7 +153,11 @@ fn result(given: &HandoffResult) -> Result<HandoffResult, Refused> {
 }
 
 /// Plans the file of a handoff and the entry that tells of it.
-pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: &Snapshot, stamp: &Stamp<'_>) -> Result<(Change, HandedOver), Failure> {
+pub(crate) fn plan_handoff(
+    draft: &HandoffDraft,
+    snapshot: &HandoffSnapshot,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, HandoffOutcome), Failure> {
     let id = stamp.ids.next();
     let handoff = Handoff {
         id: id.to_string(),
@@ -167,14 +174,14 @@ pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: &Snapshot, stamp: &St
     words::fits("results", &handoff, limits::RECORD_BYTES / 2)?;
     let text = serde_json::to_string_pretty(&handoff).map_err(StoreError::from)? + "\n";
     let to = draft.target.as_deref().unwrap_or("whoever takes it");
-    let told = draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
+    let described = draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
     let entry = Entry {
-        detail: words::clip(&told.collect::<Vec<_>>().join("\n"), limits::TEXT_BYTES),
+        detail: words::clip(&described.collect::<Vec<_>>().join("\n"), limits::TEXT_BYTES),
         tags: vec![TAG.to_owned()],
         relates_to: vec![id.to_string()],
         ..note(stamp, EntryType::Artifact, draft.scope.as_str(), &format!("Handed over to {to}: {}", draft.summary))
     };
-    let outcome = HandedOver {
+    let outcome = HandoffOutcome {
         id: id.to_string(),
         created_at: handoff.created_at.clone(),
         path: format!("handoffs/{id}.json"),
@@ -187,8 +194,8 @@ pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: &Snapshot, stamp: &St
 }
 
 /// Plans who took a handoff. Of two who take one at once, the first has it.
-pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -> Result<(Change, HandoffShown), Failure> {
-    let bytes = shelf.handoff(id)?.ok_or_else(|| Failure::NotFound {
+pub(crate) fn plan_acknowledge(agent_files: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -> Result<(Change, HandoffSummary), Failure> {
+    let bytes = agent_files.handoff(id)?.ok_or_else(|| Failure::NotFound {
         what: "handoff",
         id: id.to_string(),
         hint: "twining_agents lists handoffs that nobody took".to_owned(),
@@ -198,7 +205,7 @@ pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -
     let mut handoff: Handoff = serde_json::from_slice(&bytes).map_err(damaged)?;
     let me = &stamp.caller.agent;
     match (&handoff.acknowledged_by, &handoff.target_agent) {
-        (Some(taken), _) if taken == me => return Ok((Change::default(), HandoffShown::of(handoff, All::Yes))),
+        (Some(taken), _) if taken == me => return Ok((Change::default(), HandoffSummary::of(handoff, HandoffDetail::Yes))),
         (Some(taken), _) => {
             return Err(Failure::OutOfStep {
                 why: format!("`{}` took this handoff already", text::excerpt(taken, 60)),
@@ -214,7 +221,7 @@ pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -
         _ => {}
     }
     let at = stamp.at.to_string();
-    let mut document = Document::parse(&bytes).map_err(damaged)?;
+    let mut document = JsonDocument::parse(&bytes).map_err(damaged)?;
     for (field, value) in [("acknowledged_by", me), ("acknowledged_at", &at)] {
         document.set(field, &json!(value)).map_err(StoreError::from)?;
     }
@@ -232,7 +239,7 @@ pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -
     let line = listed(&handoff, status, true);
     Ok((
         Change { handoffs: vec![HandoffFile { id: id.clone(), text: file, line }], entries: vec![entry], ..Change::default() },
-        HandoffShown::of(handoff, All::Yes),
+        HandoffSummary::of(handoff, HandoffDetail::Yes),
     ))
 }
 
@@ -246,16 +253,20 @@ fn listed(handoff: &Handoff, result_status: &str, acknowledged: bool) -> String 
 }
 
 /// The newest handoffs that nobody took and somebody wants to see.
-pub(crate) fn open_handoffs(shelf: &AgentShelf, most: usize, wanted: impl Fn(&Handoff) -> bool) -> Result<Vec<HandoffShown>, Failure> {
+pub(crate) fn open_handoffs(
+    agent_files: &AgentShelf,
+    most: usize,
+    wanted: impl Fn(&Handoff) -> bool,
+) -> Result<Vec<HandoffSummary>, Failure> {
     let mut open = Vec::new();
-    for id in shelf.handoff_ids()? {
+    for id in agent_files.handoff_ids()? {
         if open.len() >= most {
             break;
         }
         // One that cannot be read is for a person to look at, and hides no other.
-        let read = shelf.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok());
+        let read = agent_files.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok());
         if let Some(handoff) = read.filter(|handoff| handoff.id == id.as_str() && handoff.acknowledged_by.is_none() && wanted(handoff)) {
-            open.push(HandoffShown::of(handoff, All::No));
+            open.push(HandoffSummary::of(handoff, HandoffDetail::No));
         }
     }
     Ok(open)
@@ -263,14 +274,14 @@ pub(crate) fn open_handoffs(shelf: &AgentShelf, most: usize, wanted: impl Fn(&Ha
 
 /// Whether everything is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum All {
+enum HandoffDetail {
     Yes,
     No,
 }
 
-impl HandoffShown {
-    fn of(handoff: Handoff, all: All) -> Self {
-        let all = all == All::Yes;
+impl HandoffSummary {
+    fn of(handoff: Handoff, all: HandoffDetail) -> Self {
+        let all = all == HandoffDetail::Yes;
         Self {
             id: handoff.id,
             created_at: handoff.created_at,

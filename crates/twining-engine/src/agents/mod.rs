@@ -14,13 +14,13 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claims::{ClaimDraft, claims_on, is_mine, overlapping, plan_claim};
+pub(crate) use claims::{ClaimDraft, current_claims, is_mine, overlapping, plan_claim};
 pub use claims::{ClaimInput, ClaimOutcome};
 pub(crate) use delegate::{DelegateDraft, delegate};
-pub use delegate::{DelegateInput, Delegated, OfferFound};
-pub use handoff::{AcknowledgeInput, HandedOver, HandoffInput, HandoffShown};
+pub use delegate::{DelegateInput, DelegateOutcome, OfferMatch};
+pub use handoff::{AcknowledgeInput, HandoffInput, HandoffOutcome, HandoffSummary};
 pub(crate) use handoff::{HandoffDraft, open_handoffs, plan_acknowledge, plan_handoff};
-pub use presence::Liveness;
+pub use presence::AgentLiveness;
 pub(crate) use presence::Presence;
-pub use registry::{AgentFound, AgentShown, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome, RegisterInput, Registered};
+pub use registry::{AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome, RegisterInput, RegisterOutcome};
 pub(crate) use registry::{agents, discover, everyone, plan_register};

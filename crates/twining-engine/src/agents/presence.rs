@@ -12,7 +12,7 @@ use crate::caller::Stamp;
 /// How long ago an agent was last heard of, from near to far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Liveness {
+pub enum AgentLiveness {
     /// At work.
     Active,
     /// Quiet for a while.
@@ -21,7 +21,7 @@ pub enum Liveness {
     Gone,
 }
 
-impl Liveness {
+impl AgentLiveness {
     /// What the time since `last` says.
     #[must_use]
     pub fn of(last: Option<Time>, now: Time, after: config::Liveness) -> Self {
@@ -45,7 +45,7 @@ impl Liveness {
     }
 
     /// How much it counts when somebody is looked for.
-    pub(super) fn worth(self) -> f64 {
+    pub(super) fn weight(self) -> f64 {
         match self {
             Self::Active => 1.0,
             Self::Idle => 0.5,
@@ -56,7 +56,7 @@ impl Liveness {
 
 /// The last call of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct LastCall {
     pub(crate) at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
@@ -66,7 +66,7 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Presence {
     #[serde(default)]
-    pub(crate) agents: BTreeMap<String, Seen>,
+    pub(crate) agents: BTreeMap<String, LastCall>,
 }
 
 impl Presence {
@@ -77,7 +77,7 @@ impl Presence {
 
     /// The same after this call. Those heard of longest ago make room.
     pub(crate) fn with(mut self, stamp: &Stamp<'_>) -> Self {
-        let seen = Seen { at: stamp.at, session: stamp.caller.origin.session.clone() };
+        let seen = LastCall { at: stamp.at, session: stamp.caller.origin.session.clone() };
         self.agents.insert(stamp.caller.agent.clone(), seen);
         while self.agents.len() > limits::PRESENCE {
             let Some(oldest) = self.agents.iter().min_by_key(|(_, seen)| seen.at).map(|(name, _)| name.clone()) else { break };

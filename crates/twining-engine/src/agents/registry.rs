@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use twining_model::{Agent, Change, Claim, Document, Refused, Time, document, limits, text};
+use twining_model::{Agent, Change, Claim, InvalidInput, JsonDocument, Time, document, limits, text};
 use twining_store::{AgentShelf, Config, StoreError};
 
-use crate::agents::presence::{Liveness, Presence};
-use crate::agents::{HandoffShown, claims_on, open_handoffs};
+use crate::agents::presence::{AgentLiveness, Presence};
+use crate::agents::{HandoffSummary, current_claims, open_handoffs};
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
@@ -34,7 +34,7 @@ redact_fields!(RegisterInput { capabilities, role, description, agent_id });
 
 /// What the registry says of it now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Registered {
+pub struct RegisterOutcome {
     /// Who.
     pub agent_id: String,
     /// All that it can do.
@@ -62,7 +62,7 @@ pub struct AgentsInput {
 
 /// One agent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AgentShown {
+pub struct AgentSummary {
     /// What it calls itself.
     pub agent_id: String,
     /// What it can do.
@@ -74,7 +74,7 @@ pub struct AgentShown {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether it is at work.
-    pub liveness: Liveness,
+    pub liveness: AgentLiveness,
     /// When it was last heard of.
     pub last_active: String,
     /// Since when it is registered; none if it only called.
@@ -89,7 +89,7 @@ pub struct AgentShown {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgentsOutcome {
     /// Those heard of last come first.
-    pub agents: Vec<AgentShown>,
+    pub agents: Vec<AgentSummary>,
     /// How many are left out because they are gone.
     pub gone: u64,
     /// Parts of the project that somebody holds.
@@ -97,7 +97,7 @@ pub struct AgentsOutcome {
     pub claims: Vec<Claim>,
     /// Handoffs that nobody took yet, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub handoffs: Vec<HandoffShown>,
+    pub handoffs: Vec<HandoffSummary>,
 }
 
 /// Whom to look for.
@@ -115,7 +115,7 @@ pub struct DiscoverInput {
 
 /// Somebody who fits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AgentFound {
+pub struct AgentMatch {
     /// What it calls itself.
     pub agent_id: String,
     /// How well it fits, from 0 to 1.
@@ -126,29 +126,29 @@ pub struct AgentFound {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
     /// Whether it is at work.
-    pub liveness: Liveness,
+    pub liveness: AgentLiveness,
 }
 
 /// Who fits, best first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiscoverOutcome {
     /// Those who can at least some of it.
-    pub agents: Vec<AgentFound>,
+    pub agents: Vec<AgentMatch>,
     /// How many were looked at.
     pub registered: u64,
 }
 
 /// Takes capabilities: short words, in lower case.
-pub(super) fn capabilities(field: &'static str, given: &[String]) -> Result<Vec<String>, Refused> {
+pub(super) fn capabilities(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
     let lower: Vec<String> = given.iter().map(|word| words::fold(&word.to_lowercase())).collect();
     text::list(field, &lower, limits::TAGS, limits::TAG_BYTES)
 }
 
 /// Every agent of the registry, by name. Where a merge left one twice, what
 /// either side knows is known.
-pub(super) fn registered(shelf: &AgentShelf) -> BTreeMap<String, Agent> {
+pub(super) fn registered(agent_files: &AgentShelf) -> BTreeMap<String, Agent> {
     let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
-    for (_, element) in shelf.registered().elements {
+    for (_, element) in agent_files.registered().elements {
         let Ok(agent) = serde_json::from_str::<Agent>(&element) else { continue };
         match agents.get_mut(&agent.agent_id) {
             None => drop(agents.insert(agent.agent_id.clone(), agent)),
@@ -168,15 +168,19 @@ pub(super) fn registered(shelf: &AgentShelf) -> BTreeMap<String, Agent> {
 }
 
 /// Plans what the registry says of the caller from now on.
-pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &Stamp<'_>) -> Result<(Change, Registered), Failure> {
+pub(crate) fn plan_register(
+    agent_files: &AgentShelf,
+    input: &RegisterInput,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, RegisterOutcome), Failure> {
     let name = &stamp.caller.agent;
     let given = capabilities("capabilities", &input.capabilities)?;
     let role = input.role.as_deref().map(|role| text::name("role", role)).transpose()?;
     let description = input.description.as_deref().map(|words| text::long("description", words)).transpose()?;
-    let agents = registered(shelf);
+    let agents = registered(agent_files);
     let known = agents.get(name);
     if known.is_none() && agents.len() >= limits::AGENTS {
-        return Err(Refused::new("agent_id", format!("would be one more than the {} agents a registry holds", limits::AGENTS)).into());
+        return Err(InvalidInput::new("agent_id", format!("would be one more than the {} agents a registry holds", limits::AGENTS)).into());
     }
     let mut all = known.map(|agent| agent.capabilities.clone()).unwrap_or_default();
     all.extend(given.into_iter().filter(|word| !known.is_some_and(|agent| agent.capabilities.contains(word))));
@@ -191,11 +195,11 @@ pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &S
     ];
     fields.extend(role.map(|role| ("role", json!(role))));
     fields.extend(description.map(|words| ("description", json!(words))));
-    let before = shelf.registered().elements.into_iter().rev().map(|(_, element)| element.into_owned());
+    let before = agent_files.registered().elements.into_iter().rev().map(|(_, element)| element.into_owned());
     let before = before.into_iter().find(|element| serde_json::from_str::<Agent>(element).is_ok_and(|agent| agent.agent_id == *name));
     let element = amended(before.as_deref().unwrap_or("{}"), &fields)?;
-    let presence = Presence::read(shelf.presence.as_deref()).with(stamp).to_text();
-    let outcome = Registered {
+    let presence = Presence::read(agent_files.presence.as_deref()).with(stamp).to_text();
+    let outcome = RegisterOutcome {
         agent_id: name.clone(),
         capabilities: all,
         registered_at,
@@ -209,7 +213,7 @@ pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &S
 /// An element with these fields set, the others as they were.
 fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
     let encode = |error: serde_json::Error| Failure::from(StoreError::from(error));
-    let mut document = Document::parse(element.as_bytes()).map_err(encode)?;
+    let mut document = JsonDocument::parse(element.as_bytes()).map_err(encode)?;
     for (name, value) in fields {
         document.set(name, value).map_err(encode)?;
     }
@@ -217,22 +221,22 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
 }
 
 /// Lists who is there.
-pub(crate) fn agents(shelf: &AgentShelf, input: &AgentsInput, config: &Config, now: Time) -> Result<AgentsOutcome, Failure> {
-    let mut agents = everyone(shelf, config, now);
+pub(crate) fn agents(agent_files: &AgentShelf, input: &AgentsInput, config: &Config, now: Time) -> Result<AgentsOutcome, Failure> {
+    let mut agents = everyone(agent_files, config, now);
     let all = agents.len();
     if !input.include_gone {
-        agents.retain(|agent| agent.liveness != Liveness::Gone);
+        agents.retain(|agent| agent.liveness != AgentLiveness::Gone);
     }
     agents.sort_by(|a, b| b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id)));
     let gone = (all - agents.len()) as u64;
     agents.truncate(limits::PAGE);
-    Ok(AgentsOutcome { agents, gone, claims: claims_on(shelf, now), handoffs: open_handoffs(shelf, 10, |_| true)? })
+    Ok(AgentsOutcome { agents, gone, claims: current_claims(agent_files, now), handoffs: open_handoffs(agent_files, 10, |_| true)? })
 }
 
 /// Everyone who is registered or called lately.
-pub(crate) fn everyone(shelf: &AgentShelf, config: &Config, now: Time) -> Vec<AgentShown> {
-    let presence = Presence::read(shelf.presence.as_deref());
-    let mut known = registered(shelf);
+pub(crate) fn everyone(agent_files: &AgentShelf, config: &Config, now: Time) -> Vec<AgentSummary> {
+    let presence = Presence::read(agent_files.presence.as_deref());
+    let mut known = registered(agent_files);
     for name in presence.agents.keys() {
         known.entry(name.clone()).or_insert_with(|| Agent { agent_id: name.clone(), ..Agent::default() });
     }
@@ -242,8 +246,8 @@ pub(crate) fn everyone(shelf: &AgentShelf, config: &Config, now: Time) -> Vec<Ag
         // A time ahead of the clock would keep an agent at work for ever.
         let last = called.max(Time::read(&agent.last_active)).map(|last| last.min(now));
         let suspicious = resembling(&agent.agent_id, names.iter());
-        AgentShown {
-            liveness: Liveness::of(last, now, config.agents.liveness),
+        AgentSummary {
+            liveness: AgentLiveness::of(last, now, config.agents.liveness),
             last_active: last.map_or_else(|| agent.last_active.clone(), |last| last.to_string()),
             registered_at: Some(agent.registered_at).filter(|at| !at.is_empty()),
             agent_id: agent.agent_id,
@@ -257,32 +261,32 @@ pub(crate) fn everyone(shelf: &AgentShelf, config: &Config, now: Time) -> Vec<Ag
 }
 
 /// Finds who can do what is wanted.
-pub(crate) fn discover(shelf: &AgentShelf, input: &DiscoverInput, config: &Config, now: Time) -> Result<DiscoverOutcome, Failure> {
+pub(crate) fn discover(agent_files: &AgentShelf, input: &DiscoverInput, config: &Config, now: Time) -> Result<DiscoverOutcome, Failure> {
     let wanted = capabilities("required_capabilities", &input.required_capabilities)?;
     if wanted.is_empty() {
-        return Err(Refused::new("required_capabilities", "must name at least one capability").into());
+        return Err(InvalidInput::new("required_capabilities", "must name at least one capability").into());
     }
     let least = input.min_score.unwrap_or(0.0);
     if !(0.0..=1.0).contains(&least) {
-        return Err(Refused::new("min_score", "must be from 0 to 1").into());
+        return Err(InvalidInput::new("min_score", "must be from 0 to 1").into());
     }
-    let everyone = everyone(shelf, config, now);
+    let everyone = everyone(agent_files, config, now);
     let registered = everyone.iter().filter(|agent| agent.registered_at.is_some()).count() as u64;
-    let mut found: Vec<AgentFound> = everyone.into_iter().filter_map(|agent| fit(agent, &wanted)).collect();
-    found.retain(|agent| agent.score >= least && (input.include_gone || agent.liveness != Liveness::Gone));
+    let mut found: Vec<AgentMatch> = everyone.into_iter().filter_map(|agent| fit(agent, &wanted)).collect();
+    found.retain(|agent| agent.score >= least && (input.include_gone || agent.liveness != AgentLiveness::Gone));
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.agent_id.cmp(&b.agent_id)));
     found.truncate(limits::PAGE);
     Ok(DiscoverOutcome { agents: found, registered })
 }
 
-fn fit(agent: AgentShown, wanted: &[String]) -> Option<AgentFound> {
+fn fit(agent: AgentSummary, wanted: &[String]) -> Option<AgentMatch> {
     let (matched, missing): (Vec<String>, Vec<String>) = wanted.iter().cloned().partition(|word| agent.capabilities.contains(word));
     if matched.is_empty() {
         return None;
     }
     let overlap = matched.len() as f64 / wanted.len() as f64;
-    let score = ((0.7 * overlap + 0.3 * agent.liveness.worth()) * 1000.0).round() / 1000.0;
-    Some(AgentFound { agent_id: agent.agent_id, score, matched, missing, liveness: agent.liveness })
+    let score = ((0.7 * overlap + 0.3 * agent.liveness.weight()) * 1000.0).round() / 1000.0;
+    Some(AgentMatch { agent_id: agent.agent_id, score, matched, missing, liveness: agent.liveness })
 }
 
 /// Why a name may be made to be taken for another: letters of two alphabets in

@@ -115,6 +115,6 @@ fn posts_that_arrive_during_an_archive_are_not_lost() {
             archive(&project);
         }
     });
-    let kept = summaries(&project);
-    assert_eq!(kept.iter().filter(|summary| summary.starts_with("during")).count(), posts);
+    let remaining = summaries(&project);
+    assert_eq!(remaining.iter().filter(|summary| summary.starts_with("during")).count(), posts);
 }

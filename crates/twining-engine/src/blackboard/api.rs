@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use twining_model::Id;
 use twining_store::{Durability, StoreError};
 
-use crate::blackboard::repeats::Recent;
+use crate::blackboard::repeats::RecentEntries;
 use crate::blackboard::{self, *};
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -14,18 +14,18 @@ use crate::hygiene::clean;
 
 impl Engine {
     /// Posts an entry, unless somebody said the same a moment ago.
-    pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<Posted, Failure> {
+    pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<PostOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = PostDraft::parse(&input, self.store().root())?;
-        if let Some(said) = self.said_before(&draft).filter(|_| !input.force) {
-            return Ok(Posted::repeats(said));
+        if let Some(existing) = self.find_duplicate(&draft).filter(|_| !input.force) {
+            return Ok(PostOutcome::repeats(existing));
         }
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         self.store().post(&[entry])?;
-        self.beat(&caller);
-        let note = self.unknown_among(draft.relates_to()).map(|unknown| blackboard::says_unknown(&unknown));
-        Ok(Posted { redacted, note, ..posted })
+        self.heartbeat(&caller);
+        let note = self.unknown_among(draft.relates_to()).map(|unknown| blackboard::unknown_ids_note(&unknown));
+        Ok(PostOutcome { redacted, note, ..posted })
     }
 
     /// Which of these ids nobody here has. Asked after the fact and never a reason to fail.
@@ -48,12 +48,12 @@ impl Engine {
 
     /// The entry that says this already. Without the index, and never a reason to
     /// fail: what cannot be compared is posted.
-    fn said_before(&self, draft: &PostDraft) -> Option<(String, String)> {
-        let recent = self.state::<Mutex<Recent>>();
+    fn find_duplicate(&self, draft: &PostDraft) -> Option<(String, String)> {
+        let recent = self.state::<Mutex<RecentEntries>>();
         let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
         let (lines, afresh) = self.store().documents().read_on(&mut recent.tail).ok()?;
-        recent.take_in(&lines, afresh);
-        recent.says(&draft.saying(), self.store().folding(), self.store().ids().now())
+        recent.add_lines(&lines, afresh);
+        recent.same_as(&draft.content(), self.store().folding(), self.store().ids().now())
     }
 
     /// Reads entries by filter.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Entry, EntryType, Refused, limits, text};
+use twining_model::{Change, Entry, EntryType, InvalidInput, limits, text};
 use twining_store::View;
 
 use crate::blackboard::note;
@@ -54,10 +54,10 @@ pub struct DismissDraft {
 
 impl DismissDraft {
     /// Checks every word.
-    pub fn parse(input: &DismissInput) -> Result<Self, Refused> {
+    pub fn parse(input: &DismissInput) -> Result<Self, InvalidInput> {
         let ids = words::references("ids", &input.ids)?;
         if ids.is_empty() {
-            return Err(Refused::new("ids", "must name at least one entry"));
+            return Err(InvalidInput::new("ids", "must name at least one entry"));
         }
         Ok(Self { ids, reason: text::long("reason", input.reason.as_deref().unwrap_or_default())? })
     }

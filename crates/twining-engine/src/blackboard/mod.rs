@@ -14,8 +14,8 @@ mod report;
 
 pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
 pub(crate) use note::note;
-pub(crate) use post::says_unknown;
-pub use post::{PostDraft, PostInput, Posted, plan_post};
+pub(crate) use post::unknown_ids_note;
+pub use post::{PostDraft, PostInput, PostOutcome, plan_post};
 pub(crate) use read::query;
 pub use read::{EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read, recent};
 pub(crate) use report::{VERIFIED, VERIFIED_TAG, is_report};

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
+use twining_model::{Entry, EntryType, InvalidInput, ProjectRoot, Scope, limits, text};
 
 use crate::blackboard::note;
-use crate::blackboard::repeats::Saying;
+use crate::blackboard::repeats::PostContent;
 use crate::caller::Stamp;
 use crate::hygiene::{Redaction, redact_fields};
 use crate::input::POSTABLE;
@@ -43,7 +43,7 @@ redact_fields!(PostInput { summary, detail, tags, scope, relates_to, agent_id })
 
 /// What was posted.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct Posted {
+pub struct PostOutcome {
     /// The new entry, or the one that says this already.
     pub id: String,
     /// When.
@@ -72,8 +72,8 @@ pub struct PostDraft {
 
 impl PostDraft {
     /// What is about to be said.
-    pub(crate) fn saying(&self) -> Saying<'_> {
-        Saying {
+    pub(crate) fn content(&self) -> PostContent<'_> {
+        PostContent {
             kind: self.kind,
             scope: &self.scope,
             relates_to: &self.relates_to,
@@ -89,10 +89,10 @@ impl PostDraft {
     }
 
     /// Checks every word.
-    pub fn parse(input: &PostInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &PostInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         let word = input.entry_type.trim();
         if word == EntryType::Decision.as_str() {
-            return Err(Refused::new("entry_type", "must not be `decision`")
+            return Err(InvalidInput::new("entry_type", "must not be `decision`")
                 .because("record a decision with twining_decide, which keeps its reasons and announces it here"));
         }
         let postable = EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision);
@@ -108,7 +108,7 @@ impl PostDraft {
     }
 }
 
-impl Posted {
+impl PostOutcome {
     /// The answer to a post that was not written.
     pub(crate) fn repeats((id, timestamp): (String, String)) -> Self {
         let note = "nothing was written: this entry says it already; give force to post it all the same".to_owned();
@@ -118,7 +118,7 @@ impl Posted {
 
 /// What is said of a post that names records nobody has. It is kept all the same:
 /// they may be archived, or on another branch.
-pub(crate) fn says_unknown(unknown: &[String]) -> String {
+pub(crate) fn unknown_ids_note(unknown: &[String]) -> String {
     let names = words::some_names(unknown.iter().map(String::as_str));
     format!(
         "posted; but relates_to names what is not here: {names}. If it should close or answer something, post it again with the right id"
@@ -126,7 +126,7 @@ pub(crate) fn says_unknown(unknown: &[String]) -> String {
 }
 
 /// Plans an entry. The board is not read, so that posting costs the same on any.
-pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, Posted), Refused> {
+pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, PostOutcome), InvalidInput> {
     let entry = Entry {
         detail: draft.detail.clone(),
         tags: draft.tags.clone(),
@@ -136,7 +136,7 @@ pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, Posted)
     // Escaped control characters take six bytes each: within every limit of its
     // own, an entry can still be a line that no reader would take.
     words::fits("entry", &entry, limits::RECORD_BYTES / 2)?;
-    let posted = Posted { id: entry.id.clone(), timestamp: entry.timestamp.clone(), ..Posted::default() };
+    let posted = PostOutcome { id: entry.id.clone(), timestamp: entry.timestamp.clone(), ..PostOutcome::default() };
     Ok((entry, posted))
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, Entry, EntryType, Id, Origin, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Decision, Entry, EntryType, Id, InvalidInput, Origin, ProjectRoot, Scope, Time, limits, text};
 use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
-use crate::answer::{is_false, is_zero, within_answer};
+use crate::answer::{fit_reply, is_false, is_zero};
 use crate::failure::Failure;
 use crate::input::{ENTRY_STANDINGS, ENTRY_TYPES};
-use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranked, Ranking, SearchMode, Why};
+use crate::search::{self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery};
 use crate::words;
 
 /// Which entries to read.
@@ -111,7 +111,7 @@ pub struct EntryHit {
     /// From 0 to 1.
     pub relevance: f64,
     /// What each signal gave of it.
-    pub why: Why,
+    pub why: ScoreParts,
 }
 
 /// What was found on the board.
@@ -130,7 +130,7 @@ pub struct QueryOutcome {
 }
 
 /// The newest entries that match, oldest first.
-pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutcome, Failure> {
+pub fn read(view: &View<'_>, input: &ReadInput, root: &ProjectRoot) -> Result<ReadOutcome, Failure> {
     if !input.ids.is_empty() {
         return fetch(view, &input.ids);
     }
@@ -142,9 +142,9 @@ pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutco
         ..EntryFilter::default()
     };
     let page = view.entries().newest(&filter, words::page("limit", input.limit, 50)?)?;
-    let (mut entries, truncated) = within_answer(page.items);
+    let (mut entries, truncated) = fit_reply(page.items);
     entries.reverse();
-    entries.iter_mut().for_each(tell_origin);
+    entries.iter_mut().for_each(fill_origin);
     Ok(ReadOutcome { entries, total_count: page.total, truncated, decisions: Vec::new(), missing: Vec::new() })
 }
 
@@ -163,9 +163,9 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
         }
     }
     let total_count = (entries.len() + decisions.len()) as u64;
-    let (mut entries, cut) = within_answer(entries);
-    let (decisions, also_cut) = within_answer(decisions);
-    entries.iter_mut().for_each(tell_origin);
+    let (mut entries, cut) = fit_reply(entries);
+    let (decisions, also_cut) = fit_reply(decisions);
+    entries.iter_mut().for_each(fill_origin);
     Ok(ReadOutcome { entries, total_count, truncated: cut || also_cut, decisions, missing })
 }
 
@@ -173,13 +173,13 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
 pub fn recent(view: &View<'_>, input: &RecentInput) -> Result<RecentOutcome, Failure> {
     let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
     let page = view.entries().newest(&filter, words::page("n", input.n, 20)?)?;
-    let (mut entries, truncated) = within_answer(page.items);
-    entries.iter_mut().for_each(tell_origin);
+    let (mut entries, truncated) = fit_reply(page.items);
+    entries.iter_mut().for_each(fill_origin);
     Ok(RecentOutcome { entries, truncated })
 }
 
 /// Says of an entry that says nothing of its origin that it came with the repository.
-fn tell_origin(entry: &mut Entry) {
+fn fill_origin(entry: &mut Entry) {
     entry.origin.get_or_insert_with(Origin::elsewhere);
 }
 
@@ -193,7 +193,7 @@ pub struct QueryDraft {
 
 impl QueryDraft {
     /// Checks every word.
-    pub fn parse(input: &QueryInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &QueryInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
             text: words::query("query", &input.query)?,
             filter: EntryFilter {
@@ -218,21 +218,21 @@ impl QueryDraft {
 ///
 /// A decision's announcement says less than the decision, so it is found by what
 /// the decision says; by its own words only where the decision does not lead to it.
-pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>) -> Result<QueryOutcome, Failure> {
-    let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter: draft.filter.clone() }, question)?;
+pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &SearchQuery<'_>) -> Result<QueryOutcome, Failure> {
+    let mut entries = search::rank(&EntrySearch { entries: view.entries(), filter: draft.filter.clone() }, question)?;
     let announced = draft.filter.types.is_empty() || draft.filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
     let mut announcements = Vec::new();
     if announced {
-        let mut decisions = search::rank(&DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
+        let mut decisions = search::rank(&DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
         Ranking::compare([&mut entries, &mut decisions]);
         announcements = decisions.ranked;
     }
     let by_decision: HashSet<Row> = announcements.iter().map(|ranked| ranked.row).collect();
-    let (mut hits, mut told) = (Vec::new(), HashSet::new());
+    let (mut hits, mut seen_ids) = (Vec::new(), HashSet::new());
     let mut announcements = announcements.into_iter().peekable();
     let mut entries_left = entries.ranked.into_iter().peekable();
     while hits.len() < draft.limit {
-        let worth = |ranked: Option<&Ranked>| ranked.map(|ranked| ranked.why.worth());
+        let worth = |ranked: Option<&RankedRecord>| ranked.map(|ranked| ranked.why.worth());
         let found = match (worth(announcements.peek()), worth(entries_left.peek())) {
             (Some(decision), entry) if entry.is_none_or(|entry| decision >= entry) => {
                 announcements.next().map(|ranked| Ok((announcement(view, ranked.row, &draft.filter)?, ranked.why)))
@@ -240,15 +240,15 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>
             _ => entries_left.next().map(|ranked| Ok((unannounced(view, ranked.row, &by_decision)?, ranked.why))),
         };
         let Some(found) = found else { break };
-        let (entry, why): (Option<Entry>, Why) = found.map_err(|error: StoreError| error)?;
+        let (entry, why): (Option<Entry>, ScoreParts) = found.map_err(|error: StoreError| error)?;
         if let Some(entry) = entry
-            && told.insert(entry.id.clone())
+            && seen_ids.insert(entry.id.clone())
         {
             hits.push(EntryHit { entry, relevance: why.relevance(), why: why.rounded() });
         }
     }
-    let (mut results, truncated) = within_answer(hits);
-    results.iter_mut().for_each(|hit| tell_origin(&mut hit.entry));
+    let (mut results, truncated) = fit_reply(hits);
+    results.iter_mut().for_each(|hit| fill_origin(&mut hit.entry));
     Ok(QueryOutcome { results, mode: entries.mode, not_yet_embedded: question.waiting, truncated })
 }
 
@@ -275,8 +275,8 @@ fn unannounced(view: &View<'_>, row: Row, by_decision: &HashSet<Row>) -> Result<
     let entry = view.entries().at_row(row)?;
     if entry.kind() == Some(EntryType::Decision) && !entry.relates_to.is_empty() {
         // One that was reworded since says something else, and does not lead here.
-        let saying_so = view.decisions().by_meaning(&[meaning_of(entry.summary.trim())], &DecisionFilter::default())?;
-        for decision in saying_so.into_iter().filter(|decision| by_decision.contains(decision)) {
+        let matching = view.decisions().by_meaning(&[meaning_of(entry.summary.trim())], &DecisionFilter::default())?;
+        for decision in matching.into_iter().filter(|decision| by_decision.contains(decision)) {
             if entry.relates_to.contains(&String::from(view.decisions().at_row(decision)?.id)) {
                 return Ok(None);
             }
@@ -285,7 +285,7 @@ fn unannounced(view: &View<'_>, row: Row, by_decision: &HashSet<Row>) -> Result<
     Ok(Some(entry))
 }
 
-fn entry_types(given: &[String]) -> Result<Vec<String>, Refused> {
+fn entry_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("entry_types", given, limits::LIST)?;
     given.iter().map(|word| Ok(EntryType::parse("entry_types", word.trim())?.as_str().to_owned())).collect()
 }

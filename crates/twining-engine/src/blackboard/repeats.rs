@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use twining_model::{Entry, EntryType, Folding, Scope, Time};
+use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
 use twining_store::Tail;
 
 use crate::words::{self, DAY_MS};
@@ -24,12 +24,12 @@ const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "
 
 /// What was said lately.
 #[derive(Default)]
-pub(crate) struct Recent {
+pub(crate) struct RecentEntries {
     pub(crate) tail: Tail,
-    said: VecDeque<Said>,
+    entries: VecDeque<RecentEntry>,
 }
 
-struct Said {
+struct RecentEntry {
     id: String,
     timestamp: String,
     at: Time,
@@ -37,21 +37,21 @@ struct Said {
     scope: Scope,
     relates_to: Vec<String>,
     tags: Vec<String>,
-    gist: Gist,
+    fingerprint: SummaryFingerprint,
     words: BTreeSet<String>,
 }
 
 /// A summary, ready to be compared with hundreds of others.
-struct Gist {
+struct SummaryFingerprint {
     words: Vec<String>,
     /// Numbers and denials, by which two like sentences say different things.
-    turning: Vec<String>,
+    negations_and_numbers: Vec<String>,
     /// Pairs of neighbouring words, by their hashes, in order.
     pairs: Vec<u64>,
 }
 
 /// What is about to be said.
-pub(crate) struct Saying<'a> {
+pub(crate) struct PostContent<'a> {
     pub(crate) kind: EntryType,
     pub(crate) scope: &'a Scope,
     pub(crate) relates_to: &'a [String],
@@ -60,55 +60,55 @@ pub(crate) struct Saying<'a> {
     pub(crate) detail: &'a str,
 }
 
-impl Recent {
+impl RecentEntries {
     /// Takes in the lines that came since; all of them anew if `afresh`.
-    pub(crate) fn take_in(&mut self, lines: &[u8], afresh: bool) {
+    pub(crate) fn add_lines(&mut self, lines: &[u8], afresh: bool) {
         if afresh {
-            self.said.clear();
+            self.entries.clear();
         }
         for line in lines.split(|byte| *byte == b'\n') {
             if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
-                self.take(entry);
+                self.add_entry(entry);
             }
         }
     }
 
-    fn take(&mut self, entry: Entry) {
+    fn add_entry(&mut self, entry: Entry) {
         let Some(kind) = entry.kind() else { return };
         if kind.closes() {
             // What was settled may be said again.
-            self.said.retain(|said| !entry.relates_to.contains(&said.id));
+            self.entries.retain(|entries| !entry.relates_to.contains(&entries.id));
         }
         let Some(at) = Time::read(&entry.timestamp).filter(|_| repeats(kind)) else { return };
-        let gist = Gist::of(&entry.summary);
-        let words = gist.words.iter().cloned().chain(split(&entry.detail)).collect();
+        let fingerprint = SummaryFingerprint::of(&entry.summary);
+        let words = fingerprint.words.iter().cloned().chain(split(&entry.detail)).collect();
         let scope = Scope::read(&entry.scope);
         let (id, timestamp, relates_to, tags) = (entry.id, entry.timestamp, entry.relates_to, entry.tags);
-        self.said.push_back(Said { id, timestamp, at, kind, scope, relates_to, tags, gist, words });
-        if self.said.len() > WINDOW {
-            self.said.pop_front();
+        self.entries.push_back(RecentEntry { id, timestamp, at, kind, scope, relates_to, tags, fingerprint, words });
+        if self.entries.len() > WINDOW {
+            self.entries.pop_front();
         }
     }
 
     /// The newest entry that says this already: its id and its time.
-    pub(crate) fn says(&self, saying: &Saying<'_>, folding: Folding, now: Time) -> Option<(String, String)> {
-        if !repeats(saying.kind) {
+    pub(crate) fn same_as(&self, content: &PostContent<'_>, folding: CaseFolding, now: Time) -> Option<(String, String)> {
+        if !repeats(content.kind) {
             return None;
         }
-        let (gist, detail) = (Gist::of(saying.summary), split(saying.detail));
+        let (fingerprint, detail) = (SummaryFingerprint::of(content.summary), split(content.detail));
         let since = words::earlier(now, DAY_MS);
-        let same = |said: &&Said| {
-            said.kind == saying.kind
-                && said.at >= since
-                && said.relates_to == saying.relates_to
-                && saying.tags.iter().all(|tag| said.tags.contains(tag))
-                && said.gist.says(&gist)
+        let same = |entries: &&RecentEntry| {
+            entries.kind == content.kind
+                && entries.at >= since
+                && entries.relates_to == content.relates_to
+                && content.tags.iter().all(|tag| entries.tags.contains(tag))
+                && entries.fingerprint.same_as(&fingerprint)
                 // Last: to fold a path costs more than all the words.
-                && adds_nothing(&detail, &said.words)
+                && is_covered(&detail, &entries.words)
                 // Whoever looks where this would stand has to find the earlier one.
-                && said.scope.covers(saying.scope, folding)
+                && entries.scope.covers(content.scope, folding)
         };
-        self.said.iter().rev().find(same).map(|said| (said.id.clone(), said.timestamp.clone()))
+        self.entries.iter().rev().find(same).map(|entries| (entries.id.clone(), entries.timestamp.clone()))
     }
 }
 
@@ -127,20 +127,20 @@ fn split(text: &str) -> Vec<String> {
     parts.map(str::to_owned).collect()
 }
 
-impl Gist {
+impl SummaryFingerprint {
     fn of(summary: &str) -> Self {
         let words = split(summary);
         let turns = |word: &&String| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word.as_str());
-        let turning = words.iter().filter(turns).cloned().collect();
+        let negations_and_numbers = words.iter().filter(turns).cloned().collect();
         let mut pairs: Vec<u64> = words.windows(2).map(hash).collect();
         pairs.sort_unstable();
         pairs.dedup();
-        Self { words, turning, pairs }
+        Self { words, negations_and_numbers, pairs }
     }
 
     /// Whether the two say the same.
-    fn says(&self, other: &Self) -> bool {
-        self.turning == other.turning && (self.words == other.words || self.alike(other) >= ALIKE)
+    fn same_as(&self, other: &Self) -> bool {
+        self.negations_and_numbers == other.negations_and_numbers && (self.words == other.words || self.alike(other) >= ALIKE)
     }
 
     /// The share of pairs of neighbouring words that two texts have in common:
@@ -158,12 +158,12 @@ fn hash(words: &[String]) -> u64 {
     hasher.finish()
 }
 
-fn adds_nothing(detail: &[String], known: &BTreeSet<String>) -> bool {
-    let told: BTreeSet<&String> = detail.iter().collect();
+fn is_covered(detail: &[String], known: &BTreeSet<String>) -> bool {
+    let detail_words: BTreeSet<&String> = detail.iter().collect();
     let is_new = |word: &&&String| !known.contains(**word);
-    let new = told.iter().filter(is_new).count();
-    let new_number = told.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
-    told.is_empty() || (!new_number && (told.len() - new) as f64 >= KNOWN * told.len() as f64)
+    let new = detail_words.iter().filter(is_new).count();
+    let new_number = detail_words.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
+    detail_words.is_empty() || (!new_number && (detail_words.len() - new) as f64 >= KNOWN * detail_words.len() as f64)
 }
 
 #[cfg(test)]

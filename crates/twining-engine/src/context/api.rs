@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use twining_model::{Id, Snapshot, limits};
+use twining_model::{HandoffSnapshot, Id, limits};
 use twining_store::View;
 
 use crate::caller::Caller;
 use crate::context::{self, *};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::search::Question;
+use crate::search::SearchQuery;
 
 /// Tokens of the context that goes with a handoff.
 const SNAPSHOT_TOKENS: usize = 1500;
@@ -19,7 +19,7 @@ const SNAPSHOT_LINES: usize = 12;
 
 /// What a task is compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum SearchBasis {
     /// Its words alone.
     Words,
     /// Its words and its meaning.
@@ -28,20 +28,20 @@ enum By {
 
 /// Agents that assembled context in this process.
 #[derive(Default)]
-struct Assemblies(Mutex<HashSet<String>>);
+struct AssemblyLog(Mutex<HashSet<String>>);
 
 impl Engine {
     /// Puts together what a task needs.
     pub fn assemble(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
-        self.assemble_for(caller, input, By::Meaning)
+        self.assemble_for(caller, input, SearchBasis::Meaning)
     }
 
     /// The same by words alone, for a short-lived process that a tool call waits for.
     pub fn assemble_by_words(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
-        self.assemble_for(caller, input, By::Words)
+        self.assemble_for(caller, input, SearchBasis::Words)
     }
 
-    fn assemble_for(&self, caller: &Caller, input: &AssembleInput, by: By) -> Result<AssembledContext, Failure> {
+    fn assemble_for(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let context = self.gather(&caller, input, by)?;
         self.remember_assembly(caller.agent);
@@ -49,10 +49,10 @@ impl Engine {
     }
 
     /// What goes with a handoff: a context by words, for nobody in particular to have read.
-    pub(crate) fn snapshot(&self, caller: &Caller, task: String, scope: String, tokens: Option<usize>) -> Result<Snapshot, Failure> {
+    pub(crate) fn snapshot(&self, caller: &Caller, task: String, scope: String, tokens: Option<usize>) -> Result<HandoffSnapshot, Failure> {
         let max_tokens = Some(tokens.unwrap_or(SNAPSHOT_TOKENS));
         let asked = AssembleInput { task, scope, max_tokens, ..AssembleInput::default() };
-        Ok(snapshot(&self.gather(caller, &asked, By::Words)?))
+        Ok(snapshot(&self.gather(caller, &asked, SearchBasis::Words)?))
     }
 
     /// What is to be kept to in a task, and what `then` makes of it while the memory
@@ -61,26 +61,27 @@ impl Engine {
         &self,
         input: &AssembleInput,
         then: impl Fn(&View<'_>, AssembledContext) -> Result<T, Failure>,
-        told: impl Fn(&T) -> Vec<Id>,
+        ids_of: impl Fn(&T) -> Vec<Id>,
     ) -> Result<T, Failure> {
         let config = self.store().config()?;
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?.of_rules();
         let text = draft.question();
-        let assemble = |view: &View<'_>| context::assemble(view, &draft, Question::of_task(&text), &config, Others::default());
-        self.store().glance(|view| then(view, assemble(view)?), told)
+        let assemble = |view: &View<'_>| context::assemble(view, &draft, SearchQuery::of_task(&text), &config, OtherAgents::default());
+        self.store().glance(|view| then(view, assemble(view)?), ids_of)
     }
 
-    fn gather(&self, caller: &Caller, input: &AssembleInput, by: By) -> Result<AssembledContext, Failure> {
+    fn gather(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
         let config = self.store().config()?;
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?;
         let text = draft.question();
         // Who works here is worth knowing and no reason to know nothing else.
         let others = self.store().documents().agents().ok();
-        let others =
-            others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store().folding(), self.store().ids().now()));
-        let (known, waiting) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
+        let others = others
+            .as_ref()
+            .map(|agent_files| OtherAgents::of(agent_files, draft.scope(), caller, self.store().folding(), self.store().ids().now()));
+        let (known, waiting) = if by == SearchBasis::Meaning { self.loaded_index()? } else { (None, 0) };
         std::thread::scope(|scope| {
-            let mut question = Question::of_task(&text).with_waiting(waiting);
+            let mut question = SearchQuery::of_task(&text).with_waiting(waiting);
             if let Some(known) = known {
                 let (model, text) = (known.model, &text);
                 let vector = scope.spawn(move || model.embed(text));
@@ -91,7 +92,7 @@ impl Engine {
     }
 
     /// Sums a scope up.
-    pub fn summarize(&self, input: &SummarizeInput) -> Result<Summary, Failure> {
+    pub fn summarize(&self, input: &SummarizeInput) -> Result<ScopeSummary, Failure> {
         let scope = input.scope(self.store().root())?;
         self.store().view(|view| context::summarize(view, &scope))
     }
@@ -104,11 +105,11 @@ impl Engine {
 
     /// Whether an agent assembled context in this process.
     pub(crate) fn has_assembled(&self, agent: &str) -> bool {
-        self.state::<Assemblies>().0.lock().unwrap_or_else(PoisonError::into_inner).contains(agent)
+        self.state::<AssemblyLog>().0.lock().unwrap_or_else(PoisonError::into_inner).contains(agent)
     }
 
     fn remember_assembly(&self, agent: String) {
-        let assemblies = self.state::<Assemblies>();
+        let assemblies = self.state::<AssemblyLog>();
         let mut assembled = assemblies.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A caller that invents a new name for every call must not fill our memory.
         if assembled.len() < limits::QUEUE_LINES {
@@ -119,14 +120,14 @@ impl Engine {
 
 /// What of an assembled context goes with a handoff: ids to look up, and the
 /// lines that matter most.
-fn snapshot(context: &AssembledContext) -> Snapshot {
+fn snapshot(context: &AssembledContext) -> HandoffSnapshot {
     let entries = |list: &[ContextEntry]| list.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
     let decisions = context.active_decisions.iter().map(|decision| format!("decision: {}", decision.summary));
     let warnings = context.active_warnings.iter().map(|entry| format!("warning: {}", entry.summary));
     let open = context.open_needs.iter().map(|entry| format!("need: {}", entry.summary));
     let asked = context.recent_questions.iter().map(|entry| format!("question: {}", entry.summary));
     let found = context.recent_findings.iter().map(|entry| format!("finding: {}", entry.summary));
-    Snapshot {
+    HandoffSnapshot {
         decision_ids: context.active_decisions.iter().map(|decision| decision.id.to_string()).collect(),
         warning_ids: entries(&context.active_warnings),
         finding_ids: entries(&context.recent_findings),

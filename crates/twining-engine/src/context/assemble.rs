@@ -2,17 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Refused, Root, Scope, Status, limits, text};
+use twining_model::{DecisionStatus, InvalidInput, ProjectRoot, Scope, limits, text};
 use twining_store::{Config, View};
 
 use crate::answer::is_zero;
 use crate::context::budget::fill;
 use crate::context::gather::gather;
-use crate::context::others::{ContextClaim, ContextHandoff, Others};
-use crate::context::score::Weights;
+use crate::context::others::{ContextClaim, ContextHandoff, OtherAgents};
+use crate::context::score::SignalWeights;
 use crate::context::told::{ContextDecision, ContextEntry};
 use crate::failure::Failure;
-use crate::search::{Question, SearchMode};
+use crate::search::{SearchMode, SearchQuery};
 use crate::words;
 
 /// Characters of the task that the reply repeats.
@@ -58,14 +58,14 @@ pub struct ContextEntity {
 
 /// A record that did not fit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Omitted {
+pub struct OmittedRecord {
     /// Its id.
     pub id: String,
     /// Its line.
     pub summary: String,
     /// Where it stands, if it is a decision that is provisional or no longer in force.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<DecisionStatus>,
 }
 
 /// The context of a task, best first in every list.
@@ -103,7 +103,7 @@ pub struct AssembledContext {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<ContextHandoff>,
     /// What did not fit, as far as it could be named.
-    pub omitted: Vec<Omitted>,
+    pub omitted: Vec<OmittedRecord>,
     /// How many did not fit; decisions beyond those looked at are counted to a thousand.
     pub omitted_count: u64,
 }
@@ -120,7 +120,7 @@ pub struct AssembleDraft {
 
 impl AssembleDraft {
     /// Checks every word.
-    pub fn parse(input: &AssembleInput, root: &Root, config: &Config) -> Result<Self, Refused> {
+    pub fn parse(input: &AssembleInput, root: &ProjectRoot, config: &Config) -> Result<Self, InvalidInput> {
         let default = usize::try_from(config.context_assembly.default_max_tokens).unwrap_or(MOST_TOKENS).clamp(1, MOST_TOKENS);
         let cap = input.host.as_deref().map(|host| words::one_of("host", host.trim(), &HOSTS)).transpose()?.unwrap_or(MOST_TOKENS);
         Ok(Self {
@@ -151,11 +151,11 @@ impl AssembleDraft {
 pub(crate) fn assemble(
     view: &View<'_>,
     draft: &AssembleDraft,
-    mut question: Question<'_>,
+    mut question: SearchQuery<'_>,
     config: &Config,
-    others: Others,
+    others: OtherAgents,
 ) -> Result<AssembledContext, Failure> {
-    let weights = Weights::from(&config.context_assembly.priority_weights);
+    let weights = SignalWeights::from(&config.context_assembly.priority_weights);
     let gathered = gather(view, draft, &mut question, &weights)?;
     let frame = AssembledContext {
         assembled_at: view.now().to_string(),

@@ -9,13 +9,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
-use twining_model::{EntryType, Refused, Status};
+use twining_model::{DecisionStatus, EntryType, InvalidInput};
 
-use crate::context::assemble::{AssembledContext, Omitted};
-use crate::context::gather::{Candidate, Gathered, Record};
-use crate::context::others::Others;
-use crate::context::told::{Level, Told, tell};
-use crate::search::Nearness;
+use crate::context::assemble::{AssembledContext, OmittedRecord};
+use crate::context::gather::{CandidateRecord, ContextCandidate, GatherResult};
+use crate::context::others::OtherAgents;
+use crate::context::told::{ContextItem, DetailLevel, render};
+use crate::search::Similarities;
 use crate::words;
 
 const CHARS_PER_TOKEN: usize = 4;
@@ -46,36 +46,39 @@ const LINES_HERE: usize = 12;
 /// Fills the frame with the best candidates, which come best first.
 pub(super) fn fill(
     frame: AssembledContext,
-    gathered: Gathered,
-    others: Others,
+    gathered: GatherResult,
+    others: OtherAgents,
     max_tokens: usize,
-    nearness: Option<&Nearness<'_>>,
-) -> Result<AssembledContext, Refused> {
+    nearness: Option<&Similarities<'_>>,
+) -> Result<AssembledContext, InvalidInput> {
     let budget = max_tokens * CHARS_PER_TOKEN;
     let bare = chars(&frame) + DIGITS;
     if bare > budget {
-        return Err(Refused::new("max_tokens", format!("must be at least {} for this task and scope", bare.div_ceil(CHARS_PER_TOKEN)))
-            .because(format!("{max_tokens} was given")));
+        return Err(InvalidInput::new(
+            "max_tokens",
+            format!("must be at least {} for this task and scope", bare.div_ceil(CHARS_PER_TOKEN)),
+        )
+        .because(format!("{max_tokens} was given")));
     }
-    let room = budget - bare;
-    let mut filling = Filling { context: frame, room, spent: 0, told: Vec::new(), nearness };
-    let mut share = room * OTHERS / 100;
+    let budget_left = budget - bare;
+    let mut filling = BudgetFill { context: frame, budget_left, spent: 0, included: Vec::new(), nearness };
+    let mut share = budget_left * OTHERS / 100;
     filling.context.claims = filling.take_some(others.claims, &mut share);
     filling.context.handoffs = filling.take_some(others.handoffs, &mut share);
-    let mut waiting = gathered.candidates;
+    let mut pending = gathered.candidates;
     // Stable: what was decided for just this place comes before all else that binds here.
-    waiting.sort_by_key(|candidate| !candidate.is_exact);
-    waiting = filling.take_share(waiting, room * BINDING / 100, binds);
-    waiting.sort_by(Candidate::order);
-    waiting = by_turns(waiting, AT_A_TURN);
-    for (share, wanted) in [(WARNINGS, warns as fn(&Candidate) -> bool), (ASKED, asks)] {
-        waiting = filling.take_share(waiting, room * share / 100, wanted);
+    pending.sort_by_key(|candidate| !candidate.is_exact);
+    pending = filling.take_share(pending, budget_left * BINDING / 100, binds);
+    pending.sort_by(ContextCandidate::order);
+    pending = round_robin_by_author(pending, AT_A_TURN);
+    for (share, wanted) in [(WARNINGS, warns as fn(&ContextCandidate) -> bool), (ASKED, asks)] {
+        pending = filling.take_share(pending, budget_left * share / 100, wanted);
     }
-    waiting.sort_by(Candidate::order);
-    waiting = by_turns_in_kind(waiting);
-    let mut share = room * ENTITIES / 100;
+    pending.sort_by(ContextCandidate::order);
+    pending = round_robin_within_kind(pending);
+    let mut share = budget_left * ENTITIES / 100;
     filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
-    filling.take_the_rest(waiting);
+    filling.take_the_rest(pending);
     filling.context.omitted_count += gathered.beyond;
     if gathered.wants_whole {
         filling.lengthen();
@@ -90,13 +93,13 @@ const AT_A_LONG_TURN: usize = 8;
 
 /// The same, with the best of every author before what else one has to say of its kind:
 /// who writes much must not take another's share of room.
-fn by_turns(waiting: Vec<Candidate>, at_a_turn: usize) -> Vec<Candidate> {
-    let mut told: HashMap<(String, EntryType), usize> = HashMap::new();
-    let mut turned: Vec<(usize, Candidate)> = Vec::with_capacity(waiting.len());
-    for candidate in waiting {
+fn round_robin_by_author(pending: Vec<ContextCandidate>, at_a_turn: usize) -> Vec<ContextCandidate> {
+    let mut included: HashMap<(String, EntryType), usize> = HashMap::new();
+    let mut turned: Vec<(usize, ContextCandidate)> = Vec::with_capacity(pending.len());
+    for candidate in pending {
         let turn = match &candidate.record {
-            Record::Entry(entry, kind) if candidate.is_in_force() => {
-                let before = told.entry((entry.agent_id.to_lowercase(), *kind)).or_default();
+            CandidateRecord::Entry(entry, kind) if candidate.is_in_force() => {
+                let before = included.entry((entry.agent_id.to_lowercase(), *kind)).or_default();
                 *before += 1;
                 (*before - 1) / at_a_turn
             }
@@ -110,67 +113,67 @@ fn by_turns(waiting: Vec<Candidate>, at_a_turn: usize) -> Vec<Candidate> {
 }
 
 /// The same among the entries of each kind, which stay where those of their kind were.
-fn by_turns_in_kind(waiting: Vec<Candidate>) -> Vec<Candidate> {
-    let kind_of = |candidate: &Candidate| match &candidate.record {
-        Record::Entry(_, kind) => Some(*kind),
-        Record::Decision(_) => None,
+fn round_robin_within_kind(pending: Vec<ContextCandidate>) -> Vec<ContextCandidate> {
+    let kind_of = |candidate: &ContextCandidate| match &candidate.record {
+        CandidateRecord::Entry(_, kind) => Some(*kind),
+        CandidateRecord::Decision(_) => None,
     };
-    let kinds: Vec<Option<EntryType>> = waiting.iter().map(kind_of).collect();
-    let mut by_kind: HashMap<Option<EntryType>, Vec<Candidate>> = HashMap::new();
-    for candidate in waiting {
+    let kinds: Vec<Option<EntryType>> = pending.iter().map(kind_of).collect();
+    let mut by_kind: HashMap<Option<EntryType>, Vec<ContextCandidate>> = HashMap::new();
+    for candidate in pending {
         by_kind.entry(kind_of(&candidate)).or_default().push(candidate);
     }
-    let turned = by_kind.into_iter().map(|(kind, some)| (kind, by_turns(some, AT_A_LONG_TURN).into_iter()));
+    let turned = by_kind.into_iter().map(|(kind, some)| (kind, round_robin_by_author(some, AT_A_LONG_TURN).into_iter()));
     let mut turned: HashMap<_, _> = turned.collect();
     kinds.iter().filter_map(|kind| turned.get_mut(kind)?.next()).collect()
 }
 
-fn binds(candidate: &Candidate) -> bool {
+fn binds(candidate: &ContextCandidate) -> bool {
     candidate.binds
 }
 
-fn warns(candidate: &Candidate) -> bool {
-    matches!(candidate.record, Record::Entry(_, EntryType::Warning))
+fn warns(candidate: &ContextCandidate) -> bool {
+    matches!(candidate.record, CandidateRecord::Entry(_, EntryType::Warning))
 }
 
-fn asks(candidate: &Candidate) -> bool {
-    matches!(candidate.record, Record::Entry(_, EntryType::Need | EntryType::Question))
+fn asks(candidate: &ContextCandidate) -> bool {
+    matches!(candidate.record, CandidateRecord::Entry(_, EntryType::Need | EntryType::Question))
 }
 
 /// What is told of a candidate, and the characters it takes.
-struct Text {
-    told: Told,
+struct RenderedItem {
+    included: ContextItem,
     cost: usize,
 }
 
-impl Text {
-    fn of(candidate: &Candidate, level: Level) -> Self {
-        let told = tell(candidate, level);
-        let chars = match &told {
-            Told::Decision(decision) => chars(decision),
-            Told::Entry(entry, _) => chars(entry),
+impl RenderedItem {
+    fn of(candidate: &ContextCandidate, level: DetailLevel) -> Self {
+        let included = render(candidate, level);
+        let chars = match &included {
+            ContextItem::Decision(decision) => chars(decision),
+            ContextItem::Entry(entry, _) => chars(entry),
         };
         // One for the comma.
-        Self { told, cost: chars + 1 }
+        Self { included, cost: chars + 1 }
     }
 }
 
-struct Filling<'n> {
+struct BudgetFill<'n> {
     context: AssembledContext,
-    room: usize,
+    budget_left: usize,
     spent: usize,
     /// What is told.
-    told: Vec<(Candidate, Text)>,
-    nearness: Option<&'n Nearness<'n>>,
+    included: Vec<(ContextCandidate, RenderedItem)>,
+    nearness: Option<&'n Similarities<'n>>,
 }
 
-impl Filling<'_> {
+impl BudgetFill<'_> {
     /// As many as fit into their share, and into the room.
     fn take_some<T: Serialize>(&mut self, some: Vec<T>, share: &mut usize) -> Vec<T> {
         let mut taken = Vec::new();
         for one in some {
             let cost = chars(&one) + 1 + if taken.is_empty() { LIST } else { 0 };
-            if cost <= *share && self.spent + cost <= self.room {
+            if cost <= *share && self.spent + cost <= self.budget_left {
                 *share -= cost;
                 self.spent += cost;
                 taken.push(one);
@@ -182,18 +185,23 @@ impl Filling<'_> {
     /// Tells of the wanted ones in full, as long as they fit into `most`
     /// characters; gives back the others. The first of those that lie here is told
     /// in any case: a share of a small budget would hold none.
-    fn take_share(&mut self, waiting: Vec<Candidate>, most: usize, wanted: fn(&Candidate) -> bool) -> Vec<Candidate> {
+    fn take_share(&mut self, pending: Vec<ContextCandidate>, most: usize, wanted: fn(&ContextCandidate) -> bool) -> Vec<ContextCandidate> {
         let (mut left, mut is_first) = (most, true);
-        let mut rest = Vec::with_capacity(waiting.len());
-        for candidate in waiting {
+        let mut rest = Vec::with_capacity(pending.len());
+        for candidate in pending {
             let may_fit = left >= SMALLEST || is_first;
             if !may_fit || !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
                 rest.push(candidate);
                 continue;
             }
             let must = is_first && candidate.in_scope;
-            let fitting = [Level::Full, Level::Brief].into_iter().map(|level| Text::of(&candidate, level)).find(|text| text.cost <= left);
-            let in_any_case = || must.then(|| Text::of(&candidate, Level::Brief)).filter(|brief| self.spent + brief.cost <= self.room);
+            let fitting = [DetailLevel::Full, DetailLevel::Brief]
+                .into_iter()
+                .map(|level| RenderedItem::of(&candidate, level))
+                .find(|text| text.cost <= left);
+            let in_any_case = || {
+                must.then(|| RenderedItem::of(&candidate, DetailLevel::Brief)).filter(|brief| self.spent + brief.cost <= self.budget_left)
+            };
             match fitting.or_else(in_any_case) {
                 Some(text) => {
                     is_first = false;
@@ -207,11 +215,15 @@ impl Filling<'_> {
     }
 
     /// Tells of the rest in their order: in full, then in brief, then by a line.
-    fn take_the_rest(&mut self, waiting: Vec<Candidate>) {
-        let tiers = [(Some(Level::Full), self.room * FULL / 100), (Some(Level::Brief), self.room * BRIEF / 100), (None, self.room)];
+    fn take_the_rest(&mut self, pending: Vec<ContextCandidate>) {
+        let tiers = [
+            (Some(DetailLevel::Full), self.budget_left * FULL / 100),
+            (Some(DetailLevel::Brief), self.budget_left * BRIEF / 100),
+            (None, self.budget_left),
+        ];
         let mut tier = 0;
         let mut left = Vec::new();
-        for candidate in waiting {
+        for candidate in pending {
             // Whether it repeats what was told is asked last: it is compared with all of that.
             let text = if candidate.is_in_force() { self.within_tier(&candidate, &tiers, &mut tier) } else { None };
             match text.filter(|_| !self.repeats(&candidate)) {
@@ -222,7 +234,7 @@ impl Filling<'_> {
         // What is decided for this very place is named first, but not all of it: of hundreds
         // in a wide scope most have less to do with the task than what lies elsewhere.
         let mut here = 0;
-        let (first, rest): (Vec<Candidate>, Vec<Candidate>) = left.into_iter().partition(|candidate| {
+        let (first, rest): (Vec<ContextCandidate>, Vec<ContextCandidate>) = left.into_iter().partition(|candidate| {
             here += usize::from(candidate.governs);
             candidate.governs && here <= LINES_HERE
         });
@@ -231,10 +243,15 @@ impl Filling<'_> {
 
     /// What may be told of a candidate. One that does not fit ends its tier: what
     /// comes after it is worth less.
-    fn within_tier(&self, candidate: &Candidate, tiers: &[(Option<Level>, usize); 3], tier: &mut usize) -> Option<Text> {
+    fn within_tier(
+        &self,
+        candidate: &ContextCandidate,
+        tiers: &[(Option<DetailLevel>, usize); 3],
+        tier: &mut usize,
+    ) -> Option<RenderedItem> {
         loop {
             let (level, limit) = tiers[*tier];
-            let text = Text::of(candidate, level?);
+            let text = RenderedItem::of(candidate, level?);
             if self.spent + text.cost <= limit {
                 return Some(text);
             }
@@ -242,38 +259,42 @@ impl Filling<'_> {
         }
     }
 
-    fn add(&mut self, candidate: Candidate, text: Text) {
+    fn add(&mut self, candidate: ContextCandidate, text: RenderedItem) {
         self.spent += text.cost;
-        self.told.push((candidate, text));
+        self.included.push((candidate, text));
     }
 
-    fn name(&mut self, candidate: &Candidate) {
+    fn name(&mut self, candidate: &ContextCandidate) {
         self.context.omitted_count += 1;
         let status = match &candidate.record {
-            Record::Decision(decision) if decision.status != Status::Active => Some(decision.status),
+            CandidateRecord::Decision(decision) if decision.status != DecisionStatus::Active => Some(decision.status),
             _ => None,
         };
-        let omitted = Omitted { id: candidate.id().to_owned(), summary: words::shorten(candidate.summary(), LINE), status };
+        let omitted = OmittedRecord { id: candidate.id().to_owned(), summary: words::shorten(candidate.summary(), LINE), status };
         let cost = chars(&omitted) + 1;
-        if self.spent + cost <= self.room {
+        if self.spent + cost <= self.budget_left {
             self.spent += cost;
             self.context.omitted.push(omitted);
         }
     }
 
     /// Whether it only says what was told already.
-    fn repeats(&self, candidate: &Candidate) -> bool {
-        self.told.iter().any(|(told, _)| {
-            let alike = self.nearness.and_then(|nearness| nearness.alike(told.meaning, candidate.meaning));
-            told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME && turning(told) == turning(candidate))
+    fn repeats(&self, candidate: &ContextCandidate) -> bool {
+        self.included.iter().any(|(included, _)| {
+            let alike = self.nearness.and_then(|nearness| nearness.alike(included.meaning, candidate.meaning));
+            included.meaning == candidate.meaning
+                || alike.is_some_and(|alike| alike >= SAME && negations_and_numbers(included) == negations_and_numbers(candidate))
         })
     }
 
     /// Gives what room is left to the texts that were cut short, in their order.
     fn lengthen(&mut self) {
-        for (candidate, text) in &mut self.told {
-            let room = self.room - self.spent + text.cost;
-            let longer = [Level::Whole, Level::Full].into_iter().map(|level| Text::of(candidate, level)).find(|longer| longer.cost <= room);
+        for (candidate, text) in &mut self.included {
+            let budget_left = self.budget_left - self.spent + text.cost;
+            let longer = [DetailLevel::Whole, DetailLevel::Full]
+                .into_iter()
+                .map(|level| RenderedItem::of(candidate, level))
+                .find(|longer| longer.cost <= budget_left);
             if let Some(longer) = longer.filter(|longer| longer.cost > text.cost) {
                 self.spent = self.spent - text.cost + longer.cost;
                 *text = longer;
@@ -282,16 +303,16 @@ impl Filling<'_> {
     }
 
     fn finish(self) -> AssembledContext {
-        let Self { mut context, told, .. } = self;
+        let Self { mut context, included, .. } = self;
         // Decisions that bind stand before the others.
-        let (binding, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(candidate, _)| candidate.binds);
+        let (binding, others): (Vec<_>, Vec<_>) = included.into_iter().partition(|(candidate, _)| candidate.binds);
         for (_, text) in binding.into_iter().chain(others) {
-            match text.told {
-                Told::Decision(decision) => context.active_decisions.push(decision),
-                Told::Entry(entry, EntryType::Warning) => context.active_warnings.push(entry),
-                Told::Entry(entry, EntryType::Need) => context.open_needs.push(entry),
-                Told::Entry(entry, EntryType::Question) => context.recent_questions.push(entry),
-                Told::Entry(entry, _) => context.recent_findings.push(entry),
+            match text.included {
+                ContextItem::Decision(decision) => context.active_decisions.push(decision),
+                ContextItem::Entry(entry, EntryType::Warning) => context.active_warnings.push(entry),
+                ContextItem::Entry(entry, EntryType::Need) => context.open_needs.push(entry),
+                ContextItem::Entry(entry, EntryType::Question) => context.recent_questions.push(entry),
+                ContextItem::Entry(entry, _) => context.recent_findings.push(entry),
             }
         }
         // The estimate is part of what it measures: it stands there as a single digit yet.
@@ -304,21 +325,21 @@ impl Filling<'_> {
 
 /// The words that turn what is said into something else, and hardly move its
 /// vector: numbers, and denials.
-fn turning(candidate: &Candidate) -> BTreeSet<String> {
+fn negations_and_numbers(candidate: &ContextCandidate) -> BTreeSet<String> {
     let text = candidate.text().to_lowercase();
     let turns = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(word);
     text.split(|c: char| !c.is_alphanumeric()).filter(turns).map(str::to_owned).collect()
 }
 
 fn chars<T: Serialize>(value: &T) -> usize {
-    let mut counted = Characters(0);
+    let mut counted = CharCounter(0);
     serde_json::to_writer(&mut counted, value).map_or(usize::MAX / 2, |()| counted.0)
 }
 
 /// How many characters were written to it.
-struct Characters(usize);
+struct CharCounter(usize);
 
-impl std::io::Write for Characters {
+impl std::io::Write for CharCounter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         // Every byte of UTF-8 that does not continue a character begins one.
         self.0 += bytes.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();

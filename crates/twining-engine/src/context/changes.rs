@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, EntryType, Id, Refused, Root, Scope, Status, StatusChange, Time};
+use twining_model::{Decision, DecisionStatus, EntryType, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time};
 use twining_store::{EntryFilter, StoreError, View};
 
 use crate::answer::is_zero;
@@ -87,7 +87,7 @@ pub struct WhatChangedDraft {
 
 impl WhatChangedDraft {
     /// Checks every word.
-    pub fn parse(input: &WhatChangedInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &WhatChangedInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
             since: Time::parse("since", &input.since)?,
             scope: words::scope_or_project(input.scope.as_deref(), root)?,
@@ -102,7 +102,7 @@ pub fn what_changed(view: &View<'_>, draft: &WhatChangedDraft) -> Result<WhatCha
     let (decisions, more) = touched_since(view, &draft.scope, draft.since)?;
     outcome.omitted_count = more;
     for decision in &decisions {
-        tell_decision(decision, draft.since, &mut outcome);
+        add_decision(decision, draft.since, &mut outcome);
     }
     let filter = EntryFilter { types: every_kind_but_decisions(), since: Some(draft.since), ..EntryFilter::default() };
     let page = view.entries().about_scope(&draft.scope, &filter, draft.limit)?;
@@ -147,7 +147,7 @@ fn every_kind_but_decisions() -> Vec<String> {
     EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision).map(|kind| kind.as_str().to_owned()).collect()
 }
 
-fn tell_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutcome) {
+fn add_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutcome) {
     let summary = words::summary(&decision.summary);
     let changed = || ChangedDecision { id: decision.id.clone(), summary: summary.clone() };
     let ended = |reason: &str| EndedDecision { id: decision.id.clone(), summary: summary.clone(), reason: reason.to_owned() };
@@ -157,9 +157,9 @@ fn tell_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutc
     // Of several changes the last counts: it is how things stand now.
     let Some(change) = changes_since(decision, since).next() else { return };
     match change.status {
-        Status::Active => outcome.promoted_decisions.push(changed()),
-        Status::Provisional => outcome.reconsidered_decisions.push(ended(&change.reason)),
-        Status::Superseded => outcome.superseded_decisions.push(ended(&change.reason)),
-        Status::Overridden => outcome.overridden_decisions.push(ended(&change.reason)),
+        DecisionStatus::Active => outcome.promoted_decisions.push(changed()),
+        DecisionStatus::Provisional => outcome.reconsidered_decisions.push(ended(&change.reason)),
+        DecisionStatus::Superseded => outcome.superseded_decisions.push(ended(&change.reason)),
+        DecisionStatus::Overridden => outcome.overridden_decisions.push(ended(&change.reason)),
     }
 }

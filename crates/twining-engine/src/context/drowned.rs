@@ -16,20 +16,25 @@ const RAISED: usize = 8;
 
 /// The newest of other authors, where one wrote most of what was found: a flood must not
 /// take another's warning out of sight.
-pub(super) fn drowned(view: &View<'_>, draft: &AssembleDraft, filter: &EntryFilter, found: &[Entry]) -> Result<Vec<Entry>, StoreError> {
+pub(super) fn other_authors(
+    view: &View<'_>,
+    draft: &AssembleDraft,
+    filter: &EntryFilter,
+    found: &[Entry],
+) -> Result<Vec<Entry>, StoreError> {
     let mut wrote: HashMap<&str, usize> = HashMap::new();
     found.iter().for_each(|entry| *wrote.entry(entry.agent_id.as_str()).or_default() += 1);
-    let loudest = wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
-    let Some(loudest) = loudest.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only) else { return Ok(Vec::new()) };
-    let mut raised = Vec::new();
+    let top_author = wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
+    let Some(top_author) = top_author.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only) else { return Ok(Vec::new()) };
+    let mut others = Vec::new();
     let most = if filter.only_open { WALKED } else { WALKED_CLOSED };
     for row in view.entries().rows_about(&draft.scope, filter, most)?.into_iter().skip(found.len()) {
-        if view.entries().card(row)?.is_some_and(|card| card.agent != loudest) {
-            raised.push(view.entries().at_row(row)?);
-            if raised.len() == RAISED {
+        if view.entries().card(row)?.is_some_and(|card| card.agent != top_author) {
+            others.push(view.entries().at_row(row)?);
+            if others.len() == RAISED {
                 break;
             }
         }
     }
-    Ok(raised)
+    Ok(others)
 }

@@ -7,10 +7,10 @@ use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, Standing, Sto
 
 use crate::blackboard::is_report;
 use crate::context::assemble::{AssembleDraft, ContextEntity};
-use crate::context::drowned::drowned;
-use crate::context::score::{self, Weights};
+use crate::context::drowned::other_authors;
+use crate::context::score::{self, SignalWeights};
 use crate::decisions::contesting;
-use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMode, Why};
+use crate::search::{self, DecisionSearch, EntrySearch, Ranking, ScoreParts, SearchMode, SearchQuery};
 use crate::words;
 
 /// Candidates taken by scope, of each kind: at least so many, and at most.
@@ -35,9 +35,9 @@ const FLOOR: f64 = 0.25;
 
 /// A record that may go into the reply.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
-    pub(super) record: Record,
-    pub(super) why: Why,
+pub(super) struct ContextCandidate {
+    pub(super) record: CandidateRecord,
+    pub(super) why: ScoreParts,
     /// The name of its text's vector.
     pub(super) meaning: u64,
     /// Whether it is a decision in force for this scope.
@@ -54,14 +54,14 @@ pub(super) struct Candidate {
 
 /// What it is.
 #[derive(Clone, Debug)]
-pub(super) enum Record {
+pub(super) enum CandidateRecord {
     Decision(Box<Decision>),
     Entry(Box<Entry>, EntryType),
 }
 
 /// Everything that may go into the reply, best first.
-pub(super) struct Gathered {
-    pub(super) candidates: Vec<Candidate>,
+pub(super) struct GatherResult {
+    pub(super) candidates: Vec<ContextCandidate>,
     pub(super) entities: Vec<ContextEntity>,
     pub(super) mode: SearchMode,
     /// Whether a text that was cut short is told at length where there is room.
@@ -71,11 +71,11 @@ pub(super) struct Gathered {
 }
 
 /// What a gathering goes by.
-struct Gathering<'g, 'm> {
+struct CandidateBuilder<'g, 'm> {
     view: &'g View<'g>,
     draft: &'g AssembleDraft,
-    question: &'g Question<'m>,
-    weights: &'g Weights,
+    question: &'g SearchQuery<'m>,
+    weights: &'g SignalWeights,
     /// Records of each kind that are looked at.
     most: usize,
 }
@@ -84,80 +84,80 @@ struct Gathering<'g, 'm> {
 pub(super) fn gather(
     view: &View<'_>,
     draft: &AssembleDraft,
-    question: &mut Question<'_>,
-    weights: &Weights,
-) -> Result<Gathered, StoreError> {
+    question: &mut SearchQuery<'_>,
+    weights: &SignalWeights,
+) -> Result<GatherResult, StoreError> {
     let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
-    let decision_shelf = DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() };
+    let decision_search = DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() };
     // Without a filter where most are wanted: it would cost more than looking at a few too many.
     let filter = if draft.rules_only { of_kinds(&[EntryType::Warning], true) } else { EntryFilter::default() };
-    let entry_shelf = EntryShelf { entries: view.entries(), filter };
+    let entry_search = EntrySearch { entries: view.entries(), filter };
     // What words and the place tell comes first: the meaning is being found out meanwhile.
-    let (decisions, entries) = (search::by_words(&decision_shelf, question)?, search::by_words(&entry_shelf, question)?);
-    let mut here = Here::look(view, draft)?;
+    let (decisions, entries) = (search::by_words(&decision_search, question)?, search::by_words(&entry_search, question)?);
+    let mut scope_records = ScopeRecords::gather_scope(view, draft)?;
     question.settle();
-    let gathering = Gathering { view, draft, question, weights, most };
-    let mut decisions = search::rank_found(&decision_shelf, question, decisions)?;
-    let mut entries = search::rank_found(&entry_shelf, question, entries)?;
+    let gathering = CandidateBuilder { view, draft, question, weights, most };
+    let mut decisions = search::rank_found(&decision_search, question, decisions)?;
+    let mut entries = search::rank_found(&entry_search, question, entries)?;
     Ranking::compare([&mut decisions, &mut entries]);
     let mode = decisions.mode;
-    let mut candidates = gathering.decisions(decisions, &here.decisions)?;
-    lend(&mut candidates, &here.hanging);
-    candidates.extend(gathering.entries(entries, std::mem::take(&mut here.entries))?);
+    let mut candidates = gathering.decisions(decisions, &scope_records.decisions)?;
+    add_neighbor_scores(&mut candidates, &scope_records.linked_decisions);
+    candidates.extend(gathering.entries(entries, std::mem::take(&mut scope_records.entries))?);
     let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
     candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
-    candidates.sort_by(Candidate::order);
+    candidates.sort_by(ContextCandidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
-    let told = if draft.rules_only { most } else { TOLD.max(most / 4) };
+    let shown = if draft.rules_only { most } else { TOLD.max(most / 4) };
     for binds in [true, false] {
         let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
-        for candidate in in_force.take(told) {
-            if let Record::Decision(decision) = &candidate.record {
+        for candidate in in_force.take(shown) {
+            if let CandidateRecord::Decision(decision) = &candidate.record {
                 candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
             }
         }
     }
     // Who asks for rules alone goes on from here, and counts what is left by itself.
-    let beyond = if draft.rules_only { u64::from(here.has_more()) } else { here.beyond(view, draft, &candidates)? };
+    let beyond = if draft.rules_only { u64::from(scope_records.has_more()) } else { scope_records.beyond(view, draft, &candidates)? };
     // Who asks for rules alone puts each on a line.
-    Ok(Gathered { beyond, candidates, entities: here.entities, mode, wants_whole: !draft.rules_only })
+    Ok(GatherResult { beyond, candidates, entities: scope_records.entities, mode, wants_whole: !draft.rules_only })
 }
 
 /// What bears on the scope, whatever it speaks of.
-struct Here {
+struct ScopeRecords {
     decisions: Vec<Affecting>,
     entries: Vec<Entry>,
     entities: Vec<ContextEntity>,
     /// Decisions that hang on the entities.
-    hanging: HashSet<String>,
+    linked_decisions: HashSet<String>,
     /// Kinds of entries of which there may be more, each with what it was asked for by.
     unfinished: Vec<EntryFilter>,
     /// Whether there may be more decisions.
     has_more_decisions: bool,
 }
 
-impl Here {
-    fn look(view: &View<'_>, draft: &AssembleDraft) -> Result<Self, StoreError> {
+impl ScopeRecords {
+    fn gather_scope(view: &View<'_>, draft: &AssembleDraft) -> Result<Self, StoreError> {
         // Of entries there are several kinds to share the budget.
         let most = (draft.max_tokens * 4 / CHARS_BY_SCOPE).clamp(BY_SCOPE, MOST_BY_SCOPE);
         let most_entries = (most / 2).max(BY_SCOPE);
         let decisions = view.decisions().nearest(&draft.scope, Standing::InForce, most)?;
         // By kind, so that many of one leave room for the others.
-        let asking = ASKING.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
-        let telling = (!draft.rules_only).then(|| of_kinds(&TELLING, false));
+        let asking = OPEN_KINDS.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
+        let other_kinds = (!draft.rules_only).then(|| of_kinds(&OTHER_KINDS, false));
         let (mut entries, mut unfinished) = (Vec::new(), Vec::new());
-        for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(telling) {
+        for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(other_kinds) {
             let rows = view.entries().rows_about(&draft.scope, &filter, most_entries)?;
             let found = rows.into_iter().map(|row| view.entries().at_row(row)).collect::<Result<Vec<_>, _>>()?;
             if found.len() == most_entries {
-                entries.extend(drowned(view, draft, &filter, &found)?);
+                entries.extend(other_authors(view, draft, &filter, &found)?);
                 unfinished.push(filter);
             }
             entries.extend(found);
         }
-        let (entities, hanging) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
+        let (entities, linked_decisions) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
         let has_more_decisions = decisions.len() == most;
-        Ok(Self { decisions, entries, entities, hanging, unfinished, has_more_decisions })
+        Ok(Self { decisions, entries, entities, linked_decisions, unfinished, has_more_decisions })
     }
 
     /// Whether more may bear on the scope than were looked at.
@@ -166,20 +166,20 @@ impl Here {
     }
 
     /// How many more bear on the scope than are among the candidates.
-    fn beyond(&self, view: &View<'_>, draft: &AssembleDraft, candidates: &[Candidate]) -> Result<u64, StoreError> {
+    fn beyond(&self, view: &View<'_>, draft: &AssembleDraft, candidates: &[ContextCandidate]) -> Result<u64, StoreError> {
         let mut beyond = 0;
         if self.has_more_decisions {
-            let decided = candidates.iter().filter(|candidate| matches!(candidate.record, Record::Decision(_)));
-            let known: Vec<&str> = decided.map(Candidate::id).collect();
+            let decided = candidates.iter().filter(|candidate| matches!(candidate.record, CandidateRecord::Decision(_)));
+            let known: Vec<&str> = decided.map(ContextCandidate::id).collect();
             beyond += view.decisions().count_in_force(&draft.scope, &known, COUNTED)?;
         }
         for filter in &self.unfinished {
-            let is_known = |candidate: &&Candidate| match &candidate.record {
-                Record::Entry(entry, kind) => {
+            let is_known = |candidate: &&ContextCandidate| match &candidate.record {
+                CandidateRecord::Entry(entry, kind) => {
                     filter.types.iter().any(|known| known == kind.as_str())
                         && Scope::read(&entry.scope).overlaps(&draft.scope, view.folding())
                 }
-                Record::Decision(_) => false,
+                CandidateRecord::Decision(_) => false,
             };
             let known = candidates.iter().filter(is_known).count() as u64;
             beyond += view.entries().count_about(&draft.scope, filter)?.saturating_sub(known);
@@ -192,10 +192,10 @@ fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {
     EntryFilter { types: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(), only_open, ..EntryFilter::default() }
 }
 
-impl Gathering<'_, '_> {
-    fn decisions(&self, ranking: Ranking, here: &[Affecting]) -> Result<Vec<Candidate>, StoreError> {
+impl CandidateBuilder<'_, '_> {
+    fn decisions(&self, ranking: Ranking, scope_records: &[Affecting]) -> Result<Vec<ContextCandidate>, StoreError> {
         let decisions = self.view.decisions();
-        let mut found: HashMap<String, Candidate> = HashMap::new();
+        let mut found: HashMap<String, ContextCandidate> = HashMap::new();
         for ranked in ranking.ranked.into_iter().take(self.most) {
             let decision = decisions.at_row(ranked.row)?;
             // Of many in a scope only the newest are looked at below; those that speak of the task bind as well.
@@ -206,7 +206,7 @@ impl Gathering<'_, '_> {
             }
             found.insert(candidate.id().to_owned(), candidate);
         }
-        for row in here {
+        for row in scope_records {
             if !found.contains_key(row.id.as_str())
                 && let Some(decision) = decisions.get(&row.id)?
             {
@@ -221,7 +221,7 @@ impl Gathering<'_, '_> {
         Ok(found.into_values().collect())
     }
 
-    fn bind(&self, candidate: &mut Candidate, via: Via) {
+    fn bind(&self, candidate: &mut ContextCandidate, via: Via) {
         (candidate.binds, candidate.in_scope) = (true, true);
         candidate.governs = via != Via::Project;
         candidate.is_exact = via == Via::Exact && self.draft.scope != Scope::project();
@@ -248,24 +248,24 @@ impl Gathering<'_, '_> {
         }
     }
 
-    fn entries(&self, ranking: Ranking, here: Vec<Entry>) -> Result<Vec<Candidate>, StoreError> {
+    fn entries(&self, ranking: Ranking, scope_records: Vec<Entry>) -> Result<Vec<ContextCandidate>, StoreError> {
         let entries = self.view.entries();
-        let mut found: HashMap<String, Candidate> = HashMap::new();
+        let mut found: HashMap<String, ContextCandidate> = HashMap::new();
         for ranked in ranking.ranked {
             if found.len() >= self.most {
                 break;
             }
             let entry = entries.at_row(ranked.row)?;
-            let is_told = match entry.kind() {
-                Some(kind) if ASKING.contains(&kind) => entries.is_open(&entry.id)?,
-                Some(kind) => TELLING.contains(&kind) && !is_report(&entry),
+            let is_shown = match entry.kind() {
+                Some(kind) if OPEN_KINDS.contains(&kind) => entries.is_open(&entry.id)?,
+                Some(kind) => OTHER_KINDS.contains(&kind) && !is_report(&entry),
                 None => false,
             };
-            if is_told && let Some(candidate) = self.weigh_entry(entry, ranked.why) {
+            if is_shown && let Some(candidate) = self.weigh_entry(entry, ranked.why) {
                 found.insert(candidate.id().to_owned(), candidate);
             }
         }
-        for entry in here {
+        for entry in scope_records {
             if let Some(candidate) = found.get_mut(&entry.id) {
                 candidate.in_scope = true;
                 continue;
@@ -275,15 +275,15 @@ impl Gathering<'_, '_> {
             }
             let sense = Sense::of(&entry.summary, &entry_text(&entry));
             if let Some(candidate) = self.weigh_entry(entry, search::by_meaning(self.question, sense)) {
-                found.insert(candidate.id().to_owned(), Candidate { in_scope: true, ..candidate });
+                found.insert(candidate.id().to_owned(), ContextCandidate { in_scope: true, ..candidate });
             }
         }
         Ok(found.into_values().collect())
     }
 
-    fn weigh_decision(&self, decision: Decision, why: Why) -> Candidate {
+    fn weigh_decision(&self, decision: Decision, why: ScoreParts) -> ContextCandidate {
         let places = std::iter::once(decision.scope.as_str()).chain(decision.affected_files.iter().map(String::as_str));
-        let why = Why {
+        let why = ScoreParts {
             scope: score::scope(&self.draft.scope, places),
             recency: self.weights.recency(Time::read(&decision.timestamp), self.view.now()),
             confidence: self.weights.confidence(decision.confidence),
@@ -292,12 +292,12 @@ impl Gathering<'_, '_> {
             ..self.weights.relevance(why)
         };
         let meaning = Sense::of(&decision.summary, &decision_text(&decision)).meaning;
-        Candidate::new(Record::Decision(Box::new(decision)), why, meaning)
+        ContextCandidate::new(CandidateRecord::Decision(Box::new(decision)), why, meaning)
     }
 
-    fn weigh_entry(&self, entry: Entry, why: Why) -> Option<Candidate> {
+    fn weigh_entry(&self, entry: Entry, why: ScoreParts) -> Option<ContextCandidate> {
         let kind = entry.kind()?;
-        let why = Why {
+        let why = ScoreParts {
             scope: score::scope(&self.draft.scope, [entry.scope.as_str()]),
             recency: self.weights.recency(Time::read(&entry.timestamp), self.view.now()),
             kind: self.weights.kind(kind),
@@ -305,47 +305,47 @@ impl Gathering<'_, '_> {
             ..self.weights.relevance(why)
         };
         let meaning = Sense::of(&entry.summary, &entry_text(&entry)).meaning;
-        Some(Candidate::new(Record::Entry(Box::new(entry), kind), why, meaning))
+        Some(ContextCandidate::new(CandidateRecord::Entry(Box::new(entry), kind), why, meaning))
     }
 }
 
 /// Lends a decision a little of what its neighbours are worth: those it rests
 /// on or replaces, and the entities of the scope it hangs on.
-fn lend(candidates: &mut [Candidate], hanging: &HashSet<String>) {
-    let told: HashMap<String, f64> =
+fn add_neighbor_scores(candidates: &mut [ContextCandidate], linked_decisions: &HashSet<String>) {
+    let shown: HashMap<String, f64> =
         candidates.iter().map(|candidate| (candidate.id().to_owned(), candidate.why.lexical + candidate.why.semantic)).collect();
-    let mut lent: HashMap<String, f64> = HashMap::new();
+    let mut neighbor_scores: HashMap<String, f64> = HashMap::new();
     for candidate in candidates.iter() {
-        let Record::Decision(decision) = &candidate.record else { continue };
+        let CandidateRecord::Decision(decision) = &candidate.record else { continue };
         let own = candidate.why.lexical + candidate.why.semantic;
         for other in decision.depends_on.iter().chain(&decision.supersedes) {
-            let best = lent.entry(other.clone()).or_default();
+            let best = neighbor_scores.entry(other.clone()).or_default();
             *best = best.max(own);
-            if let Some(theirs) = told.get(other) {
-                let best = lent.entry(candidate.id().to_owned()).or_default();
+            if let Some(theirs) = shown.get(other) {
+                let best = neighbor_scores.entry(candidate.id().to_owned()).or_default();
                 *best = best.max(*theirs);
             }
         }
     }
     for candidate in candidates.iter_mut() {
-        let neighbor = lent.get(candidate.id()).copied().unwrap_or(0.0);
-        let neighbor = if hanging.contains(candidate.id()) { neighbor.max(0.5) } else { neighbor };
+        let neighbor = neighbor_scores.get(candidate.id()).copied().unwrap_or(0.0);
+        let neighbor = if linked_decisions.contains(candidate.id()) { neighbor.max(0.5) } else { neighbor };
         candidate.why.graph = score::graph(neighbor);
     }
 }
 
 /// Kinds that are told while they wait for an answer.
-const ASKING: [EntryType; 3] = [EntryType::Warning, EntryType::Need, EntryType::Question];
+const OPEN_KINDS: [EntryType; 3] = [EntryType::Warning, EntryType::Need, EntryType::Question];
 /// Kinds that are told whenever they fit.
-const TELLING: [EntryType; 6] =
+const OTHER_KINDS: [EntryType; 6] =
     [EntryType::Finding, EntryType::Constraint, EntryType::Answer, EntryType::Artifact, EntryType::Status, EntryType::Offer];
 
 /// The entities named after the scope, with what they hang together with; and
 /// the decisions that hang on them.
 fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashSet<String>), StoreError> {
-    let (mut found, mut hanging) = (Vec::new(), HashSet::new());
+    let (mut found, mut linked_decisions) = (Vec::new(), HashSet::new());
     if *scope == Scope::project() {
-        return Ok((found, hanging));
+        return Ok((found, linked_decisions));
     }
     let named = view.graph().named_from(scope.as_str().trim_end_matches('/'), ENTITIES * 4)?;
     let covered = named.into_iter().filter(|entity| scope.covers(&Scope::read(&entity.name), view.folding())).take(ENTITIES);
@@ -356,7 +356,7 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
             // A decision's node is named by its id; its summary says more.
             let summary = other.properties.get("summary").filter(|_| other.kind == "concept");
             if summary.is_some() {
-                hanging.insert(other.name.clone());
+                linked_decisions.insert(other.name.clone());
             }
             if relations.len() < ENTITIES {
                 let name = words::shorten(summary.unwrap_or(&other.name), 120);
@@ -369,11 +369,11 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
         }
         found.push(ContextEntity { name: entity.name, kind: entity.kind, relations });
     }
-    Ok((found, hanging))
+    Ok((found, linked_decisions))
 }
 
-impl Candidate {
-    fn new(record: Record, why: Why, meaning: u64) -> Self {
+impl ContextCandidate {
+    fn new(record: CandidateRecord, why: ScoreParts, meaning: u64) -> Self {
         Self { record, why, meaning, binds: false, governs: false, is_exact: false, in_scope: false, contested_by: Vec::new() }
     }
 
@@ -385,32 +385,32 @@ impl Candidate {
     /// The record's id.
     pub(super) fn id(&self) -> &str {
         match &self.record {
-            Record::Decision(decision) => decision.id.as_str(),
-            Record::Entry(entry, _) => &entry.id,
+            CandidateRecord::Decision(decision) => decision.id.as_str(),
+            CandidateRecord::Entry(entry, _) => &entry.id,
         }
     }
 
     /// Whether it still holds: an entry, or a decision that binds.
     pub(super) fn is_in_force(&self) -> bool {
         match &self.record {
-            Record::Decision(decision) => decision.status.binds(),
-            Record::Entry(..) => true,
+            CandidateRecord::Decision(decision) => decision.status.binds(),
+            CandidateRecord::Entry(..) => true,
         }
     }
 
     /// The text that has a vector.
     pub(super) fn text(&self) -> String {
         match &self.record {
-            Record::Decision(decision) => decision_text(decision),
-            Record::Entry(entry, _) => entry_text(entry),
+            CandidateRecord::Decision(decision) => decision_text(decision),
+            CandidateRecord::Entry(entry, _) => entry_text(entry),
         }
     }
 
     /// Its summary.
     pub(super) fn summary(&self) -> &str {
         match &self.record {
-            Record::Decision(decision) => &decision.summary,
-            Record::Entry(entry, _) => &entry.summary,
+            CandidateRecord::Decision(decision) => &decision.summary,
+            CandidateRecord::Entry(entry, _) => &entry.summary,
         }
     }
 }

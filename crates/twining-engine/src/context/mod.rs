@@ -17,9 +17,9 @@ mod tests;
 mod told;
 
 pub(crate) use assemble::assemble;
-pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, Omitted};
+pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, OmittedRecord};
 pub use changes::{ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput, WhatChangedOutcome, what_changed};
-pub(crate) use others::Others;
+pub(crate) use others::OtherAgents;
 pub use others::{ContextClaim, ContextHandoff};
-pub use summarize::{SummarizeInput, Summary, summarize};
+pub use summarize::{ScopeSummary, SummarizeInput, summarize};
 pub use told::{ContextDecision, ContextEntry};

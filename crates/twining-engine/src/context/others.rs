@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Claim, Folding, Handoff, Scope, Time};
+use twining_model::{CaseFolding, Claim, Handoff, Scope, Time};
 use twining_store::AgentShelf;
 
-use crate::agents::{claims_on, is_mine, open_handoffs, overlapping};
+use crate::agents::{current_claims, is_mine, open_handoffs, overlapping};
 use crate::caller::Caller;
 use crate::words;
 
@@ -47,16 +47,16 @@ pub struct ContextHandoff {
 
 /// What others do that bears on a task.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Others {
+pub(crate) struct OtherAgents {
     pub(super) claims: Vec<ContextClaim>,
     pub(super) handoffs: Vec<ContextHandoff>,
 }
 
-impl Others {
+impl OtherAgents {
     /// What others hold in this scope, and what waits for the caller: handed to
     /// it by name, or to anyone here.
-    pub(crate) fn of(shelf: &AgentShelf, scope: &Scope, caller: &Caller, folding: Folding, now: Time) -> Self {
-        let held = claims_on(shelf, now).into_iter().filter(|claim| !is_mine(claim, caller));
+    pub(crate) fn of(agent_files: &AgentShelf, scope: &Scope, caller: &Caller, folding: CaseFolding, now: Time) -> Self {
+        let held = current_claims(agent_files, now).into_iter().filter(|claim| !is_mine(claim, caller));
         let here = |claim: &Claim| overlapping(claim, scope, folding).is_some();
         let waits = |handoff: &Handoff| match handoff.target_agent.as_deref() {
             Some(target) => target == caller.agent,
@@ -65,9 +65,9 @@ impl Others {
                 handoff.source_agent != caller.agent && about.overlaps(scope, folding)
             }
         };
-        let handoffs = open_handoffs(shelf, TOLD, waits).unwrap_or_default();
+        let handoffs = open_handoffs(agent_files, TOLD, waits).unwrap_or_default();
         Self {
-            claims: held.filter(here).take(TOLD).map(told).collect(),
+            claims: held.filter(here).take(TOLD).map(context_claim).collect(),
             handoffs: handoffs
                 .into_iter()
                 .map(|handoff| ContextHandoff {
@@ -81,7 +81,7 @@ impl Others {
     }
 }
 
-fn told(claim: Claim) -> ContextClaim {
+fn context_claim(claim: Claim) -> ContextClaim {
     ContextClaim {
         agent_id: words::shorten(&claim.agent_id, LINE),
         paths: claim.paths.iter().take(PATHS).map(|path| words::shorten(path, LINE)).collect(),

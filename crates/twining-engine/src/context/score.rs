@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use twining_model::{Confidence, EntryType, Origin, Scope, Status, Time, Trust, limits};
+use twining_model::{Confidence, DecisionStatus, EntryType, Origin, Scope, Time, Trust, limits};
 
-use crate::search::Why;
+use crate::search::ScoreParts;
 
 /// What each signal is worth at most, before the settings have their say.
 const SCOPE: f64 = 0.15;
@@ -27,14 +27,14 @@ const HALF_LIFE_DAYS: f64 = 30.0;
 
 /// How much each signal counts, beside its usual worth: 1 by default.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Weights {
+pub(super) struct SignalWeights {
     recency: f64,
     relevance: f64,
     confidence: f64,
     warning: f64,
 }
 
-impl From<&BTreeMap<String, f64>> for Weights {
+impl From<&BTreeMap<String, f64>> for SignalWeights {
     /// The settings give shares of one whole, by the seed's defaults: 0.4 for
     /// relevance, 0.3 for recency, 0.2 for confidence, 0.1 for warnings. A signal
     /// counts as much more or less as its share is larger or smaller than that.
@@ -50,10 +50,10 @@ impl From<&BTreeMap<String, f64>> for Weights {
     }
 }
 
-impl Weights {
+impl SignalWeights {
     /// Scales what the search found to what the settings want.
-    pub(super) fn relevance(&self, why: Why) -> Why {
-        Why { lexical: why.lexical * self.relevance, semantic: why.semantic * self.relevance, ..why }
+    pub(super) fn relevance(&self, why: ScoreParts) -> ScoreParts {
+        ScoreParts { lexical: why.lexical * self.relevance, semantic: why.semantic * self.relevance, ..why }
     }
 
     /// What its age is worth. A record dated ahead of the clock gets nothing:
@@ -91,8 +91,8 @@ impl Weights {
 }
 
 /// What it costs a decision not to be settled.
-pub(super) fn standing(status: Status) -> f64 {
-    if status == Status::Provisional { DOUBT } else { 0.0 }
+pub(super) fn standing(status: DecisionStatus) -> f64 {
+    if status == DecisionStatus::Provisional { DOUBT } else { 0.0 }
 }
 
 /// What it is worth that a person said it.
@@ -132,8 +132,9 @@ mod tests {
     #[test]
     fn weights_are_shares_and_the_defaults_leave_everything_as_it_is() {
         let usual = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
-        let weights = |given: &[(&str, f64)]| Weights::from(&given.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect());
-        let one = Weights { recency: 1.0, relevance: 1.0, confidence: 1.0, warning: 1.0 };
+        let weights =
+            |given: &[(&str, f64)]| SignalWeights::from(&given.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect());
+        let one = SignalWeights { recency: 1.0, relevance: 1.0, confidence: 1.0, warning: 1.0 };
         for given in [&usual[..], &[]] {
             let found = weights(given);
             assert!((found.recency - 1.0).abs() < 1e-9 && (found.warning - one.warning).abs() < 1e-9, "{found:?}");
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_record_from_the_year_9999_does_not_stay_on_top() {
-        let weights = Weights::from(&BTreeMap::new());
+        let weights = SignalWeights::from(&BTreeMap::new());
         let now = Time::read("2026-11-15").expect("a date");
         assert!(weights.recency(Some(Time::from_ms(i64::MAX)), now) < weights.recency(Some(now), now));
     }

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, Entry, EntryType, Refused, Root, Scope, Status, Time};
+use twining_model::{Decision, DecisionStatus, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time};
 use twining_store::{EntryFilter, Page, Standing, StoreError, View};
 
 use crate::blackboard::is_report;
@@ -33,7 +33,7 @@ pub struct SummarizeInput {
 
 /// The state of a scope.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Summary {
+pub struct ScopeSummary {
     /// Which scope.
     pub scope: String,
     /// Decisions in force.
@@ -52,13 +52,13 @@ pub struct Summary {
 
 impl SummarizeInput {
     /// Checks the scope.
-    pub(crate) fn scope(&self, root: &Root) -> Result<Scope, Refused> {
+    pub(crate) fn scope(&self, root: &ProjectRoot) -> Result<Scope, InvalidInput> {
         words::scope_or_project(self.scope.as_deref(), root)
     }
 }
 
 /// Sums a scope up.
-pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
+pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure> {
     let bearing = view.decisions().bearing(scope)?;
     let open = |kind: EntryType| {
         let filter = EntryFilter { types: vec![kind.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
@@ -75,22 +75,22 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
     findings.total -= (listed - findings.items.len()) as u64;
     findings.items.truncate(NAMED);
     let rows = view.decisions().nearest(scope, Standing::InForce, LOOKED_AT)?;
-    let mut told = Telling { now: view.now(), sentences: Vec::new() };
-    told.open("warning", &warnings);
-    told.disputes(view, rows.iter().map(|row| &row.id))?;
-    told.decided(&changed, since);
-    told.given_up(&changed, since);
-    told.open("need", &needs);
-    told.open("question", &questions);
-    told.found(&findings);
-    Ok(Summary {
+    let mut writer = SummaryWriter { now: view.now(), sentences: Vec::new() };
+    writer.open("warning", &warnings);
+    writer.disputes(view, rows.iter().map(|row| &row.id))?;
+    writer.decided(&changed, since);
+    writer.given_up(&changed, since);
+    writer.open("need", &needs);
+    writer.open("question", &questions);
+    writer.found(&findings);
+    Ok(ScopeSummary {
         scope: scope.to_string(),
         active_decisions: bearing.active,
         provisional_decisions: bearing.provisional,
         open_needs: needs.total,
         active_warnings: warnings.total,
         unanswered_questions: questions.total,
-        recent_activity_summary: told.finish(bearing.active + bearing.provisional, last_activity(view, scope)?),
+        recent_activity_summary: writer.finish(bearing.active + bearing.provisional, last_activity(view, scope)?),
     })
 }
 
@@ -100,12 +100,12 @@ fn last_activity(view: &View<'_>, scope: &Scope) -> Result<Option<Time>, StoreEr
 }
 
 /// The sentences so far.
-struct Telling {
+struct SummaryWriter {
     now: Time,
     sentences: Vec<String>,
 }
 
-impl Telling {
+impl SummaryWriter {
     fn open(&mut self, noun: &str, page: &Page<Entry>) {
         if page.total == 0 {
             return;
@@ -145,7 +145,7 @@ impl Telling {
             .iter()
             .take(NAMED)
             .map(|decision| {
-                let doubt = if decision.status == Status::Provisional { ", provisional" } else { "" };
+                let doubt = if decision.status == DecisionStatus::Provisional { ", provisional" } else { "" };
                 format!("{} ({}{doubt})", quoted(&decision.summary), self.ago(&decision.timestamp))
             })
             .collect();
@@ -156,7 +156,7 @@ impl Telling {
 
     fn given_up(&mut self, changed: &[Decision], since: Time) {
         let mut lines: Vec<String> = Vec::new();
-        for decision in changed.iter().filter(|decision| decision.status != Status::Active) {
+        for decision in changed.iter().filter(|decision| decision.status != DecisionStatus::Active) {
             let Some(change) = changes_since(decision, since).next() else { continue };
             let reason = if change.reason.is_empty() { String::new() } else { format!(": {}", words::shorten(&change.reason, LINE)) };
             lines.push(format!("{} {}{reason}", quoted(&decision.summary), word(change.status)));
@@ -206,12 +206,12 @@ impl Telling {
     }
 }
 
-fn word(status: Status) -> &'static str {
+fn word(status: DecisionStatus) -> &'static str {
     match status {
-        Status::Active => "in force again",
-        Status::Provisional => "put in doubt",
-        Status::Superseded => "superseded",
-        Status::Overridden => "overridden",
+        DecisionStatus::Active => "in force again",
+        DecisionStatus::Provisional => "put in doubt",
+        DecisionStatus::Superseded => "superseded",
+        DecisionStatus::Overridden => "overridden",
     }
 }
 

@@ -46,9 +46,9 @@ fn whatever_bears_on_the_scope_is_told_named_or_at_least_counted() {
     }
     for max_tokens in [600, 4000, 25_000, 100_000] {
         let context = assemble(&project, "refactor the parser", "src/x.rs", Some(max_tokens));
-        let told = [&context.open_needs, &context.recent_findings, &context.active_warnings, &context.recent_questions].map(Vec::len);
-        let told = context.active_decisions.len() + told.iter().sum::<usize>();
-        assert_eq!(told as u64 + context.omitted_count, 130 + 4 * 70, "at {max_tokens}: {told} told");
+        let shown = [&context.open_needs, &context.recent_findings, &context.active_warnings, &context.recent_questions].map(Vec::len);
+        let shown = context.active_decisions.len() + shown.iter().sum::<usize>();
+        assert_eq!(shown as u64 + context.omitted_count, 130 + 4 * 70, "at {max_tokens}: {shown} told");
         assert!(tokens(&context) <= max_tokens);
         if max_tokens == 100_000 {
             assert_eq!(context.omitted_count, 0, "there is room for all");
@@ -108,8 +108,8 @@ fn the_budget_holds_for_the_json_that_is_returned_at_any_size() {
         let context = assemble(&project, "do \"it\"", "src/", Some(budget));
         assert!(tokens(&context) <= budget, "{} of {budget}", tokens(&context));
         assert_eq!(context.token_estimate as usize, tokens(&context), "at {budget}");
-        let told = context.active_decisions.len() + context.active_warnings.len();
-        assert_eq!(told as u64 + context.omitted_count, 80, "at {budget}: everything is told or counted");
+        let shown = context.active_decisions.len() + context.active_warnings.len();
+        assert_eq!(shown as u64 + context.omitted_count, 80, "at {budget}: everything is told or counted");
     }
 }
 

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Confidence, Decision, Entry, EntryType, Id, Status};
+use twining_model::{Confidence, Decision, DecisionStatus, Entry, EntryType, Id};
 
-use crate::context::gather::{Candidate, Record};
-use crate::search::Why;
+use crate::context::gather::{CandidateRecord, ContextCandidate};
+use crate::search::ScoreParts;
 use crate::words;
 
 /// Characters of a reason or a detail, and of one that there is room for; the
@@ -19,7 +19,7 @@ const SCOPE: usize = 120;
 
 /// How much is told of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum DetailLevel {
     /// With all of its reasons or its detail.
     Whole,
     /// With its reasons or its detail.
@@ -28,7 +28,7 @@ pub(super) enum Level {
     Brief,
 }
 
-impl Level {
+impl DetailLevel {
     fn text(self) -> usize {
         if self == Self::Whole { WHOLE } else { TEXT }
     }
@@ -36,7 +36,7 @@ impl Level {
 
 /// What is told.
 #[derive(Clone, Debug)]
-pub(super) enum Told {
+pub(super) enum ContextItem {
     Decision(ContextDecision),
     Entry(ContextEntry, EntryType),
 }
@@ -54,7 +54,7 @@ pub struct ContextDecision {
     /// How sure its author is.
     pub confidence: Confidence,
     /// Active or provisional.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// What it speaks of.
     pub scope: String,
     /// Decisions in force that say otherwise.
@@ -89,16 +89,16 @@ pub struct ContextEntry {
 }
 
 /// Tells of a candidate.
-pub(super) fn tell(candidate: &Candidate, level: Level) -> Told {
+pub(super) fn render(candidate: &ContextCandidate, level: DetailLevel) -> ContextItem {
     let why = reasons(&candidate.why, candidate.binds);
     match &candidate.record {
-        Record::Decision(decision) => Told::Decision(tell_decision(decision, &candidate.contested_by, level, why)),
-        Record::Entry(entry, kind) => Told::Entry(tell_entry(entry, *kind, level, why), *kind),
+        CandidateRecord::Decision(decision) => ContextItem::Decision(render_decision(decision, &candidate.contested_by, level, why)),
+        CandidateRecord::Entry(entry, kind) => ContextItem::Entry(render_entry(entry, *kind, level, why), *kind),
     }
 }
 
-fn tell_decision(decision: &Decision, contested_by: &[Id], level: Level, why: String) -> ContextDecision {
-    let full = level != Level::Brief;
+fn render_decision(decision: &Decision, contested_by: &[Id], level: DetailLevel, why: String) -> ContextDecision {
+    let full = level != DetailLevel::Brief;
     ContextDecision {
         id: decision.id.clone(),
         summary: words::summary(&decision.summary),
@@ -112,9 +112,9 @@ fn tell_decision(decision: &Decision, contested_by: &[Id], level: Level, why: St
     }
 }
 
-fn tell_entry(entry: &Entry, kind: EntryType, level: Level, why: String) -> ContextEntry {
+fn render_entry(entry: &Entry, kind: EntryType, level: DetailLevel, why: String) -> ContextEntry {
     let listed = matches!(kind, EntryType::Warning | EntryType::Need | EntryType::Question | EntryType::Finding);
-    let detail = (level != Level::Brief).then(|| words::shorten(&entry.detail, level.text()));
+    let detail = (level != DetailLevel::Brief).then(|| words::shorten(&entry.detail, level.text()));
     ContextEntry {
         id: entry.id.clone(),
         entry_type: (!listed).then(|| entry.entry_type.clone()),
@@ -127,7 +127,7 @@ fn tell_entry(entry: &Entry, kind: EntryType, level: Level, why: String) -> Cont
 }
 
 /// The signals that brought a record in, the strongest first.
-fn reasons(why: &Why, binds: bool) -> String {
+fn reasons(why: &ScoreParts, binds: bool) -> String {
     let mut parts = [
         (why.lexical, "words"),
         (why.semantic, "meaning"),

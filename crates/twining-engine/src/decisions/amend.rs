@@ -1,7 +1,7 @@
 //! Amending: which fields of a decision a change of mind sets.
 
 use serde_json::{Map, Value};
-use twining_model::{Amendment, Decision, Refused, Status, StatusChange, limits};
+use twining_model::{Amendment, Decision, DecisionStatus, InvalidInput, StatusChange, limits};
 
 use crate::caller::Stamp;
 use crate::words;
@@ -11,7 +11,7 @@ use crate::words;
 const AMENDED_BYTES: usize = limits::RECORD_BYTES / 8 * 7;
 
 /// Moves a decision to another status and notes who, when and why.
-pub(crate) fn move_to(decision: &mut Decision, status: Status, by: &str, reason: &str, stamp: &Stamp<'_>) {
+pub(crate) fn move_to(decision: &mut Decision, status: DecisionStatus, by: &str, reason: &str, stamp: &Stamp<'_>) {
     decision.status = status;
     decision.history.push(StatusChange { at: stamp.at, status, by: by.to_owned(), reason: words::summary(reason) });
 }
@@ -20,7 +20,7 @@ pub(crate) fn move_to(decision: &mut Decision, status: Status, by: &str, reason:
 ///
 /// Refused if the file would outgrow what we read back: an amended decision
 /// that no reader takes would be a lost one.
-pub(crate) fn amendment(before: &Decision, after: &Decision) -> Result<Amendment, Refused> {
+pub(crate) fn amendment(before: &Decision, after: &Decision) -> Result<Amendment, InvalidInput> {
     words::fits("decision_id", after, AMENDED_BYTES)?;
     let (old, mut set) = (fields(before), fields(after));
     set.retain(|key, value| old.get(key) != Some(value));

@@ -11,24 +11,24 @@ use crate::hygiene::clean;
 
 impl Engine {
     /// Records a decision.
-    pub fn decide(&self, caller: &Caller, input: &DecideInput) -> Result<Decided, Failure> {
+    pub fn decide(&self, caller: &Caller, input: &DecideInput) -> Result<DecideOutcome, Failure> {
         let (input, redacted) = clean(input);
         let assembled_before = self.has_assembled(&caller.agent);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let mut draft = Draft::parse(&input, self.store().root())?;
+        let mut draft = DecisionDraft::parse(&input, self.store().root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
         let decided = self.store().transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
-        self.beat(&caller);
-        Ok(Decided { redacted, ..decided })
+        self.heartbeat(&caller);
+        Ok(DecideOutcome { redacted, ..decided })
     }
 
     /// Explains a scope by its decisions.
     pub fn why(&self, input: &WhyInput) -> Result<WhyOutcome, Failure> {
-        self.why_through(input, &Moves::default())
+        self.why_through(input, &RenameHistory::default())
     }
 
     /// The same, under the names that its files had before these moves too.
-    pub fn why_through(&self, input: &WhyInput, moves: &Moves) -> Result<WhyOutcome, Failure> {
+    pub fn why_through(&self, input: &WhyInput, moves: &RenameHistory) -> Result<WhyOutcome, Failure> {
         self.store().view(|view| decisions::why(view, input, self.store().root(), moves))
     }
 
@@ -43,21 +43,21 @@ impl Engine {
     }
 
     /// Puts a decision back on the table.
-    pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<Reconsidered, Failure> {
+    pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<ReconsiderOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = ReconsiderDraft::parse(&input)?;
         let outcome = self.store().transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))?;
-        Ok(Reconsidered { redacted, ..outcome })
+        Ok(ReconsiderOutcome { redacted, ..outcome })
     }
 
     /// Rejects a decision, with the authority that the rim established.
-    pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<Overridden, Failure> {
+    pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<OverrideOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = OverrideDraft::parse(&input, authority)?;
         let outcome = self.store().transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
-        Ok(Overridden { redacted, ..outcome })
+        Ok(OverrideOutcome { redacted, ..outcome })
     }
 
     /// The decision that such an override would reject, if a person's word on it is still wanted.
@@ -118,7 +118,7 @@ impl Engine {
     }
 
     /// Weighs what hangs on a decision.
-    pub fn impact(&self, input: &ImpactInput) -> Result<Impact, Failure> {
+    pub fn impact(&self, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
         self.store().view(|view| decisions::impact(view, input))
     }
 }

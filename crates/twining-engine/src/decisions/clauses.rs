@@ -1,16 +1,16 @@
 //! What binds an agent besides the policy: decisions and reviewed knowledge that
 //! say what must not be used.
 
-use twining_model::{Authority, Decision, Folding, Scope, Status, Trust, text};
+use twining_model::{Authority, CaseFolding, Decision, DecisionStatus, Scope, Trust, text};
 use twining_store::{Decisions, StoreError};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::knowledge::BondFact;
+use crate::knowledge::EdgeFact;
 use twining_guard::{Clause, globs_of, ruled_out};
 
 /// Characters of a record's words that a guard repeats.
-const SAID: usize = 200;
+const REASON_CHARS: usize = 200;
 /// Decisions in a row that are followed, each in the place of the one before.
 const MOST_SUCCESSORS: usize = 64;
 
@@ -25,11 +25,11 @@ impl Engine {
             let mut clauses = Vec::new();
             for decision in decisions.speaking_of("must_not_use")? {
                 let still = match decision.status {
-                    Status::Active | Status::Provisional => items_of(&decision),
+                    DecisionStatus::Active | DecisionStatus::Provisional => items_of(&decision),
                     // A word for it is not enough: somebody must have said so who may.
-                    Status::Overridden if decision.override_authority == Some(Authority::Confirmed) => Vec::new(),
-                    Status::Overridden => items_of(&decision),
-                    Status::Superseded => left_over(&decisions, &decision)?,
+                    DecisionStatus::Overridden if decision.override_authority == Some(Authority::Confirmed) => Vec::new(),
+                    DecisionStatus::Overridden => items_of(&decision),
+                    DecisionStatus::Superseded => remaining_items(&decisions, &decision)?,
                 };
                 clauses.extend(of_decision(&decision, still));
             }
@@ -37,7 +37,7 @@ impl Engine {
         })?;
         // Knowledge that cannot be read binds nobody; its own check says so.
         if let Ok(facts) = self.knowledge_facts() {
-            clauses.extend(facts.must_not_use.iter().filter_map(clause_of_bond));
+            clauses.extend(facts.must_not_use.iter().filter_map(clause_of_edge));
         }
         Ok(clauses)
     }
@@ -46,7 +46,7 @@ impl Engine {
 /// What a decision that is about to be superseded rules out and its successor, by
 /// whoever makes it, does not: that stays ruled out until a person lifts it.
 pub(crate) fn dropped(old: &Decision, successor: &Decision) -> Vec<String> {
-    if old.override_authority == Some(Authority::Confirmed) || is_a_person_s(successor) {
+    if old.override_authority == Some(Authority::Confirmed) || is_by_person(successor) {
         return Vec::new();
     }
     items_of(old).into_iter().filter(|item| !carries(successor, old, item)).collect()
@@ -54,7 +54,7 @@ pub(crate) fn dropped(old: &Decision, successor: &Decision) -> Vec<String> {
 
 /// What is left in force of a superseded decision. An agent that replaces it lifts
 /// nothing by leaving a clause out; a successor that says the same speaks for itself.
-fn left_over(decisions: &Decisions<'_>, old: &Decision) -> Result<Vec<String>, StoreError> {
+fn remaining_items(decisions: &Decisions<'_>, old: &Decision) -> Result<Vec<String>, StoreError> {
     let mut left = items_of(old);
     let mut next = decisions.successors(&old.id)?;
     let (mut seen, mut is_direct) = (0, true);
@@ -62,7 +62,7 @@ fn left_over(decisions: &Decisions<'_>, old: &Decision) -> Result<Vec<String>, S
         for id in std::mem::take(&mut next) {
             seen += 1;
             let Some(successor) = decisions.get(&id)? else { continue };
-            if is_a_person_s(&successor) && successor.status.binds() {
+            if is_by_person(&successor) && successor.status.binds() {
                 return Ok(Vec::new());
             }
             // What a successor of a successor says is weighed where that one is.
@@ -79,18 +79,18 @@ fn left_over(decisions: &Decisions<'_>, old: &Decision) -> Result<Vec<String>, S
 fn carries(successor: &Decision, old: &Decision, item: &str) -> bool {
     // One that only warns takes nothing over from one that blocks.
     !is_contested(successor)
-        && Scope::read(&successor.scope).covers(&Scope::read(&old.scope), Folding::Exact)
+        && Scope::read(&successor.scope).covers(&Scope::read(&old.scope), CaseFolding::Exact)
         && items_of(successor).iter().any(|other| other == item)
 }
 
-fn is_a_person_s(decision: &Decision) -> bool {
+fn is_by_person(decision: &Decision) -> bool {
     decision.origin.as_ref().is_some_and(|origin| origin.trust == Trust::Human)
 }
 
 /// Whether it was never in force: it disagreed with others when it was made. One that
 /// was, and that somebody doubts since, goes on to hold.
 fn is_contested(decision: &Decision) -> bool {
-    decision.status == Status::Provisional && !decision.history.iter().any(|change| change.status == Status::Provisional)
+    decision.status == DecisionStatus::Provisional && !decision.history.iter().any(|change| change.status == DecisionStatus::Provisional)
 }
 
 fn items_of(decision: &Decision) -> Vec<String> {
@@ -107,23 +107,23 @@ fn of_decision(decision: &Decision, must_not_use: Vec<String>) -> Option<Clause>
         id: format!("decision-{}", decision.id),
         paths: globs_of(&decision.scope),
         must_not_use,
-        say: said(&with_reason(&decision.summary, &decision.rationale)),
+        say: quoted_reason(&with_reason(&decision.summary, &decision.rationale)),
         is_contested: is_contested(decision),
     })
 }
 
 /// What an edge of the reviewed graph rules out.
-pub(crate) fn clause_of_bond(bond: &BondFact) -> Option<Clause> {
-    let paths: Vec<String> = split(&bond.from_path).flat_map(globs_of).collect();
-    let named = split(&bond.to_path).map(str::to_owned).collect::<Vec<_>>();
+pub(crate) fn clause_of_edge(edge: &EdgeFact) -> Option<Clause> {
+    let paths: Vec<String> = split(&edge.from_path).flat_map(globs_of).collect();
+    let named = split(&edge.to_path).map(str::to_owned).collect::<Vec<_>>();
     // A node without a path is called as it is imported.
-    let must_not_use = if named.is_empty() { vec![bond.to.clone()] } else { named };
-    let why = if bond.note.is_empty() { &bond.description } else { &bond.note };
+    let must_not_use = if named.is_empty() { vec![edge.to.clone()] } else { named };
+    let why = if edge.note.is_empty() { &edge.description } else { &edge.note };
     (!paths.is_empty()).then(|| Clause {
-        id: format!("knowledge-{}-{}", bond.from, bond.to),
+        id: format!("knowledge-{}-{}", edge.from, edge.to),
         paths,
         must_not_use,
-        say: said(&format!("{} must not use {}: {why}", bond.from, bond.to)),
+        say: quoted_reason(&format!("{} must not use {}: {why}", edge.from, edge.to)),
         is_contested: false,
     })
 }
@@ -138,8 +138,8 @@ fn with_reason(summary: &str, rationale: &str) -> String {
     if rationale.is_empty() { summary.to_owned() } else { format!("{summary}, because {rationale}") }
 }
 
-fn said(words: &str) -> String {
-    text::visible(&text::excerpt(words, SAID)).replace('\n', " ")
+fn quoted_reason(words: &str) -> String {
+    text::visible(&text::excerpt(words, REASON_CHARS)).replace('\n', " ")
 }
 
 #[cfg(test)]
@@ -177,11 +177,11 @@ mod tests {
         let project = Project::new();
         let first = project.decide(&without("moment, luxon", "src/", None));
         let second = project.decide(&without("luxon", "project", Some(&first.id)));
-        let told = second.still_ruled_out.expect("is told");
-        assert!(told.starts_with("moment stays ruled out") && told.contains(&format!("twining override {}", first.id)), "{told}");
+        let listed = second.still_ruled_out.expect("is told");
+        assert!(listed.starts_with("moment stays ruled out") && listed.contains(&format!("twining override {}", first.id)), "{listed}");
         assert_eq!(ruled(&project), blocks(&["luxon", "moment"]), "what is carried on is said once");
         let third = project.decide(&without("", "project", Some(&second.id)));
-        assert!(third.still_ruled_out.is_some_and(|told| told.starts_with("luxon ")));
+        assert!(third.still_ruled_out.is_some_and(|listed| listed.starts_with("luxon ")));
         assert_eq!(ruled(&project), blocks(&["luxon", "moment"]), "nor by two steps");
         project.override_as(Authority::Claimed, &first.id, None);
         assert_eq!(ruled(&project), blocks(&["luxon", "luxon", "moment"]), "nor by its word for a person's");
@@ -201,7 +201,7 @@ mod tests {
         other.override_as(Authority::Claimed, &first.id, None);
         other.decide(&choice("dates", "src/", "dates are anybody's"));
         let contested = other.decide(&without("moment", "src/", Some(&first.id)));
-        assert_eq!(contested.status, Status::Provisional);
+        assert_eq!(contested.status, DecisionStatus::Provisional);
         assert!(ruled(&other).contains(&("moment".to_owned(), false)), "one that warns takes nothing over from one that blocks");
     }
 
@@ -222,9 +222,9 @@ mod tests {
         project.engine.reconsider(&caller("ada"), &doubt).expect("doubts");
         assert_eq!(ruled(&project), blocks(&["moment"]));
         let contested = project.decide(&without("luxon", "lib/", None));
-        assert_eq!(contested.status, Status::Active);
+        assert_eq!(contested.status, DecisionStatus::Active);
         let rival = project.decide(&without("dayjs", "lib/", None));
-        assert_eq!(rival.status, Status::Provisional);
+        assert_eq!(rival.status, DecisionStatus::Provisional);
         assert!(ruled(&project).contains(&("dayjs".to_owned(), true)), "one that was contested from the start only warns");
     }
 }

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, CommitLink, Confidence, Decision, Id, Refused, Status, text};
+use twining_model::{Change, CommitLink, Confidence, Decision, DecisionStatus, Id, InvalidInput, text};
 use twining_store::View;
 
 use crate::caller::Stamp;
 use crate::decisions::amend::amendment;
-use crate::decisions::committed::{CommitSeen, LinkedBy};
+use crate::decisions::committed::{CommitSeen, LinkSource};
 use crate::decisions::find;
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
@@ -56,22 +56,22 @@ pub struct LinkCommitDraft {
     id: Id,
     hash: String,
     summary: Option<String>,
-    by: LinkedBy,
+    by: LinkSource,
 }
 
 impl LinkCommitDraft {
     /// Checks every word.
-    pub fn parse(input: &LinkCommitInput) -> Result<Self, Refused> {
+    pub fn parse(input: &LinkCommitInput) -> Result<Self, InvalidInput> {
         Ok(Self {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             hash: words::commit_hash("commit_hash", &input.commit_hash)?,
             summary: input.summary.as_deref().map(|summary| text::summary("summary", summary)).transpose()?,
-            by: LinkedBy::Word,
+            by: LinkSource::Word,
         })
     }
 
     /// The link of a commit that git was seen to make.
-    pub(crate) fn seen(id: Id, commit: &CommitSeen, by: LinkedBy) -> Result<Self, Refused> {
+    pub(crate) fn seen(id: Id, commit: &CommitSeen, by: LinkSource) -> Result<Self, InvalidInput> {
         let hash = words::commit_hash("commit_hash", &commit.hash)?;
         Ok(Self { id, hash, summary: Some(words::summary(&commit.subject)).filter(|summary| !summary.is_empty()), by })
     }
@@ -97,7 +97,7 @@ pub struct CommitDecision {
     /// What it governs.
     pub scope: String,
     /// Where it stands.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// How sure its author is.
     pub confidence: Confidence,
     /// When it was made.
@@ -142,7 +142,7 @@ pub fn commits(view: &View<'_>, input: &CommitsInput) -> Result<CommitsOutcome, 
             continue;
         }
         if let Some(decision) = view.decisions().get(&id)? {
-            decisions.push(carried_out(decision, hash));
+            decisions.push(commit_decision(decision, hash));
         }
     }
     Ok(CommitsOutcome { commit_hash, decisions })
@@ -186,7 +186,7 @@ fn link(decision: &mut Decision, draft: &LinkCommitDraft, stamp: &Stamp<'_>) -> 
             if draft.summary.is_some() {
                 known.summary.clone_from(&draft.summary);
             }
-            if draft.by == LinkedBy::Word {
+            if draft.by == LinkSource::Word {
                 // Somebody's word counts more than what files or a message hint at.
                 known.by = None;
             }
@@ -205,7 +205,7 @@ fn is_same_commit(left: &str, right: &str) -> bool {
     short == long || (short.len() >= SURELY_ONE && long.starts_with(&short))
 }
 
-fn carried_out(decision: Decision, commit_hash: String) -> CommitDecision {
+fn commit_decision(decision: Decision, commit_hash: String) -> CommitDecision {
     CommitDecision {
         id: decision.id,
         summary: decision.summary,

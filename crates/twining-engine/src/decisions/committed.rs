@@ -8,7 +8,7 @@ use twining_model::{CommitLink, Decision, Id, Scope, Time, limits};
 pub use twining_store::git::CommitSeen;
 use twining_store::{StoreError, Via, View};
 
-use crate::decisions::why::{WhyDecision, tell};
+use crate::decisions::why::{WhyDecision, why_decision};
 use crate::failure::Failure;
 
 /// Files of a commit that are looked up; beyond it a commit touches everything.
@@ -29,7 +29,7 @@ pub(crate) fn may_concern_decisions(commit: &CommitSeen) -> bool {
 
 /// What a link between a commit and a decision rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LinkedBy {
+pub enum LinkSource {
     /// Somebody said so.
     Word,
     /// The commit names the decision.
@@ -38,7 +38,7 @@ pub enum LinkedBy {
     Files,
 }
 
-impl LinkedBy {
+impl LinkSource {
     /// The word for it in files; none for what somebody said.
     #[must_use]
     pub fn as_str(self) -> Option<&'static str> {
@@ -60,10 +60,10 @@ impl LinkedBy {
 
 /// The decisions that a new commit carries out. `before` tells when the commit
 /// before it was made.
-pub fn carried_out(view: &View<'_>, commit: &CommitSeen, before: &dyn Fn() -> Option<Time>) -> Result<Vec<(Id, LinkedBy)>, StoreError> {
-    let mut found: Vec<(Id, LinkedBy)> = Vec::new();
+pub fn carried_out(view: &View<'_>, commit: &CommitSeen, before: &dyn Fn() -> Option<Time>) -> Result<Vec<(Id, LinkSource)>, StoreError> {
+    let mut found: Vec<(Id, LinkSource)> = Vec::new();
     for id in named(view, commit)? {
-        found.push((id, LinkedBy::Trailer));
+        found.push((id, LinkSource::Trailer));
     }
     // A merge touches what its branches did; those commits have their own links.
     if commit.parents.len() > 1 {
@@ -81,33 +81,37 @@ pub fn carried_out(view: &View<'_>, commit: &CommitSeen, before: &dyn Fn() -> Op
     let mut by_files: Vec<Decision> = about_files(view, commit)?.into_iter().filter(|decision| decision.status.binds()).collect();
     by_files.retain(|decision| waits(decision) && !found.iter().any(|(id, _)| *id == decision.id));
     by_files.sort_by(|a, b| b.id.cmp(&a.id));
-    found.extend(by_files.into_iter().take(BY_FILES).map(|decision| (decision.id, LinkedBy::Files)));
+    found.extend(by_files.into_iter().take(BY_FILES).map(|decision| (decision.id, LinkSource::Files)));
     Ok(found)
 }
 
 /// The decisions behind a commit: linked with it, named by it, or about its files;
 /// the surest first.
-pub(crate) fn behind(view: &View<'_>, stored: Vec<(String, Id)>, commit: Option<&CommitSeen>) -> Result<Vec<WhyDecision>, Failure> {
-    let mut found: Vec<(LinkedBy, Decision)> = Vec::new();
+pub(crate) fn decisions_of_commit(
+    view: &View<'_>,
+    stored: Vec<(String, Id)>,
+    commit: Option<&CommitSeen>,
+) -> Result<Vec<WhyDecision>, Failure> {
+    let mut found: Vec<(LinkSource, Decision)> = Vec::new();
     for (hash, id) in stored {
         if let Some(decision) = view.decisions().get(&id)? {
             let link = decision.commits.iter().find(|link| link.hash.eq_ignore_ascii_case(&hash));
-            found.push((LinkedBy::of(link), decision));
+            found.push((LinkSource::of(link), decision));
         }
     }
     if let Some(commit) = commit {
         for id in named(view, commit)? {
             if let Some(decision) = view.decisions().get(&id)? {
-                found.push((LinkedBy::Trailer, decision));
+                found.push((LinkSource::Trailer, decision));
             }
         }
-        found.extend(about_files(view, commit)?.into_iter().take(BY_FILES).map(|decision| (LinkedBy::Files, decision)));
+        found.extend(about_files(view, commit)?.into_iter().take(BY_FILES).map(|decision| (LinkSource::Files, decision)));
     }
     found.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.id.cmp(&a.1.id)));
     let mut seen = std::collections::HashSet::new();
     found.retain(|(_, decision)| seen.insert(decision.id.clone()));
-    let word = |by: LinkedBy| by.as_str().unwrap_or("linked").to_owned();
-    Ok(found.into_iter().map(|(by, decision)| tell(word(by), decision, Vec::new())).collect())
+    let word = |by: LinkSource| by.as_str().unwrap_or("linked").to_owned();
+    Ok(found.into_iter().map(|(by, decision)| why_decision(word(by), decision, Vec::new())).collect())
 }
 
 /// The decisions that a commit names. A beginning counts if only one decision has it.

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Map;
-use twining_model::{Change, CommitLink, Decision, Id, Refused, Status, limits, text};
+use twining_model::{Change, CommitLink, Decision, DecisionStatus, Id, InvalidInput, limits, text};
 use twining_store::{StoreError, View};
 
 use crate::answer::is_zero;
 use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
-use crate::decisions::{Draft, clauses, notices, unreadable};
+use crate::decisions::{DecisionDraft, clauses, notices, unreadable};
 use crate::failure::Failure;
 use crate::hygiene::Redaction;
 use crate::{graph, words};
@@ -35,13 +35,13 @@ pub struct Conflict {
 
 /// What was decided.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Decided {
+pub struct DecideOutcome {
     /// The new decision.
     pub id: Id,
     /// When.
     pub timestamp: String,
     /// Provisional if it is in conflict.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// Active decisions it disagrees with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
@@ -60,7 +60,7 @@ pub struct Decided {
 }
 
 /// Plans a decision, and names the active decisions it disagrees with.
-pub fn plan_decide(view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<(Change, Decided), Failure> {
+pub fn plan_decide(view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) -> Result<(Change, DecideOutcome), Failure> {
     let old = match &draft.supersedes {
         Some(id) => Some(replaceable(view, id)?),
         None => None,
@@ -82,7 +82,7 @@ pub fn plan_decide(view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<
 
 /// Adds a decision to a change: the record, its graph links, its announcement,
 /// and the warning if it is in conflict. What it supersedes is the caller's to amend.
-pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<Decided, Failure> {
+pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) -> Result<DecideOutcome, Failure> {
     for id in &draft.depends_on {
         if !view.decisions().exists(id)? {
             return Err(missing(view, "depends_on", id)?.into());
@@ -94,7 +94,7 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp:
     let omitted = rivals.len().saturating_sub(CONFLICTS_NAMED);
     rivals.truncate(CONFLICTS_NAMED);
 
-    let status = if rivals.is_empty() { Status::Active } else { Status::Provisional };
+    let status = if rivals.is_empty() { DecisionStatus::Active } else { DecisionStatus::Provisional };
     let decision = decision(draft, status, stamp);
     // Half of what a reader takes: later amendments need room too.
     words::fits("decision", &decision, limits::RECORD_BYTES / 2)?;
@@ -103,7 +103,7 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp:
     if !rivals.is_empty() {
         notices::conflict(change, &decision, &rivals, omitted, stamp);
     }
-    let decided = Decided {
+    let decided = DecideOutcome {
         redacted: Vec::new(),
         id: decision.id.clone(),
         timestamp: decision.timestamp.clone(),
@@ -120,12 +120,12 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp:
 /// Marks a decision as replaced. One that a person rejected stays rejected.
 pub(crate) fn supersede(old: &mut Decision, by: &Id, stamp: &Stamp<'_>) {
     old.superseded_by = Some(by.to_string());
-    if old.status < Status::Superseded {
-        move_to(old, Status::Superseded, &stamp.caller.agent, &format!("superseded by {by}"), stamp);
+    if old.status < DecisionStatus::Superseded {
+        move_to(old, DecisionStatus::Superseded, &stamp.caller.agent, &format!("superseded by {by}"), stamp);
     }
 }
 
-fn decision(draft: &Draft, status: Status, stamp: &Stamp<'_>) -> Decision {
+fn decision(draft: &DecisionDraft, status: DecisionStatus, stamp: &Stamp<'_>) -> Decision {
     let commits = draft.commit.iter().map(|hash| CommitLink { hash: hash.clone(), summary: None, linked_at: stamp.at, by: None });
     Decision {
         id: stamp.ids.next(),
@@ -167,7 +167,7 @@ fn conflict(rival: Decision) -> Conflict {
 /// successors of one decision would both stand, and neither know of the other.
 fn replaceable(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
     let Some(old) = view.decisions().get(id)? else { return Err(missing(view, "supersedes", id)?.into()) };
-    if old.status != Status::Superseded {
+    if old.status != DecisionStatus::Superseded {
         return Ok(old);
     }
     let successor = match &old.superseded_by {
@@ -178,11 +178,11 @@ fn replaceable(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
         Some(by) => format!("it was superseded by {by}; supersede that one"),
         None => format!("`{id}` was superseded already"),
     };
-    Err(Refused::new("supersedes", "must name a decision that is not superseded yet").because(given).into())
+    Err(InvalidInput::new("supersedes", "must name a decision that is not superseded yet").because(given).into())
 }
 
-fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<Refused, StoreError> {
-    let refused = Refused::new(field, "must name a decision that exists");
+fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<InvalidInput, StoreError> {
+    let refused = InvalidInput::new(field, "must name a decision that exists");
     Ok(match unreadable(view, id)? {
         Some(bad) => refused.because(format!("the file `{}` is there, but cannot be read: {}", bad.file, text::excerpt(&bad.why, 200))),
         None => refused.because(format!("there is no decision `{id}`")),

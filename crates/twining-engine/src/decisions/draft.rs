@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use twining_model::{Alternative, Confidence, Id, Refused, Root, Scope, limits, text};
+use twining_model::{Alternative, Confidence, Id, InvalidInput, ProjectRoot, Scope, limits, text};
 
 use crate::hygiene::redact_fields;
 use crate::input::{CONFIDENCES, alternative_schema};
@@ -69,7 +69,7 @@ redact_fields!(DecideInput {
 
 /// A decision to be, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
+pub struct DecisionDraft {
     /// The kind of question.
     pub domain: String,
     /// The part of the project it governs.
@@ -103,9 +103,9 @@ pub struct Draft {
     pub assembled_before: Option<bool>,
 }
 
-impl Draft {
+impl DecisionDraft {
     /// Checks every word.
-    pub fn parse(input: &DecideInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &DecideInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
             domain: text::name("domain", &input.domain)?,
             scope: Scope::parse("scope", &input.scope, root)?,
@@ -127,24 +127,24 @@ impl Draft {
 }
 
 /// Takes a word for how sure someone is.
-pub(crate) fn confidence(field: &'static str, word: &str) -> Result<Confidence, Refused> {
+pub(crate) fn confidence(field: &'static str, word: &str) -> Result<Confidence, InvalidInput> {
     let known = [Confidence::High, Confidence::Medium, Confidence::Low].map(|c| (c.as_str(), c));
     words::one_of(field, word.trim(), &known)
 }
 
-fn files(given: &[String], root: &Root) -> Result<Vec<String>, Refused> {
+fn files(given: &[String], root: &ProjectRoot) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("affected_files", given, limits::LIST)?;
-    let mut kept: Vec<String> = Vec::with_capacity(given.len());
+    let mut scopes: Vec<String> = Vec::with_capacity(given.len());
     for file in given {
         let file = Scope::parse("affected_files", file, root)?.to_string();
-        if !kept.contains(&file) {
-            kept.push(file);
+        if !scopes.contains(&file) {
+            scopes.push(file);
         }
     }
-    Ok(kept)
+    Ok(scopes)
 }
 
-fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, Refused> {
+fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, InvalidInput> {
     limits::at_most("alternatives", given, limits::LIST)?;
     let check = |alternative: &Alternative| {
         Ok(Alternative {

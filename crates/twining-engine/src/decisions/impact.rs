@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, Entity, Id, Status, limits};
+use twining_model::{Decision, DecisionStatus, Entity, Id, limits};
 use twining_store::View;
 
 use crate::answer::is_false;
@@ -33,7 +33,7 @@ pub struct Dependent {
     /// Its choice.
     pub summary: String,
     /// Where it stands.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// Steps away.
     pub depth: u64,
 }
@@ -63,7 +63,7 @@ pub enum Risk {
 
 /// What a change of mind would touch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Impact {
+pub struct ImpactOutcome {
     /// The decision.
     pub decision: Decision,
     /// What rests on it, nearest first.
@@ -88,10 +88,10 @@ pub struct Impact {
 }
 
 /// Weighs what hangs on a decision.
-pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<Impact, Failure> {
+pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
     let id = Id::parse("decision_id", input.decision_id.trim())?;
     let decision = find(view, &id)?;
-    let mut touched = Touched::default();
+    let mut touched = ImpactedItems::default();
     touched.add(&decision);
     let (dependents, cut_dependents) = dependents(view, &id, &mut touched)?;
     let (entities, cut_entities) = graph::linked_to_decision(view, &id, ENTITIES)?;
@@ -101,7 +101,7 @@ pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<Impact, Failure> {
 
     let binding = dependents.iter().filter(|dependent| dependent.status.binds()).count();
     let risk = risk(&decision, binding, touched.files.len());
-    Ok(Impact {
+    Ok(ImpactOutcome {
         summary: sentence(binding, &touched, risk, decision.reversible),
         dependents,
         affected_files: touched.files.into_iter().collect(),
@@ -116,13 +116,13 @@ pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<Impact, Failure> {
 }
 
 #[derive(Default)]
-struct Touched {
+struct ImpactedItems {
     files: BTreeSet<String>,
     symbols: BTreeSet<String>,
     commits: BTreeSet<String>,
 }
 
-impl Touched {
+impl ImpactedItems {
     fn add(&mut self, decision: &Decision) {
         self.files.extend(decision.affected_files.iter().cloned());
         self.symbols.extend(decision.affected_symbols.iter().cloned());
@@ -131,7 +131,7 @@ impl Touched {
 }
 
 /// Everything that rests on `root`, nearest first. Visited once each: files may hold a loop.
-fn dependents(view: &View<'_>, root: &Id, touched: &mut Touched) -> Result<(Vec<Dependent>, bool), Failure> {
+fn dependents(view: &View<'_>, root: &Id, touched: &mut ImpactedItems) -> Result<(Vec<Dependent>, bool), Failure> {
     let mut seen: HashSet<Id> = HashSet::from([root.clone()]);
     let mut queue = VecDeque::from([(root.clone(), 0)]);
     let mut found = Vec::new();
@@ -162,7 +162,7 @@ fn risk(decision: &Decision, dependents: usize, files: usize) -> Risk {
     }
 }
 
-fn sentence(dependents: usize, touched: &Touched, risk: Risk, reversible: bool) -> String {
+fn sentence(dependents: usize, touched: &ImpactedItems, risk: Risk, reversible: bool) -> String {
     let risk = match risk {
         Risk::Low => "Low",
         Risk::Medium => "Medium",

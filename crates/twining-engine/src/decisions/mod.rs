@@ -23,25 +23,25 @@ mod tests;
 mod trace;
 mod why;
 
-use twining_model::{Decision, Folding, Id, Scope, text};
+use twining_model::{CaseFolding, Decision, Id, Scope, text};
 use twining_store::merge::LEFT_BY_GIT;
 use twining_store::{StoreError, Unreadable, View};
 
-pub(crate) use clauses::{clause_of_bond, clause_of_decision};
+pub(crate) use clauses::{clause_of_decision, clause_of_edge};
 pub(crate) use commits::linked;
 pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
 };
-pub(crate) use committed::behind;
+pub(crate) use committed::decisions_of_commit;
 pub(crate) use committed::may_concern_decisions;
-pub use committed::{CommitSeen, LinkedBy, carried_out};
-pub use decide::{Conflict, Decided, plan_decide};
-pub use draft::{DecideInput, Draft};
-pub use impact::{Dependent, Impact, ImpactInput, RelatedEntry, Risk, impact};
-pub use moved::{Move, Moves};
-pub use overriding::{Overridden, OverrideDraft, OverrideInput, in_question, plan_override};
-pub use promote::{Contested, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
-pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_reconsider};
+pub use committed::{CommitSeen, LinkSource, carried_out};
+pub use decide::{Conflict, DecideOutcome, plan_decide};
+pub use draft::{DecideInput, DecisionDraft};
+pub use impact::{Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, impact};
+pub use moved::{Move, RenameHistory};
+pub use overriding::{OverrideDraft, OverrideInput, OverrideOutcome, in_question, plan_override};
+pub use promote::{ContestedDecision, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefusal, plan_promote};
+pub use reconsider::{ReconsiderDraft, ReconsiderInput, ReconsiderOutcome, plan_reconsider};
 pub(crate) use search::search_decisions;
 pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
@@ -82,7 +82,7 @@ pub(crate) fn unreadable_files(view: &View<'_>) -> Result<Vec<Unreadable>, Store
 }
 
 /// Whether two decisions answer one question differently, wherever they stand.
-pub(crate) fn disagree(left: &Decision, right: &Decision, folding: Folding) -> bool {
+pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) -> bool {
     left.id != right.id
         && same_domain(&left.domain, &right.domain)
         && Scope::read(&left.scope).overlaps(&Scope::read(&right.scope), folding)

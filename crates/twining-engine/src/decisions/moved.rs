@@ -14,14 +14,14 @@ const REMEMBERED: usize = 50_000;
 
 /// Every move up to a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moves {
+pub struct RenameHistory {
     /// The commit up to which they are known.
     pub head: String,
     /// Oldest first.
     pub moves: Vec<Move>,
 }
 
-impl Moves {
+impl RenameHistory {
     /// The same with what happened up to `head`.
     #[must_use]
     pub fn up_to(mut self, head: &str, fresh: Vec<Move>) -> Self {
@@ -57,12 +57,12 @@ impl Moves {
 mod tests {
     use super::*;
 
-    fn moves(pairs: &[(&str, &str)]) -> Moves {
+    fn moves(pairs: &[(&str, &str)]) -> RenameHistory {
         let moved = |(at, (from, to)): (i64, &(&str, &str))| Move { at: Time::from_ms(at), from: (*from).into(), to: (*to).into() };
-        Moves { head: String::new(), moves: (1..).zip(pairs).map(moved).collect() }
+        RenameHistory { head: String::new(), moves: (1..).zip(pairs).map(moved).collect() }
     }
 
-    fn names(moves: &Moves, scope: &str) -> Vec<String> {
+    fn names(moves: &RenameHistory, scope: &str) -> Vec<String> {
         moves.former_names(&Scope::read(scope)).into_iter().map(|(name, _)| name).collect()
     }
 

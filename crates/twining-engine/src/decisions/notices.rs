@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use twining_model::{Authority, Change, Decision, Entry, EntryType, Id, Status, limits};
+use twining_model::{Authority, Change, Decision, DecisionStatus, Entry, EntryType, Id, limits};
 use twining_store::{StoreError, View};
 
 use crate::blackboard::note;
@@ -37,8 +37,8 @@ pub(crate) fn conflict(change: &mut Change, decision: &Decision, rivals: &[Decis
     // Each side gets its share, so that one long rationale cannot crowd out the others.
     let share = limits::TEXT_BYTES / (rivals.len() + 2);
     for side in std::iter::once(decision).chain(rivals) {
-        let said = format!("{} [{}] in {}: {}\nbecause: {}", side.id, side.status.as_str(), side.scope, side.summary, side.rationale);
-        let _ = writeln!(detail, "{}\n", words::clip(&said, share - 8));
+        let line = format!("{} [{}] in {}: {}\nbecause: {}", side.id, side.status.as_str(), side.scope, side.summary, side.rationale);
+        let _ = writeln!(detail, "{}\n", words::clip(&line, share - 8));
     }
     if more > 0 {
         let _ = writeln!(detail, "and {more} more");
@@ -103,16 +103,16 @@ pub(crate) fn still_contested(
     rivals: &[Id],
     stamp: &Stamp<'_>,
 ) -> Result<(), StoreError> {
-    let told = view.entries().relating_to(decision.id.as_str(), limits::LIST)?.items;
-    let warned: Vec<&Entry> = told.iter().chain(&change.entries).filter(|entry| is_conflict(entry)).collect();
+    let related = view.entries().relating_to(decision.id.as_str(), limits::LIST)?.items;
+    let warned: Vec<&Entry> = related.iter().chain(&change.entries).filter(|entry| is_conflict(entry)).collect();
     let both =
         |warning: &Entry, rival: &Id| [rival, &decision.id].iter().all(|id| warning.relates_to.iter().any(|other| other == id.as_str()));
-    let mut untold = Vec::new();
+    let mut unannounced = Vec::new();
     for id in rivals.iter().filter(|id| !warned.iter().any(|warning| both(warning, id))) {
-        untold.extend(view.decisions().get(id)?);
+        unannounced.extend(view.decisions().get(id)?);
     }
-    if !untold.is_empty() {
-        conflict(change, decision, &untold, 0, stamp);
+    if !unannounced.is_empty() {
+        conflict(change, decision, &unannounced, 0, stamp);
     }
     Ok(())
 }
@@ -168,7 +168,7 @@ fn is_settled(view: &View<'_>, warning: &Entry, after: &Decision) -> Result<bool
         return Ok(after.override_authority == Some(Authority::Confirmed));
     }
     if tagged(RECONSIDERATION) {
-        return Ok(after.status != Status::Provisional);
+        return Ok(after.status != DecisionStatus::Provisional);
     }
     if !is_conflict(warning) {
         return Ok(false);

@@ -5,13 +5,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Authority, Change, Confidence, Decision, Id, Refused, Scope, Status, text};
+use twining_model::{Authority, Change, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, text};
 use twining_store::View;
 
 use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::decide::{record, supersede};
-use crate::decisions::{Draft, find, notices};
+use crate::decisions::{DecisionDraft, find, notices};
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
 
@@ -35,7 +35,7 @@ redact_fields!(OverrideInput { reason, new_decision, overridden_by });
 
 /// What was overridden.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Overridden {
+pub struct OverrideOutcome {
     /// Whether this call changed it.
     pub overridden: bool,
     /// The choice that was rejected.
@@ -62,7 +62,7 @@ pub struct OverrideDraft {
 
 impl OverrideDraft {
     /// Checks every word. `authority` is what the rim knows, not what was said.
-    pub fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, Refused> {
+    pub fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, InvalidInput> {
         Ok(Self {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             reason: text::required("reason", &input.reason)?,
@@ -77,24 +77,24 @@ impl OverrideDraft {
 /// None where their word would change nothing: they gave it before.
 pub fn in_question(view: &View<'_>, draft: &OverrideDraft) -> Result<Option<Decision>, Failure> {
     let decision = find(view, &draft.id)?;
-    let is_confirmed = decision.status == Status::Overridden && decision.override_authority == Some(Authority::Confirmed);
+    let is_confirmed = decision.status == DecisionStatus::Overridden && decision.override_authority == Some(Authority::Confirmed);
     Ok((!is_confirmed).then_some(decision))
 }
 
 /// Plans the override. A decision that is overridden already is left as it is,
 /// unless a person now confirms what an agent only claimed.
-pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) -> Result<(Change, Overridden), Failure> {
+pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) -> Result<(Change, OverrideOutcome), Failure> {
     let before = find(view, &draft.id)?;
     let mut after = before.clone();
     let mut change = Change::default();
 
     let known = before.override_authority.unwrap_or(Authority::Claimed);
-    let overridden = before.status != Status::Overridden || draft.authority > known;
+    let overridden = before.status != DecisionStatus::Overridden || draft.authority > known;
     if overridden {
         after.overridden_by = Some(draft.by.clone());
         after.override_reason = Some(draft.reason.clone());
         after.override_authority = Some(draft.authority);
-        move_to(&mut after, Status::Overridden, &draft.by, &draft.reason, stamp);
+        move_to(&mut after, DecisionStatus::Overridden, &draft.by, &draft.reason, stamp);
     }
     let replacement = match &draft.replacement {
         Some(summary) => Some(record(&mut change, view, &replacing(&before, summary, draft), stamp)?.id),
@@ -113,13 +113,13 @@ pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) 
         change.amendments.push(amendment(&before, &after)?);
     }
     let authority = after.override_authority.unwrap_or(draft.authority);
-    Ok((change, Overridden { overridden, old_summary: before.summary, authority, replacement, redacted: Vec::new() }))
+    Ok((change, OverrideOutcome { overridden, old_summary: before.summary, authority, replacement, redacted: Vec::new() }))
 }
 
 /// The decision in place of the rejected one: its domain and scope, the
 /// override's reason.
-fn replacing(old: &Decision, summary: &str, draft: &OverrideDraft) -> Draft {
-    Draft {
+fn replacing(old: &Decision, summary: &str, draft: &OverrideDraft) -> DecisionDraft {
+    DecisionDraft {
         domain: old.domain.clone(),
         scope: Scope::read(&old.scope),
         summary: summary.to_owned(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Change, Decision, Id, Refused, Status, text};
+use twining_model::{Change, Decision, DecisionStatus, Id, InvalidInput, text};
 use twining_store::merge::CLASHES;
 use twining_store::{StoreError, View};
 
@@ -33,7 +33,7 @@ redact_fields!(PromoteInput { promoted_by });
 
 /// A decision that cannot be promoted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PromotionRefused {
+pub struct PromotionRefusal {
     /// Its id.
     pub id: Id,
     /// Why not.
@@ -42,7 +42,7 @@ pub struct PromotionRefused {
 
 /// A decision that was promoted although active ones disagree with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Contested {
+pub struct ContestedDecision {
     /// Its id.
     pub id: Id,
     /// Active decisions that disagree with it, at most 20.
@@ -57,10 +57,10 @@ pub struct PromoteOutcome {
     /// Active before.
     pub already_active: Vec<Id>,
     /// Superseded or overridden.
-    pub refused: Vec<PromotionRefused>,
+    pub refused: Vec<PromotionRefusal>,
     /// Promoted, but in conflict with active ones; the warning of it stays open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub contested: Vec<Contested>,
+    pub contested: Vec<ContestedDecision>,
     /// Secrets that were not written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -75,10 +75,10 @@ pub struct PromoteDraft {
 
 impl PromoteDraft {
     /// Checks every word.
-    pub fn parse(input: &PromoteInput) -> Result<Self, Refused> {
+    pub fn parse(input: &PromoteInput) -> Result<Self, InvalidInput> {
         let ids = words::decision_ids("decision_ids", &input.decision_ids)?;
         if ids.is_empty() {
-            return Err(Refused::new("decision_ids", "must name at least one decision"));
+            return Err(InvalidInput::new("decision_ids", "must name at least one decision"));
         }
         Ok(Self { ids, by: input.promoted_by.as_deref().map(|by| text::name("promoted_by", by)).transpose()? })
     }
@@ -94,13 +94,13 @@ pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) ->
     for id in &draft.ids {
         let before = find(view, id)?;
         match before.status {
-            Status::Active => outcome.already_active.push(id.clone()),
-            Status::Superseded | Status::Overridden => {
-                outcome.refused.push(PromotionRefused { id: id.clone(), reason: retired(&before) });
+            DecisionStatus::Active => outcome.already_active.push(id.clone()),
+            DecisionStatus::Superseded | DecisionStatus::Overridden => {
+                outcome.refused.push(PromotionRefusal { id: id.clone(), reason: retired(&before) });
             }
-            Status::Provisional => {
+            DecisionStatus::Provisional => {
                 let mut after = before.clone();
-                move_to(&mut after, Status::Active, by, "promoted", stamp);
+                move_to(&mut after, DecisionStatus::Active, by, "promoted", stamp);
                 if after.extra.contains_key(CLASHES) {
                     // Whoever promotes it takes it as it reads now.
                     after.extra.insert(CLASHES.to_owned(), Value::Array(Vec::new()));
@@ -115,7 +115,7 @@ pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) ->
         let rivals = rivals(view, decision, &promoted)?;
         if !rivals.is_empty() {
             notices::still_contested(&mut change, view, decision, &rivals, stamp)?;
-            outcome.contested.push(Contested { id: decision.id.clone(), rivals });
+            outcome.contested.push(ContestedDecision { id: decision.id.clone(), rivals });
         }
     }
     notices::promoted(&mut change, view, &promoted, stamp)?;
@@ -125,7 +125,7 @@ pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) ->
 /// Active decisions that disagree with a promoted one, and those that become
 /// active beside it: the view still has these as provisional.
 fn rivals(view: &View<'_>, decision: &Decision, promoted: &[Decision]) -> Result<Vec<Id>, StoreError> {
-    let mut rivals = view.decisions().contesters(decision, &[Status::Active], RIVALS_NAMED)?;
+    let mut rivals = view.decisions().contesters(decision, &[DecisionStatus::Active], RIVALS_NAMED)?;
     rivals.extend(promoted.iter().filter(|other| disagree(decision, other, view.folding())).map(|other| other.id.clone()));
     rivals.sort_unstable();
     rivals.truncate(RIVALS_NAMED);

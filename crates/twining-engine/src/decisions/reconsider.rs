@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Id, Refused, Status, limits, text};
+use twining_model::{Change, DecisionStatus, Id, InvalidInput, limits, text};
 use twining_store::View;
 
 use crate::caller::Stamp;
@@ -27,7 +27,7 @@ redact_fields!(ReconsiderInput { new_context, agent_id });
 
 /// What was reconsidered.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Reconsidered {
+pub struct ReconsiderOutcome {
     /// Whether it went from active to provisional.
     pub flagged: bool,
     /// Its choice.
@@ -51,7 +51,7 @@ pub struct ReconsiderDraft {
 
 impl ReconsiderDraft {
     /// Checks every word.
-    pub fn parse(input: &ReconsiderInput) -> Result<Self, Refused> {
+    pub fn parse(input: &ReconsiderInput) -> Result<Self, InvalidInput> {
         Ok(Self { id: Id::parse("decision_id", input.decision_id.trim())?, why: text::required("new_context", &input.new_context)? })
     }
 }
@@ -59,15 +59,15 @@ impl ReconsiderDraft {
 /// Plans the doubt: an active decision becomes provisional, and the board is
 /// warned. One that is out of force stays as it is. Decisions that depend on it are named and left alone; to change them
 /// without being asked would surprise whoever relies on them.
-pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'_>) -> Result<(Change, Reconsidered), Failure> {
+pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'_>) -> Result<(Change, ReconsiderOutcome), Failure> {
     let before = find(view, &draft.id)?;
     let mut dependents = view.decisions().dependents(&draft.id)?;
     dependents.retain(|id| *id != draft.id);
     let mut change = Change::default();
-    let flagged = before.status == Status::Active;
+    let flagged = before.status == DecisionStatus::Active;
     if flagged {
         let mut after = before.clone();
-        move_to(&mut after, Status::Provisional, &stamp.caller.agent, &draft.why, stamp);
+        move_to(&mut after, DecisionStatus::Provisional, &stamp.caller.agent, &draft.why, stamp);
         change.amendments.push(amendment(&before, &after)?);
     }
     // A warning about one that is out of force would stay open for good: no
@@ -77,5 +77,5 @@ pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'
         notices::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
     }
     dependents.truncate(limits::WALK_NODES);
-    Ok((change, Reconsidered { flagged, decision_summary: before.summary, dependents, note, redacted: Vec::new() }))
+    Ok((change, ReconsiderOutcome { flagged, decision_summary: before.summary, dependents, note, redacted: Vec::new() }))
 }

@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, Refused, Root, Scope, Status, Time, text};
+use twining_model::{Decision, DecisionStatus, InvalidInput, ProjectRoot, Scope, Time, text};
 use twining_store::{DecisionFilter, View};
 
-use crate::answer::{is_false, is_zero, within_answer};
+use crate::answer::{fit_reply, is_false, is_zero};
 use crate::decisions::draft::confidence;
 use crate::failure::Failure;
 use crate::input::{CONFIDENCES, STATUSES};
-use crate::search::{self, DecisionShelf, Question, SearchMode, Why};
+use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
 use crate::words;
 
 /// What to search decisions for.
@@ -44,7 +44,7 @@ pub struct DecisionHit {
     /// From 0 to 1.
     pub relevance: f64,
     /// What each signal gave of it.
-    pub why: Why,
+    pub why: ScoreParts,
 }
 
 /// What was found among the decisions.
@@ -72,7 +72,7 @@ pub struct SearchDecisionsDraft {
 
 impl SearchDecisionsDraft {
     /// Checks every word.
-    pub fn parse(input: &SearchDecisionsInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &SearchDecisionsInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
             text: words::query("query", &input.query)?,
             filter: DecisionFilter {
@@ -91,20 +91,21 @@ impl SearchDecisionsDraft {
 pub(crate) fn search_decisions(
     view: &View<'_>,
     draft: &SearchDecisionsDraft,
-    question: &Question<'_>,
+    question: &SearchQuery<'_>,
 ) -> Result<SearchDecisionsOutcome, Failure> {
-    let shelf = DecisionShelf { decisions: view.decisions(), filter: draft.filter.clone() };
-    let ranking = search::rank(&shelf, question)?;
+    let records = DecisionSearch { decisions: view.decisions(), filter: draft.filter.clone() };
+    let ranking = search::rank(&records, question)?;
     let mut hits = Vec::new();
     for found in ranking.ranked.into_iter().take(draft.limit) {
         let (relevance, why) = (found.why.relevance(), found.why.rounded());
         hits.push(DecisionHit { decision: view.decisions().at_row(found.row)?, relevance, why });
     }
-    let (results, truncated) = within_answer(hits);
+    let (results, truncated) = fit_reply(hits);
     Ok(SearchDecisionsOutcome { results, mode: ranking.mode, not_yet_embedded: question.waiting, truncated })
 }
 
-fn status(word: &str) -> Result<Status, Refused> {
-    let known = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden].map(|s| (s.as_str(), s));
+fn status(word: &str) -> Result<DecisionStatus, InvalidInput> {
+    let known = [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden]
+        .map(|s| (s.as_str(), s));
     words::one_of("status", word.trim(), &known)
 }

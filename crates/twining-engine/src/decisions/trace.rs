@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Id, Refused, Status, limits};
+use twining_model::{DecisionStatus, Id, InvalidInput, limits};
 use twining_store::View;
 
-use crate::answer::within_answer;
+use crate::answer::fit_reply;
 use crate::decisions::find;
 use crate::failure::Failure;
 use crate::input::DIRECTIONS;
@@ -36,7 +36,7 @@ pub struct TraceLink {
     /// What rests on it.
     pub dependents: Vec<Id>,
     /// Where it stands.
-    pub status: Status,
+    pub status: DecisionStatus,
 }
 
 /// The chain of a decision.
@@ -57,33 +57,33 @@ pub struct TraceOutcome {
 /// Follows the dependencies of a decision. A loop in hand-made files is walked once.
 pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failure> {
     let root = Id::parse("decision_id", input.decision_id.trim())?;
-    let direction = input.direction.as_deref().map_or(Ok(Direction::Both), direction)?;
+    let direction = input.direction.as_deref().map_or(Ok(TraceDirection::Both), direction)?;
     find(view, &root)?;
 
-    let mut walk = Walk { view, seen: HashSet::new(), chain: Vec::new(), missing: BTreeSet::new(), truncated: false, is_loop: false };
-    if direction != Direction::Downstream {
+    let mut walk = TraceWalk { view, seen: HashSet::new(), chain: Vec::new(), missing: BTreeSet::new(), truncated: false, is_loop: false };
+    if direction != TraceDirection::Downstream {
         walk.follow(&root, |link| link.depends_on.clone())?;
     }
-    if direction != Direction::Upstream {
+    if direction != TraceDirection::Upstream {
         walk.follow(&root, |link| link.dependents.iter().map(Id::to_string).collect())?;
     }
-    let (chain, cut) = within_answer(walk.chain);
+    let (chain, cut) = fit_reply(walk.chain);
     Ok(TraceOutcome { chain, missing: walk.missing.into_iter().collect(), truncated: walk.truncated || cut, is_loop: walk.is_loop })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum TraceDirection {
     Upstream,
     Downstream,
     Both,
 }
 
-fn direction(word: &str) -> Result<Direction, Refused> {
-    let known = [("upstream", Direction::Upstream), ("downstream", Direction::Downstream), ("both", Direction::Both)];
+fn direction(word: &str) -> Result<TraceDirection, InvalidInput> {
+    let known = [("upstream", TraceDirection::Upstream), ("downstream", TraceDirection::Downstream), ("both", TraceDirection::Both)];
     words::one_of("direction", word.trim(), &known)
 }
 
-struct Walk<'a, 'v> {
+struct TraceWalk<'a, 'v> {
     view: &'a View<'v>,
     seen: HashSet<Id>,
     chain: Vec<TraceLink>,
@@ -92,7 +92,7 @@ struct Walk<'a, 'v> {
     is_loop: bool,
 }
 
-impl Walk<'_, '_> {
+impl TraceWalk<'_, '_> {
     /// Walks breadth first from the root along `next`. What an earlier walk has
     /// listed is not listed again, but is walked through.
     fn follow(&mut self, root: &Id, next: impl Fn(&TraceLink) -> Vec<String>) -> Result<(), Failure> {

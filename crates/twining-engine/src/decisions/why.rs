@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Confidence, Decision, Id, Origin, Refused, Root, Scope, Status};
+use twining_model::{Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope};
 use twining_store::merge::CLASHES;
 use twining_store::{Affecting, Bearing, Standing, StoreError, Via, View};
 
-use crate::answer::within_answer;
-use crate::decisions::{CommitSeen, Moves, behind, linked, unreadable_files};
+use crate::answer::fit_reply;
+use crate::decisions::{CommitSeen, RenameHistory, decisions_of_commit, linked, unreadable_files};
 use crate::failure::Failure;
 use crate::words;
 
@@ -54,7 +54,7 @@ pub struct WhyDecision {
     /// How sure its author is.
     pub confidence: Confidence,
     /// Where it stands.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// When it was made.
     pub timestamp: String,
     /// Who made it, by their own word.
@@ -94,13 +94,13 @@ pub struct MergeClash {
 
 /// What two branches said differently of a decision, as the merge left it.
 fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
-    let told = decision.extra.get(CLASHES).and_then(Value::as_array).into_iter().flatten();
+    let listed = decision.extra.get(CLASHES).and_then(Value::as_array).into_iter().flatten();
     let read = |clash: &Value| {
         let other = clash.get("other")?;
         let other = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
         Some(MergeClash { field: clash.get("field")?.as_str()?.to_owned(), other: words::shorten(&other, CLASH_SHOWN) })
     };
-    told.filter_map(read).take(CONTESTERS_NAMED).collect()
+    listed.filter_map(read).take(CONTESTERS_NAMED).collect()
 }
 
 /// Why a scope is as it is.
@@ -125,11 +125,11 @@ pub struct WhyOutcome {
 
 /// The decisions that bear on a scope: a ranked page, with what it left out.
 /// Under its former names a file is looked up too, as far as these moves tell.
-pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Result<WhyOutcome, Failure> {
-    let scope = input.scope.as_deref().ok_or_else(|| Refused::new("scope", "is required, or a commit in its place"))?;
+pub fn why(view: &View<'_>, input: &WhyInput, root: &ProjectRoot, moves: &RenameHistory) -> Result<WhyOutcome, Failure> {
+    let scope = input.scope.as_deref().ok_or_else(|| InvalidInput::new("scope", "is required, or a commit in its place"))?;
     let scope = Scope::parse("scope", scope, root)?;
     let limit = words::page("limit", input.limit, 20)?;
-    let Ranked { in_force: mut rows, mut retired, bearing } = Ranked::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
+    let RankedDecisions { in_force: mut rows, mut retired, bearing } = RankedDecisions::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
     if !input.include_retired.unwrap_or(true) {
         retired.clear();
     }
@@ -138,17 +138,17 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Res
     retired.truncate(limit.saturating_sub(rows.len()).max(limit / RETIRED_SHARE));
     let beyond = rows.split_off(rows.len().min(limit - retired.len()));
     rows.append(&mut retired);
-    let mut contests = Contests { view, known: HashMap::new() };
-    let mut told: Vec<WhyDecision> = Vec::with_capacity(rows.len());
+    let mut contests = ContestCache { view, known: HashMap::new() };
+    let mut listed: Vec<WhyDecision> = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(decision) = view.decisions().get(&row.id)? {
             let contested_by = contests.contesters(&decision)?;
-            told.push(tell(word(row.via).to_owned(), decision, contested_by));
+            listed.push(why_decision(word(row.via).to_owned(), decision, contested_by));
         }
     }
-    let contested = told.iter().any(|decision| !decision.contested_by.is_empty() || !decision.merge_clashes.is_empty())
+    let contested = listed.iter().any(|decision| !decision.contested_by.is_empty() || !decision.merge_clashes.is_empty())
         || contests.is_any_contested(&beyond)?;
-    let (decisions, _) = within_answer(told);
+    let (decisions, _) = fit_reply(listed);
     let mut unreadable: Vec<String> = unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
     unreadable.truncate(UNREADABLE_LISTED);
     Ok(WhyOutcome {
@@ -163,14 +163,14 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Res
 }
 
 /// What bears on a scope: the nearest of each standing, and how many there are.
-struct Ranked {
+struct RankedDecisions {
     in_force: Vec<Affecting>,
     retired: Vec<Affecting>,
     bearing: Bearing,
 }
 
-impl Ranked {
-    fn of(view: &View<'_>, scope: &Scope, moves: &Moves, most: usize) -> Result<Self, StoreError> {
+impl RankedDecisions {
+    fn of(view: &View<'_>, scope: &Scope, moves: &RenameHistory, most: usize) -> Result<Self, StoreError> {
         let decisions = view.decisions();
         if moves.former_names(scope).is_empty() {
             let [in_force, retired] = [Standing::InForce, Standing::Retired].map(|standing| decisions.nearest(scope, standing, most));
@@ -188,7 +188,7 @@ impl Ranked {
 }
 
 /// Adds what was decided of files before they moved here.
-fn follow(view: &View<'_>, scope: &Scope, moves: &Moves, rows: &mut Vec<Affecting>) -> Result<(), StoreError> {
+fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<Affecting>) -> Result<(), StoreError> {
     let mut known: HashSet<Id> = rows.iter().map(|row| row.id.clone()).collect();
     for (former, until) in moves.former_names(scope) {
         for mut row in view.decisions().affecting(&Scope::read(&former))? {
@@ -208,12 +208,13 @@ fn follow(view: &View<'_>, scope: &Scope, moves: &Moves, rows: &mut Vec<Affectin
 pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, seen: Option<&CommitSeen>) -> Result<WhyOutcome, Failure> {
     let limit = words::page("limit", limit, 20)?;
     let (_, stored) = linked(view, seen.map_or(asked, |seen| seen.hash.as_str()))?;
-    let mut told = behind(view, stored, seen)?;
-    let having = |status: Status| told.iter().filter(|decision| decision.status == status).count() as u64;
-    let (active_count, provisional_count, total_count) = (having(Status::Active), having(Status::Provisional), told.len() as u64);
-    let contested = told.iter().any(|decision| !decision.merge_clashes.is_empty());
-    told.truncate(limit);
-    let (decisions, _) = within_answer(told);
+    let mut listed = decisions_of_commit(view, stored, seen)?;
+    let having = |status: DecisionStatus| listed.iter().filter(|decision| decision.status == status).count() as u64;
+    let (active_count, provisional_count, total_count) =
+        (having(DecisionStatus::Active), having(DecisionStatus::Provisional), listed.len() as u64);
+    let contested = listed.iter().any(|decision| !decision.merge_clashes.is_empty());
+    listed.truncate(limit);
+    let (decisions, _) = fit_reply(listed);
     let omitted_count = total_count - decisions.len() as u64;
     Ok(WhyOutcome { decisions, active_count, provisional_count, total_count, omitted_count, contested, unreadable: Vec::new() })
 }
@@ -227,7 +228,7 @@ fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
     rows.sort_unstable_by(Affecting::order);
 }
 
-pub(super) fn tell(matched: String, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
+pub(super) fn why_decision(matched: String, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
     let merge_clashes = clashes_of(&decision);
     WhyDecision {
         id: decision.id,
@@ -251,12 +252,12 @@ pub(super) fn tell(matched: String, decision: Decision, contested_by: Vec<Id>) -
 
 /// Who contests whom. Decisions alike in status, domain, scope and summary have
 /// the same contesters and are asked about once: a folder may hold thousands.
-struct Contests<'a, 'v> {
+struct ContestCache<'a, 'v> {
     view: &'a View<'v>,
     known: HashMap<(&'static str, String, String, String), Vec<Id>>,
 }
 
-impl Contests<'_, '_> {
+impl ContestCache<'_, '_> {
     /// Whether one of these is contested; the first that is ends the search.
     fn is_any_contested(&mut self, rows: &[Affecting]) -> Result<bool, StoreError> {
         for row in rows.iter().filter(|row| row.status.binds()) {
@@ -288,11 +289,11 @@ impl Contests<'_, '_> {
 
 /// Which decisions can contest one that stands so. At least one of two that
 /// contest each other is active: between provisional ones nothing is settled yet.
-pub(crate) fn contesting(status: Status) -> &'static [Status] {
+pub(crate) fn contesting(status: DecisionStatus) -> &'static [DecisionStatus] {
     match status {
-        Status::Active => &[Status::Active, Status::Provisional],
-        Status::Provisional => &[Status::Active],
-        Status::Superseded | Status::Overridden => &[],
+        DecisionStatus::Active => &[DecisionStatus::Active, DecisionStatus::Provisional],
+        DecisionStatus::Provisional => &[DecisionStatus::Active],
+        DecisionStatus::Superseded | DecisionStatus::Overridden => &[],
     }
 }
 

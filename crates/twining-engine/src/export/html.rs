@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use twining_model::{Decision, Entry, Id, text};
 
 use super::markdown::fill;
-use super::{ExportOutcome, Holdings, picture};
+use super::{ExportOutcome, ExportRecords, picture};
 use crate::words;
 
 /// Room for what is written around the records.
@@ -52,35 +52,35 @@ footer { color: var(--soft); font-size: .85rem; margin: 3rem 0 1rem; }
 ";
 
 /// Everything as one page.
-pub(super) fn page(holdings: &Holdings) -> ExportOutcome {
-    let mut room = holdings.room.saturating_sub(FRAME_BYTES);
-    let picture = picture::drawn(holdings);
-    let fits_picture = picture.text.len() < room / 2;
+pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
+    let mut bytes_left = contents.bytes_left.saturating_sub(FRAME_BYTES);
+    let picture = picture::svg_drawing(contents);
+    let fits_picture = picture.text.len() < bytes_left / 2;
     if fits_picture {
-        room -= picture.text.len();
+        bytes_left -= picture.text.len();
     }
-    let (cards, decisions) = fill(&holdings.decisions, &mut room, card);
-    let (moments, entries) = timeline(holdings, &mut room);
-    let left_out = holdings.left_out(decisions, entries, holdings.entities.len());
+    let (cards, decisions) = fill(&contents.decisions, &mut bytes_left, card);
+    let (timeline_items, entries) = timeline(contents, &mut bytes_left);
+    let left_out = contents.left_out(decisions, entries, contents.entities.len());
 
-    let title = format!("Twining: {}", escaped(holdings.scope.as_str()));
+    let title = format!("Twining: {}", escaped(contents.scope.as_str()));
     let mut out = format!("{HEAD}<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n");
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
         "<p>Exported {}. {}, {}, {}. Quoted text was recorded by agents; it is information, not instruction.</p>",
-        escaped(&holdings.at),
-        words::count(holdings.decisions.len() as u64, "decision", "decisions"),
-        words::count(holdings.entries.len() as u64, "entry", "entries"),
-        words::count(holdings.entities.len() as u64, "entity", "entities"),
+        escaped(&contents.at),
+        words::count(contents.decisions.len() as u64, "decision", "decisions"),
+        words::count(contents.entries.len() as u64, "entry", "entries"),
+        words::count(contents.entities.len() as u64, "entity", "entities"),
     );
     out.push_str("<nav><a href=\"#decisions\">Decisions</a><a href=\"#timeline\">Timeline</a><a href=\"#graph\">Graph</a></nav>\n</header>\n<main>\n");
     out.push_str("<h2 id=\"decisions\">Decisions</h2>\n");
     out.push_str(if cards.is_empty() { "<p>None.</p>\n" } else { &cards });
-    let _ = writeln!(out, "<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"time\">\n{moments}</ol>\n<h2 id=\"graph\">Graph</h2>");
+    let _ = writeln!(out, "<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"time\">\n{timeline_items}</ol>\n<h2 id=\"graph\">Graph</h2>");
     if !fits_picture {
         out.push_str("<p>It is too large for this page; <code>twining export dot</code> has all of it.</p>\n");
-    } else if holdings.decisions.is_empty() && holdings.entities.is_empty() {
+    } else if contents.decisions.is_empty() && contents.entities.is_empty() {
         out.push_str("<p>Nothing yet.</p>\n");
     } else {
         if picture.left_out > 0 {
@@ -94,7 +94,7 @@ pub(super) fn page(holdings: &Holdings) -> ExportOutcome {
     out.push_str(
         "<footer>Made by <code>twining export html</code>. This page loads nothing and runs nothing.</footer>\n</main>\n</body>\n</html>\n",
     );
-    holdings.outcome(out, Vec::new(), [decisions, entries, holdings.entities.len()])
+    contents.outcome(out, Vec::new(), [decisions, entries, contents.entities.len()])
 }
 
 fn card(decision: &Decision) -> String {
@@ -141,40 +141,40 @@ fn card(decision: &Decision) -> String {
 }
 
 /// Decisions and entries in one line of time, newest first; and how many entries it shows.
-fn timeline(holdings: &Holdings, room: &mut usize) -> (String, usize) {
-    enum Moment<'h> {
+fn timeline(contents: &ExportRecords, bytes_left: &mut usize) -> (String, usize) {
+    enum TimelineItem<'h> {
         Decided(&'h Decision),
         Said(&'h Entry),
     }
-    let mut moments: Vec<(&str, Moment<'_>)> =
-        holdings.decisions.iter().map(|decision| (decision.timestamp.as_str(), Moment::Decided(decision))).collect();
+    let mut timeline_items: Vec<(&str, TimelineItem<'_>)> =
+        contents.decisions.iter().map(|decision| (decision.timestamp.as_str(), TimelineItem::Decided(decision))).collect();
     // The board announces each decision; the decision itself says more.
-    let said = holdings.entries.iter().filter(|entry| entry.entry_type != "decision");
-    moments.extend(said.map(|entry| (entry.timestamp.as_str(), Moment::Said(entry))));
-    moments.sort_by(|a, b| b.0.cmp(a.0));
-    let announced = holdings.entries.iter().filter(|entry| entry.entry_type == "decision").count();
+    let board_entries = contents.entries.iter().filter(|entry| entry.entry_type != "decision");
+    timeline_items.extend(board_entries.map(|entry| (entry.timestamp.as_str(), TimelineItem::Said(entry))));
+    timeline_items.sort_by(|a, b| b.0.cmp(a.0));
+    let announced = contents.entries.iter().filter(|entry| entry.entry_type == "decision").count();
     let (mut out, mut entries) = (String::new(), announced);
-    for (at, moment) in moments {
-        let text = match moment {
-            Moment::Decided(decision) => format!(
+    for (at, event) in timeline_items {
+        let text = match event {
+            TimelineItem::Decided(decision) => format!(
                 "<li class=\"is-decision\"><span class=\"when\">{}</span><span class=\"tag {}\">decision</span> {}</li>\n",
                 day(at),
                 decision.status.as_str(),
                 link_to(&decision.id, &decision.summary),
             ),
-            Moment::Said(entry) => said_at(at, entry),
+            TimelineItem::Said(entry) => entry_item(at, entry),
         };
-        if text.len() > *room {
+        if text.len() > *bytes_left {
             break;
         }
-        *room -= text.len();
+        *bytes_left -= text.len();
         out.push_str(&text);
-        entries += usize::from(matches!(moment, Moment::Said(_)));
+        entries += usize::from(matches!(event, TimelineItem::Said(_)));
     }
     (out, entries)
 }
 
-fn said_at(at: &str, entry: &Entry) -> String {
+fn entry_item(at: &str, entry: &Entry) -> String {
     // A type becomes a class only if it is one of ours.
     let class = entry.kind().map_or("", |kind| kind.as_str());
     let mut text = format!(

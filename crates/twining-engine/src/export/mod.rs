@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use twining_model::{Decision, Entity, Entry, Relation, Root, Scope, limits};
+use twining_model::{Decision, Entity, Entry, ProjectRoot, Relation, Scope, limits};
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
 
 use crate::engine::Engine;
@@ -38,12 +38,12 @@ pub struct ExportInput {
     pub scope: Option<String>,
     /// How much may come out.
     #[serde(skip)]
-    pub extent: Extent,
+    pub extent: ExportSize,
 }
 
 /// How much an export may hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
+pub enum ExportSize {
     /// What fits one answer.
     #[default]
     Answer,
@@ -51,7 +51,7 @@ pub enum Extent {
     Whole,
 }
 
-impl Extent {
+impl ExportSize {
     fn bytes(self) -> usize {
         match self {
             Self::Answer => limits::ANSWER_BYTES,
@@ -99,7 +99,7 @@ pub struct ExportOutcome {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum ExportFormat {
     Markdown,
     Json,
     Madr,
@@ -108,17 +108,17 @@ enum Format {
     Dot,
 }
 
-const FORMATS: [(&str, Format); 6] = [
-    ("markdown", Format::Markdown),
-    ("json", Format::Json),
-    ("madr", Format::Madr),
-    ("html", Format::Html),
-    ("mermaid", Format::Mermaid),
-    ("dot", Format::Dot),
+const FORMATS: [(&str, ExportFormat); 6] = [
+    ("markdown", ExportFormat::Markdown),
+    ("json", ExportFormat::Json),
+    ("madr", ExportFormat::Madr),
+    ("html", ExportFormat::Html),
+    ("mermaid", ExportFormat::Mermaid),
+    ("dot", ExportFormat::Dot),
 ];
 
 /// What there is to export, newest first.
-struct Holdings {
+struct ExportRecords {
     scope: Scope,
     at: String,
     decisions: Vec<Decision>,
@@ -128,41 +128,41 @@ struct Holdings {
     /// Records that were not even looked at.
     beyond: u64,
     /// Bytes that may come out.
-    room: usize,
+    bytes_left: usize,
     rows: usize,
 }
 
 /// Exports a scope. What does not fit one answer is left out from the end and counted.
-pub fn export(view: &View<'_>, input: &ExportInput, root: &Root) -> Result<ExportOutcome, Failure> {
+pub fn export(view: &View<'_>, input: &ExportInput, root: &ProjectRoot) -> Result<ExportOutcome, Failure> {
     let word = input.format.as_deref().map_or("markdown", str::trim);
-    let format: Format = words::one_of("format", word, &FORMATS)?;
+    let format: ExportFormat = words::one_of("format", word, &FORMATS)?;
     let scope = words::scope_or_project(input.scope.as_deref(), root)?;
-    let mut holdings = Holdings::decisions(view, scope, input.extent)?;
-    if format != Format::Madr {
-        holdings.add_board_and_graph(view)?;
+    let mut contents = ExportRecords::decisions(view, scope, input.extent)?;
+    if format != ExportFormat::Madr {
+        contents.add_board_and_graph(view)?;
     }
     let mut outcome = match format {
-        Format::Markdown => markdown::document(&holdings),
-        Format::Json => document(&holdings)?,
-        Format::Madr => markdown::records(&holdings),
-        Format::Html => html::page(&holdings),
-        Format::Mermaid => graph_only(&holdings, picture::in_mermaid(&holdings).text),
-        Format::Dot => graph_only(&holdings, picture::dot(&holdings)),
+        ExportFormat::Markdown => markdown::document(&contents),
+        ExportFormat::Json => document(&contents)?,
+        ExportFormat::Madr => markdown::records(&contents),
+        ExportFormat::Html => html::page(&contents),
+        ExportFormat::Mermaid => graph_only(&contents, picture::in_mermaid(&contents).text),
+        ExportFormat::Dot => graph_only(&contents, picture::dot(&contents)),
     };
     word.clone_into(&mut outcome.format);
     Ok(outcome)
 }
 
 /// A picture of decisions and entities; one that does not fit an answer is refused in its place.
-fn graph_only(holdings: &Holdings, text: String) -> ExportOutcome {
-    let (text, shown) = if text.len() <= holdings.room {
-        (text, [holdings.decisions.len(), 0, holdings.entities.len()])
+fn graph_only(contents: &ExportRecords, text: String) -> ExportOutcome {
+    let (text, shown) = if text.len() <= contents.bytes_left {
+        (text, [contents.decisions.len(), 0, contents.entities.len()])
     } else {
         ("// too large for one answer; export a narrower scope\n".to_owned(), [0; 3])
     };
     ExportOutcome {
-        truncated: holdings.beyond > 0 || shown == [0; 3] && !holdings.decisions.is_empty(),
-        ..holdings.outcome(text, Vec::new(), shown)
+        truncated: contents.beyond > 0 || shown == [0; 3] && !contents.decisions.is_empty(),
+        ..contents.outcome(text, Vec::new(), shown)
     }
 }
 
@@ -199,38 +199,38 @@ fn relations(view: &View<'_>, entities: &[Entity]) -> Result<Vec<Relation>, Fail
 }
 
 /// The records as one JSON object.
-fn document(holdings: &Holdings) -> Result<ExportOutcome, Failure> {
-    let mut room = holdings.room - 1024;
-    let decisions = fitting(&holdings.decisions, &mut room);
-    let entries = fitting(&holdings.entries, &mut room);
-    let entities = fitting(&holdings.entities, &mut room);
-    let relations = fitting(&holdings.relations, &mut room);
-    let left_out = holdings.left_out(decisions.len(), entries.len(), entities.len());
+fn document(contents: &ExportRecords) -> Result<ExportOutcome, Failure> {
+    let mut bytes_left = contents.bytes_left - 1024;
+    let decisions = fitting(&contents.decisions, &mut bytes_left);
+    let entries = fitting(&contents.entries, &mut bytes_left);
+    let entities = fitting(&contents.entities, &mut bytes_left);
+    let relations = fitting(&contents.relations, &mut bytes_left);
+    let left_out = contents.left_out(decisions.len(), entries.len(), entities.len());
     let content = json!({
-        "scope": holdings.scope, "exported_at": holdings.at,
+        "scope": contents.scope, "exported_at": contents.at,
         "decisions": decisions, "entries": entries, "entities": entities, "relations": relations,
-        "left_out": left_out + (holdings.relations.len() - relations.len()) as u64,
+        "left_out": left_out + (contents.relations.len() - relations.len()) as u64,
     });
     let content = serde_json::to_string(&content).map_err(StoreError::from)?;
-    Ok(holdings.outcome(content, Vec::new(), [decisions.len(), entries.len(), entities.len()]))
+    Ok(contents.outcome(content, Vec::new(), [decisions.len(), entries.len(), entities.len()]))
 }
 
 /// The records from the front whose JSON fits into the room that is left.
-fn fitting<'a, T: Serialize>(records: &'a [T], room: &mut usize) -> &'a [T] {
-    let mut kept = 0;
+fn fitting<'a, T: Serialize>(records: &'a [T], bytes_left: &mut usize) -> &'a [T] {
+    let mut fitting_count = 0;
     for record in records {
         let bytes = serde_json::to_vec(record).map_or(usize::MAX, |json| json.len().saturating_add(1));
-        if bytes > *room {
+        if bytes > *bytes_left {
             break;
         }
-        *room -= bytes;
-        kept += 1;
+        *bytes_left -= bytes;
+        fitting_count += 1;
     }
-    &records[..kept]
+    &records[..fitting_count]
 }
 
-impl Holdings {
-    fn decisions(view: &View<'_>, scope: Scope, extent: Extent) -> Result<Self, Failure> {
+impl ExportRecords {
+    fn decisions(view: &View<'_>, scope: Scope, extent: ExportSize) -> Result<Self, Failure> {
         let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
         let page = view.decisions().page(&filter, extent.rows())?;
         let beyond = page.total.saturating_sub(page.items.len() as u64);
@@ -242,7 +242,7 @@ impl Holdings {
             entities: Vec::new(),
             relations: Vec::new(),
             beyond,
-            room: extent.bytes(),
+            bytes_left: extent.bytes(),
             rows: extent.rows(),
         })
     }

@@ -228,7 +228,7 @@ fn hostile_text_stays_text_on_the_page() {
 #[test]
 fn pictures_show_decisions_and_what_they_touch() {
     let dot = export(&filled(), "dot", None).content;
-    let document = twining_dot::Document::parse(dot.clone());
+    let document = twining_dot::DotDocument::parse(dot.clone());
     assert!(document.errors().is_empty(), "{dot}");
     assert_eq!((document.graph().nodes().len(), document.graph().edges().len()), (2, 1), "a decision and its file: {dot}");
     let mermaid = export(&filled(), "mermaid", None).content;
@@ -237,5 +237,5 @@ fn pictures_show_decisions_and_what_they_touch() {
         let content = export(&besieged(), format, None).content;
         assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'), "{content}");
     }
-    assert!(twining_dot::Document::parse(export(&besieged(), "dot", None).content).errors().is_empty());
+    assert!(twining_dot::DotDocument::parse(export(&besieged(), "dot", None).content).errors().is_empty());
 }

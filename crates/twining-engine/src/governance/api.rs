@@ -12,9 +12,9 @@ impl Engine {
     /// What holds in this project. A file that cannot be read is told among the
     /// mistakes: rules must not vanish because of it.
     #[must_use]
-    pub fn policy(&self, user: &UserPolicy) -> Policy {
+    pub fn policy(&self, user: &UserPolicy) -> GovernancePolicy {
         let project = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
-        Policy::resolve(user, &project)
+        GovernancePolicy::resolve(user, &project)
     }
 
     /// Tells what holds for a role.
@@ -30,17 +30,17 @@ impl Engine {
 
     /// Holds results against the gates of a task; reports are read in `checkout`,
     /// the working tree the caller stands in.
-    pub fn check_gates(&self, user: &UserPolicy, checkout: &Path, input: &CheckGatesInput) -> Result<GatesChecked, Failure> {
+    pub fn check_gates(&self, user: &UserPolicy, checkout: &Path, input: &CheckGatesInput) -> Result<CheckGatesOutcome, Failure> {
         let policy = self.policy(user);
         let asked = GatesInput { task_type: input.task_type.clone(), complexity: input.complexity };
         let GatesOutcome { profile, notes, mistakes, .. } = governance::gates::gates(&policy, &asked)?;
         let reports = governance::reports::read(&input.reports, checkout, &self.store().place().project, self.store().root())?;
-        let measured = governance::gates::Measured::of(input, &reports)?;
-        Ok(GatesChecked { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
+        let measured = governance::gates::GateMeasurements::of(input, &reports)?;
+        Ok(CheckGatesOutcome { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
     }
 
     /// Advises on how much ceremony fits a task.
-    pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
+    pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<SuggestModeOutcome, Failure> {
         governance::modes::suggest(&self.policy(user), input)
     }
 

@@ -1,6 +1,6 @@
 //! GuardKit's two configuration files as a policy: what they say, in our words.
 
-use crate::governance::policy::{Dialect, Layer, Mistake, Patch, read, to_yaml};
+use crate::governance::policy::{Dialect, Mistake, PolicyLayer, PolicyPatch, read, to_yaml};
 
 /// Where GuardKit keeps what it lets a project override, inside the project.
 pub const OVERRIDES: &str = ".guardkit/config/entity-overrides.yaml";
@@ -12,7 +12,7 @@ Keys that end in _additions extend a list, all others replace a value.";
 
 /// A policy made of another tool's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImportedPolicy {
+pub struct PolicyImport {
     /// The files that were found, inside the project.
     pub files: Vec<String>,
     /// `policy.yml`, empty if they say nothing.
@@ -24,13 +24,14 @@ pub struct ImportedPolicy {
 /// Turns the two files into a policy; the gates file lies over the overrides,
 /// because GuardKit calls it authoritative.
 #[must_use]
-pub fn import_guardkit(overrides: Option<&str>, gates: Option<&str>) -> ImportedPolicy {
-    let mut imported = ImportedPolicy { files: Vec::new(), text: String::new(), mistakes: Vec::new() };
-    let mut policy = Patch::default();
+pub fn import_guardkit(overrides: Option<&str>, gates: Option<&str>) -> PolicyImport {
+    let mut imported = PolicyImport { files: Vec::new(), text: String::new(), mistakes: Vec::new() };
+    let mut policy = PolicyPatch::default();
     for (name, text) in [(OVERRIDES, overrides), (GATES, gates)] {
         let Some(text) = text else { continue };
         let is_bare = name == GATES && !names_its_parts(text);
-        let (patch, mut mistakes) = read(&if is_bare { wrapped(text) } else { text.to_owned() }, name, Layer::Project, Dialect::GuardKit);
+        let (patch, mut mistakes) =
+            read(&if is_bare { wrapped(text) } else { text.to_owned() }, name, PolicyLayer::Project, Dialect::GuardKit);
         if is_bare {
             // Places are those of the file, not of what we made of it.
             mistakes.iter_mut().for_each(|mistake| {
@@ -42,7 +43,7 @@ pub fn import_guardkit(overrides: Option<&str>, gates: Option<&str>) -> Imported
         imported.mistakes.extend(mistakes);
         policy = policy.then(patch);
     }
-    if policy != Patch::default() {
+    if policy != PolicyPatch::default() {
         imported.text = to_yaml(&policy, COMMENT);
     }
     imported

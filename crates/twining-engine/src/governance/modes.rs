@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::governance::gates::task;
-use crate::governance::policy::{HARDEST, Mistake, Policy, Settings, Source};
+use crate::governance::policy::{GovernancePolicy, HARDEST, Mistake, PolicySource, Settings};
 
 /// How much ceremony, from little to much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -78,12 +78,12 @@ pub struct ModeAdvice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_recovery_strategy: Option<String>,
     /// Where each value came from; for a list, each of its items in order.
-    pub sources: BTreeMap<String, Vec<Source>>,
+    pub sources: BTreeMap<String, Vec<PolicySource>>,
 }
 
 /// The advice, and what it rests on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ModeSuggested {
+pub struct SuggestModeOutcome {
     /// The mode, if any is defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<ModeAdvice>,
@@ -102,9 +102,9 @@ pub struct ModeSuggested {
 }
 
 /// Answers which mode fits a task.
-pub(crate) fn suggest(policy: &Policy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
+pub(crate) fn suggest(policy: &GovernancePolicy, input: &SuggestModeInput) -> Result<SuggestModeOutcome, Failure> {
     let task = task(policy, &input.task_type, input.complexity)?;
-    Ok(ModeSuggested {
+    Ok(SuggestModeOutcome {
         suggestion: fitting(policy, task.complexity),
         advisory: true,
         task_type: task.task_type,
@@ -116,7 +116,7 @@ pub(crate) fn suggest(policy: &Policy, input: &SuggestModeInput) -> Result<ModeS
 
 /// The mode whose range has the nearest middle; of two, the one with more
 /// ceremony. Ranges overlap, so the first that fits would depend on their order.
-pub(crate) fn fitting(policy: &Policy, complexity: u8) -> Option<ModeAdvice> {
+pub(crate) fn fitting(policy: &GovernancePolicy, complexity: u8) -> Option<ModeAdvice> {
     let modes = policy.patch.modes.iter().map(|(name, mode)| advice(name, mode));
     let modes: Vec<ModeAdvice> = modes.collect();
     let fits = |mode: &&ModeAdvice| (mode.complexity_range.0..=mode.complexity_range.1).contains(&complexity);
@@ -132,9 +132,9 @@ fn rank(mode: &ModeAdvice, complexity: u8) -> (u8, std::cmp::Reverse<Ceremony>, 
 
 fn advice(name: &str, mode: &Settings) -> ModeAdvice {
     let mut sources = mode.sources();
-    let level = sources.remove("ceremony_level").unwrap_or_else(|| vec![Source::DEFAULT]);
+    let level = sources.remove("ceremony_level").unwrap_or_else(|| vec![PolicySource::DEFAULT]);
     sources.insert("ceremony".to_owned(), level);
-    sources.entry("complexity_range".to_owned()).or_insert_with(|| vec![Source::DEFAULT]);
+    sources.entry("complexity_range".to_owned()).or_insert_with(|| vec![PolicySource::DEFAULT]);
     for list in ["when_to_use", "pitfalls"] {
         sources.entry(list.to_owned()).or_default();
     }
@@ -160,7 +160,7 @@ mod tests {
     use crate::governance::policy::UserPolicy;
 
     fn mode_at(complexity: i64) -> String {
-        let policy = Policy::resolve(&UserPolicy::default(), &TextFile::Missing);
+        let policy = GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Missing);
         let input = SuggestModeInput { task_type: "feature".into(), complexity };
         suggest(&policy, &input).expect("suggests").suggestion.expect("one fits").mode
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_mode_of_the_projects_own_is_suggested_where_it_fits() {
         let text = "modes:\n  spike:\n    complexity_range: [9, 10]\n    ceremony_level: minimal\n    when_to_use: [Throwaway trials]\n";
-        let policy = Policy::resolve(&UserPolicy::default(), &TextFile::Text(text.into()));
+        let policy = GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Text(text.into()));
         let suggested = fitting(&policy, 10).expect("one fits");
         assert_eq!(suggested.id, "MODE-spike");
         assert_eq!(suggested.sources["when_to_use"][0].to_string(), "project:5");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 use crate::failure::Failure;
-use crate::governance::policy::{Mistake, Policy, Source};
+use crate::governance::policy::{GovernancePolicy, Mistake, PolicySource};
 use crate::words;
 
 /// Which role, in the caller's words.
@@ -37,7 +37,7 @@ pub struct Role {
     /// When it hands the matter to a person.
     pub escalate_when: Vec<String>,
     /// Where each item of each list came from, in the lists' order.
-    pub sources: BTreeMap<String, Vec<Source>>,
+    pub sources: BTreeMap<String, Vec<PolicySource>>,
     /// What is wrong with the policy files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mistakes: Vec<Mistake>,
@@ -51,7 +51,7 @@ impl Role {
 }
 
 /// Answers what holds for a role. Any name that a layer defines is a role.
-pub(crate) fn role(policy: &Policy, name: &str) -> Result<Role, Failure> {
+pub(crate) fn role(policy: &GovernancePolicy, name: &str) -> Result<Role, Failure> {
     let name = text::name("role", name)?.to_lowercase();
     let Some(settings) = policy.patch.roles.get(&name) else {
         let known = words::some_names(policy.patch.roles.keys().map(String::as_str));

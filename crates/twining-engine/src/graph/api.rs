@@ -10,22 +10,22 @@ use crate::hygiene::clean;
 
 impl Engine {
     /// Adds an entity, or what is newly known of one.
-    pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<EntityAdded, Failure> {
+    pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<AddEntityOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = EntityDraft::parse(&input, self.store().root())?;
         let added = self.store().transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))?;
-        Ok(EntityAdded { redacted, ..added })
+        Ok(AddEntityOutcome { redacted, ..added })
     }
 
     /// Adds a relation.
-    pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<RelationAdded, Failure> {
+    pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<AddRelationOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = RelationDraft::parse(&input)?;
         let added =
             self.store().transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store().root(), &self.stamp(caller)))?;
-        Ok(RelationAdded { redacted, ..added })
+        Ok(AddRelationOutcome { redacted, ..added })
     }
 
     /// Finds who is near an entity.

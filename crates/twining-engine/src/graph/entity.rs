@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use twining_model::{Change, Entity, EntityType, Refused, Root, Scope, text};
+use twining_model::{Change, Entity, EntityType, InvalidInput, ProjectRoot, Scope, text};
 use twining_store::View;
 
 use crate::caller::Stamp;
@@ -35,7 +35,7 @@ redact_fields!(AddEntityInput { name, properties });
 
 /// What was added.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct EntityAdded {
+pub struct AddEntityOutcome {
     /// The entity.
     pub id: String,
     /// False if it was there already.
@@ -56,7 +56,7 @@ pub struct EntityDraft {
 impl EntityDraft {
     /// Checks every word. A file inside the project goes by its relative path,
     /// which is how decisions name it.
-    pub fn parse(input: &AddEntityInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &AddEntityInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         let kind = EntityType::parse("type", input.kind.trim())?;
         let mut name = text::name("name", &input.name)?;
         if kind == EntityType::File
@@ -70,14 +70,14 @@ impl EntityDraft {
 
 /// Plans an entity: made if its name and type are new, else its properties join
 /// those there. Nothing new is nothing written.
-pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) -> Result<(Change, EntityAdded), Failure> {
+pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) -> Result<(Change, AddEntityOutcome), Failure> {
     let mut change = Change::default();
     let now = stamp.at.to_string();
     let (entity, created) = match view.graph().named_as(&draft.name, draft.kind.as_str())? {
         Some(old) => {
             let properties = merged(&old.properties, &draft.properties)?;
             if properties == old.properties {
-                return Ok((change, EntityAdded { id: old.id, created: false, redacted: Vec::new() }));
+                return Ok((change, AddEntityOutcome { id: old.id, created: false, redacted: Vec::new() }));
             }
             // Whoever adds to it answers for what it says now.
             let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
@@ -85,7 +85,7 @@ pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) 
         }
         None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
     };
-    let added = EntityAdded { id: entity.id.clone(), created, redacted: Vec::new() };
+    let added = AddEntityOutcome { id: entity.id.clone(), created, redacted: Vec::new() };
     change.entities.push(entity);
     Ok((change, added))
 }

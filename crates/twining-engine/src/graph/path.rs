@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entity, Root, limits};
+use twining_model::{Entity, ProjectRoot, limits};
 use twining_store::{StoreError, View};
 
 use crate::answer::is_false;
 use crate::failure::Failure;
 use crate::graph::resolve::{relation_types, resolve};
-use crate::graph::{Direction, kin};
+use crate::graph::{RelationDirection, kin};
 use crate::input::RELATION_TYPES;
 use crate::words;
 
@@ -32,7 +32,7 @@ pub struct PathInput {
 
 /// A stop on the way.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Step {
+pub struct PathStep {
     /// The entity.
     pub entity: Entity,
     /// The relation that leads here; none at the start.
@@ -40,7 +40,7 @@ pub struct Step {
     pub relation: Option<String>,
     /// Which way that points, seen from the stop before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub direction: Option<Direction>,
+    pub direction: Option<RelationDirection>,
 }
 
 /// How two entities hang together.
@@ -51,20 +51,20 @@ pub struct PathOutcome {
     /// Steps.
     pub length: u64,
     /// Every stop, both ends included.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// Whether the search gave up before it had seen all.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
 /// The shortest way between two entities, along relations in either direction.
-pub fn path(view: &View<'_>, input: &PathInput, root: &Root) -> Result<PathOutcome, Failure> {
+pub fn path(view: &View<'_>, input: &PathInput, root: &ProjectRoot) -> Result<PathOutcome, Failure> {
     let most = words::within("max_depth", input.max_depth, 6, limits::PATH_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let from = resolve(view, "from", &input.from, root)?;
     let to = resolve(view, "to", &input.to, root)?;
     let [from, to] = [kin::one(view, &from.id)?.unwrap_or(from), kin::one(view, &to.id)?.unwrap_or(to)];
-    let mut search = Search { view, kinds, sides: [Side::at(&from.id), Side::at(&to.id)], truncated: false };
+    let mut search = PathSearch { view, kinds, sides: [SearchSide::at(&from.id), SearchSide::at(&to.id)], truncated: false };
     let meeting = if from.id == to.id { Some(from.id) } else { search.meet(most)? };
     let path = match &meeting {
         Some(id) => search.way_through(id)?,
@@ -75,36 +75,36 @@ pub fn path(view: &View<'_>, input: &PathInput, root: &Root) -> Result<PathOutco
 
 /// A search from both ends at once: each explores half the way, which in a
 /// branching graph is far less than the whole.
-struct Search<'a, 'v> {
+struct PathSearch<'a, 'v> {
     view: &'a View<'v>,
     kinds: Vec<String>,
-    sides: [Side; 2],
+    sides: [SearchSide; 2],
     truncated: bool,
 }
 
-struct Side {
+struct SearchSide {
     /// Every node met so far, with the step that led to it; none to the first.
-    reached: HashMap<String, Option<Hop>>,
+    reached: HashMap<String, Option<PathHop>>,
     frontier: Vec<String>,
     depth: usize,
 }
 
 /// The step by which a node was reached.
 #[derive(Clone)]
-struct Hop {
+struct PathHop {
     from: String,
     relation: String,
     outgoing: bool,
 }
 
-impl Side {
+impl SearchSide {
     fn at(id: &str) -> Self {
         let reached = HashMap::from([(id.to_owned(), None)]);
         Self { reached, frontier: vec![id.to_owned()], depth: 0 }
     }
 
     /// The hops from the side's own end to a node, nearest to that end first.
-    fn hops_to(&self, id: &str) -> Vec<(String, Hop)> {
+    fn hops_to(&self, id: &str) -> Vec<(String, PathHop)> {
         let mut hops = Vec::new();
         let mut at = id.to_owned();
         while let Some(hop) = self.reached.get(&at).cloned().flatten() {
@@ -117,7 +117,7 @@ impl Side {
     }
 }
 
-impl Search<'_, '_> {
+impl PathSearch<'_, '_> {
     /// A node on a shortest way, if the two sides meet within `most` steps.
     fn meet(&mut self, most: usize) -> Result<Option<String>, StoreError> {
         while !self.truncated && self.sides[0].depth + self.sides[1].depth < most {
@@ -155,7 +155,7 @@ impl Search<'_, '_> {
                     self.truncated = true;
                     continue;
                 }
-                let hop = Hop { from: from.clone(), relation: edge.relation.kind, outgoing: edge.outgoing };
+                let hop = PathHop { from: from.clone(), relation: edge.relation.kind, outgoing: edge.outgoing };
                 self.sides[near].reached.insert(edge.other.clone(), Some(hop));
                 if met {
                     return Ok(Some(edge.other));
@@ -166,7 +166,7 @@ impl Search<'_, '_> {
         Ok(None)
     }
 
-    fn way_through(&self, meeting: &str) -> Result<Vec<Step>, StoreError> {
+    fn way_through(&self, meeting: &str) -> Result<Vec<PathStep>, StoreError> {
         let [start, end] = &self.sides;
         let there = start.hops_to(meeting);
         let first = there.first().map_or(meeting, |(_, hop)| hop.from.as_str());
@@ -177,8 +177,8 @@ impl Search<'_, '_> {
         let mut steps = Vec::with_capacity(stops.len());
         for (id, by) in stops {
             let Some(entity) = kin::one(self.view, &id)? else { continue };
-            let (relation, direction) = by.map(|(relation, outgoing)| (relation, Direction::of(outgoing))).unzip();
-            steps.push(Step { entity, relation, direction });
+            let (relation, direction) = by.map(|(relation, outgoing)| (relation, RelationDirection::of(outgoing))).unzip();
+            steps.push(PathStep { entity, relation, direction });
         }
         Ok(steps)
     }

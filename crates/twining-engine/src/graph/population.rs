@@ -9,7 +9,7 @@ use twining_store::{StoreError, View};
 
 use crate::caller::Stamp;
 use crate::graph::kin;
-use crate::graph::weave::Weaver;
+use crate::graph::weave::GraphUpsert;
 use crate::words;
 
 /// Links a new decision with what it affects, rests on and replaces.
@@ -22,27 +22,27 @@ pub(crate) fn link_decision(change: &mut Change, view: &View<'_>, decision: &Dec
     if alone {
         return Ok(());
     }
-    let mut weaver = Weaver::new(change, view, stamp);
-    let concept = concept(&mut weaver, decision)?;
+    let mut upsert = GraphUpsert::new(change, view, stamp);
+    let concept = concept(&mut upsert, decision)?;
     let scope = words::clip(&decision.scope, limits::PROPERTY_BYTES);
     let files = decision.affected_files.iter().map(|file| (file, EntityType::File));
     let symbols = decision.affected_symbols.iter().map(|symbol| (symbol, symbol_kind(symbol)));
     for (name, kind) in files.chain(symbols) {
-        let affected = weaver.entity(name, kind, &[("scope", &scope)])?;
-        weaver.relate(&affected, RelationType::DecidedBy, &concept, &[("decision_summary", &decision.summary)])?;
+        let affected = upsert.entity(name, kind, &[("scope", &scope)])?;
+        upsert.relate(&affected, RelationType::DecidedBy, &concept, &[("decision_summary", &decision.summary)])?;
     }
     let rests_on = decision.depends_on.iter().map(|id| (id, RelationType::DependsOn));
     let replaces = decision.supersedes.iter().map(|id| (id, RelationType::Supersedes));
     for (id, kind) in rests_on.chain(replaces) {
         let Some(other) = Id::read(id) else { continue };
         if let Some(other) = view.decisions().get(&other)? {
-            let other = self::concept(&mut weaver, &other)?;
-            weaver.relate(&concept, kind, &other, &[])?;
+            let other = self::concept(&mut upsert, &other)?;
+            upsert.relate(&concept, kind, &other, &[])?;
         }
     }
     for hash in &decision.commit_hashes {
-        let commit = weaver.entity(hash, EntityType::Commit, &[])?;
-        weaver.relate(&concept, RelationType::Produces, &commit, &[])?;
+        let commit = upsert.entity(hash, EntityType::Commit, &[])?;
+        upsert.relate(&concept, RelationType::Produces, &commit, &[])?;
     }
     Ok(())
 }
@@ -55,10 +55,10 @@ pub(crate) fn link_commit(
     hash: &str,
     stamp: &Stamp<'_>,
 ) -> Result<(), StoreError> {
-    let mut weaver = Weaver::new(change, view, stamp);
-    let concept = concept(&mut weaver, decision)?;
-    let commit = weaver.entity(hash, EntityType::Commit, &[])?;
-    weaver.relate(&concept, RelationType::Produces, &commit, &[])
+    let mut upsert = GraphUpsert::new(change, view, stamp);
+    let concept = concept(&mut upsert, decision)?;
+    let commit = upsert.entity(hash, EntityType::Commit, &[])?;
+    upsert.relate(&concept, RelationType::Produces, &commit, &[])
 }
 
 /// The entities linked with a decision, at most `limit`, and whether there are more.
@@ -85,8 +85,8 @@ pub(crate) fn symbol_kind(symbol: &str) -> EntityType {
     if is_plain_name && symbol.starts_with(char::is_uppercase) { EntityType::Class } else { EntityType::Function }
 }
 
-fn concept(weaver: &mut Weaver<'_, '_>, decision: &Decision) -> Result<String, StoreError> {
+fn concept(upsert: &mut GraphUpsert<'_, '_>, decision: &Decision) -> Result<String, StoreError> {
     let domain = words::clip(&decision.domain, limits::PROPERTY_BYTES);
     let summary = words::clip(&decision.summary, limits::PROPERTY_BYTES);
-    weaver.entity(decision.id.as_str(), EntityType::Concept, &[("summary", &summary), ("domain", &domain)])
+    upsert.entity(decision.id.as_str(), EntityType::Concept, &[("summary", &summary), ("domain", &domain)])
 }

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entity, EntityType, Refused, limits};
+use twining_model::{Entity, EntityType, InvalidInput, limits};
 use twining_store::View;
 
-use crate::answer::within_answer;
+use crate::answer::fit_reply;
 use crate::failure::Failure;
 use crate::graph::kin;
 use crate::input::ENTITY_TYPES;
@@ -46,11 +46,11 @@ pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQuer
             entities.push(entity);
         }
     }
-    let (entities, cut) = within_answer(entities);
+    let (entities, cut) = fit_reply(entities);
     Ok(GraphQueryOutcome { entities, truncated: more || cut })
 }
 
-fn entity_types(given: &[String]) -> Result<Vec<String>, Refused> {
+fn entity_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("entity_types", given, limits::LIST)?;
     given.iter().map(|word| Ok(EntityType::parse("entity_types", word.trim())?.as_str().to_owned())).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use twining_model::{Change, Refused, Relation, RelationType, Root};
+use twining_model::{Change, InvalidInput, ProjectRoot, Relation, RelationType};
 use twining_store::View;
 
 use crate::caller::Stamp;
@@ -37,7 +37,7 @@ redact_fields!(AddRelationInput { source, target, properties });
 
 /// What was added.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RelationAdded {
+pub struct AddRelationOutcome {
     /// The relation.
     pub id: String,
     /// False if it was there already.
@@ -58,7 +58,7 @@ pub struct RelationDraft {
 
 impl RelationDraft {
     /// Checks every word.
-    pub fn parse(input: &AddRelationInput) -> Result<Self, Refused> {
+    pub fn parse(input: &AddRelationInput) -> Result<Self, InvalidInput> {
         Ok(Self {
             source: input.source.clone(),
             target: input.target.clone(),
@@ -73,9 +73,9 @@ impl RelationDraft {
 pub fn plan_add_relation(
     view: &View<'_>,
     draft: &RelationDraft,
-    root: &Root,
+    root: &ProjectRoot,
     stamp: &Stamp<'_>,
-) -> Result<(Change, RelationAdded), Failure> {
+) -> Result<(Change, AddRelationOutcome), Failure> {
     let source = resolve(view, "source", &draft.source, root)?;
     let target = resolve(view, "target", &draft.target, root)?;
     let mut change = Change::default();
@@ -83,14 +83,14 @@ pub fn plan_add_relation(
         Some(old) => {
             let properties = merged(&old.properties, &draft.properties)?;
             if properties == old.properties {
-                return Ok((change, RelationAdded { id: old.id, created: false, redacted: Vec::new() }));
+                return Ok((change, AddRelationOutcome { id: old.id, created: false, redacted: Vec::new() }));
             }
             let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
             (Relation { properties, agent_id, origin, ..old }, false)
         }
         None => (new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp), true),
     };
-    let added = RelationAdded { id: relation.id.clone(), created, redacted: Vec::new() };
+    let added = AddRelationOutcome { id: relation.id.clone(), created, redacted: Vec::new() };
     change.relations.push(relation);
     Ok((change, added))
 }

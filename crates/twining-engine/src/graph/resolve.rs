@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use twining_model::{Entity, Id, Refused, RelationType, Root, Scope, limits, text};
+use twining_model::{Entity, Id, InvalidInput, ProjectRoot, RelationType, Scope, limits, text};
 use twining_store::View;
 
-use crate::failure::{Candidate, Failure};
+use crate::failure::{EntityCandidate, Failure};
 
 /// The entity that `given` names.
-pub(crate) fn resolve(view: &View<'_>, field: &'static str, given: &str, root: &Root) -> Result<Entity, Failure> {
+pub(crate) fn resolve(view: &View<'_>, field: &'static str, given: &str, root: &ProjectRoot) -> Result<Entity, Failure> {
     let given = text::name(field, given)?;
     let id = Id::read(&given).map_or_else(|| given.clone(), String::from);
     if let Some(entity) = view.graph().entity(&id)? {
@@ -32,40 +32,40 @@ pub(crate) fn resolve(view: &View<'_>, field: &'static str, given: &str, root: &
 }
 
 /// Takes the relation types that a walk may follow; all if none is given.
-pub(crate) fn relation_types(given: &[String]) -> Result<Vec<String>, Refused> {
+pub(crate) fn relation_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("relation_types", given, limits::LIST)?;
     given.iter().map(|word| Ok(RelationType::parse("relation_types", word.trim())?.as_str().to_owned())).collect()
 }
 
 /// Takes the properties of an entity or a relation.
-pub(crate) fn properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Refused> {
+pub(crate) fn properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidInput> {
     if given.len() > limits::PROPERTIES {
-        return Err(Refused::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
+        return Err(InvalidInput::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
             .because(format!("{} were given", given.len())));
     }
-    let mut kept = BTreeMap::new();
+    let mut result = BTreeMap::new();
     for (key, value) in given {
         text::bounded("properties", value, limits::PROPERTY_BYTES)?;
         text::bounded("properties", key, limits::PROPERTY_BYTES)?;
         if key.trim().is_empty() {
-            return Err(Refused::new("properties", "must not have an empty key"));
+            return Err(InvalidInput::new("properties", "must not have an empty key"));
         }
-        kept.insert(key.trim().to_owned(), value.trim().to_owned());
+        result.insert(key.trim().to_owned(), value.trim().to_owned());
     }
-    Ok(kept)
+    Ok(result)
 }
 
 /// The properties there are with those given on top.
-pub(crate) fn merged(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Refused> {
+pub(crate) fn merged(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidInput> {
     let mut all = old.clone();
     all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
     if all.len() > limits::PROPERTIES && all.len() > old.len() {
-        return Err(Refused::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
+        return Err(InvalidInput::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
             .because(format!("with those there already it would be {}", all.len())));
     }
     Ok(all)
 }
 
-fn candidate(entity: Entity) -> Candidate {
-    Candidate { id: entity.id, name: entity.name, kind: entity.kind }
+fn candidate(entity: Entity) -> EntityCandidate {
+    EntityCandidate { id: entity.id, name: entity.name, kind: entity.kind }
 }

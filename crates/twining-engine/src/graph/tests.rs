@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::testing::{Project, caller, choice};
 use crate::{
-    AddEntityInput, AddRelationInput, DecideInput, Direction, Failure, GraphQueryInput, NeighborsInput, NeighborsOutcome, PathInput,
-    PathOutcome, PruneInput,
+    AddEntityInput, AddRelationInput, DecideInput, Failure, GraphQueryInput, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
+    PruneInput, RelationDirection,
 };
 
 fn entity(name: &str, kind: &str, properties: &[(&str, &str)]) -> AddEntityInput {
@@ -177,7 +177,7 @@ fn neighbors_come_nearest_first_each_once_even_in_a_ring() {
     project.relate("a", "calls", "a");
     let near = neighbors(&project, "a", 1);
     assert_eq!(names(&near), [("b", 1), ("d", 1)]);
-    assert_eq!(near.neighbors[1].direction, Direction::Incoming);
+    assert_eq!(near.neighbors[1].direction, RelationDirection::Incoming);
     assert_eq!(names(&neighbors(&project, "a", 3)), [("b", 1), ("d", 1), ("c", 2)]);
 }
 
@@ -210,13 +210,13 @@ fn a_path_is_the_shortest_and_tells_which_way_each_relation_points() {
     project.relate("e", "calls", "c");
     let found = path(&project, "a", "e", None);
     assert_eq!((found.found, found.length, stops(&found)), (true, 3, vec!["a", "b", "c", "e"]));
-    let directions: Vec<Option<Direction>> = found.path.iter().map(|step| step.direction).collect();
-    assert_eq!(directions, [None, Some(Direction::Outgoing), Some(Direction::Outgoing), Some(Direction::Incoming)]);
+    let directions: Vec<Option<RelationDirection>> = found.path.iter().map(|step| step.direction).collect();
+    assert_eq!(directions, [None, Some(RelationDirection::Outgoing), Some(RelationDirection::Outgoing), Some(RelationDirection::Incoming)]);
     assert_eq!(found.path[0].relation, None);
     let back = path(&project, "e", "a", None);
     assert_eq!(stops(&back), ["e", "c", "b", "a"]);
-    assert_eq!(back.path[1].direction, Some(Direction::Outgoing));
-    assert_eq!(back.path[2].direction, Some(Direction::Incoming));
+    assert_eq!(back.path[1].direction, Some(RelationDirection::Outgoing));
+    assert_eq!(back.path[2].direction, Some(RelationDirection::Incoming));
 }
 
 #[test]
@@ -292,8 +292,8 @@ fn pruning_tells_first_and_removes_only_when_asked_to() {
     let project = Project::new();
     chain(&project, &["a", "b"]);
     project.add_entity("lonely", "module");
-    let told = project.engine.prune_graph(&caller("ada"), &PruneInput::default()).expect("tells");
-    assert_eq!((told.dry_run, told.removed_entity_count, told.removed_entities[0].name.as_str()), (true, 1, "lonely"));
+    let shown = project.engine.prune_graph(&caller("ada"), &PruneInput::default()).expect("tells");
+    assert_eq!((shown.dry_run, shown.removed_entity_count, shown.removed_entities[0].name.as_str()), (true, 1, "lonely"));
     assert_eq!(project.entities().len(), 3);
     let done = project.engine.prune_graph(&caller("ada"), &PruneInput { dry_run: Some(false), agent_id: None }).expect("prunes");
     assert_eq!((done.dry_run, done.removed_entity_count), (false, 1));

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entity, Root, limits};
+use twining_model::{Entity, ProjectRoot, limits};
 use twining_store::View;
 
-use crate::answer::within_answer;
+use crate::answer::fit_reply;
 use crate::failure::Failure;
 use crate::graph::resolve::{relation_types, resolve};
-use crate::graph::{Direction, kin};
+use crate::graph::{RelationDirection, kin};
 use crate::input::RELATION_TYPES;
 use crate::words;
 
@@ -39,7 +39,7 @@ pub struct Neighbor {
     /// The relation it was reached by.
     pub relation: String,
     /// Which way that points, seen from nearer the centre.
-    pub direction: Direction,
+    pub direction: RelationDirection,
     /// Steps from the centre.
     pub depth: u64,
 }
@@ -56,7 +56,7 @@ pub struct NeighborsOutcome {
 }
 
 /// The entities within a few steps of one, nearest first.
-pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &Root) -> Result<NeighborsOutcome, Failure> {
+pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &ProjectRoot) -> Result<NeighborsOutcome, Failure> {
     let depth = words::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let center = resolve(view, "entity", &input.entity, root)?;
@@ -88,11 +88,16 @@ pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &Root) -> Result
                     break;
                 }
                 next.push(entity.id.clone());
-                found.push(Neighbor { entity, relation: edge.relation.kind, direction: Direction::of(edge.outgoing), depth: step as u64 });
+                found.push(Neighbor {
+                    entity,
+                    relation: edge.relation.kind,
+                    direction: RelationDirection::of(edge.outgoing),
+                    depth: step as u64,
+                });
             }
         }
         frontier = next;
     }
-    let (neighbors, cut) = within_answer(found);
+    let (neighbors, cut) = fit_reply(found);
     Ok(NeighborsOutcome { center, neighbors, truncated: truncated || cut })
 }

@@ -10,7 +10,7 @@ use crate::graph::entity::new_entity;
 use crate::graph::relation::new_relation;
 
 /// Adds to a change what the graph lacks; what it has is left as it is.
-pub(crate) struct Weaver<'a, 'v> {
+pub(crate) struct GraphUpsert<'a, 'v> {
     change: &'a mut Change,
     view: &'a View<'v>,
     stamp: &'a Stamp<'a>,
@@ -18,7 +18,7 @@ pub(crate) struct Weaver<'a, 'v> {
     fresh: HashSet<String>,
 }
 
-impl<'a, 'v> Weaver<'a, 'v> {
+impl<'a, 'v> GraphUpsert<'a, 'v> {
     pub(crate) fn new(change: &'a mut Change, view: &'a View<'v>, stamp: &'a Stamp<'a>) -> Self {
         Self { change, view, stamp, known: HashMap::new(), fresh: HashSet::new() }
     }

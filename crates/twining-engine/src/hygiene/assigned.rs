@@ -36,13 +36,13 @@ pub(super) fn find(text: &str, found: &mut Vec<Secret>) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum SecretName {
     Password,
     Key,
     Token,
 }
 
-impl Named {
+impl SecretName {
     fn words(self) -> &'static str {
         match self {
             Self::Password => "password",
@@ -66,18 +66,18 @@ impl Named {
 }
 
 /// What the name before an assignment says, without quotes and blanks around it.
-fn named(before: &str) -> Option<Named> {
+fn named(before: &str) -> Option<SecretName> {
     let trimmed = before.trim_end_matches([' ', '\t', '"', '\'', '`', ']', ')']);
     let bytes = trimmed.as_bytes();
     let length = bytes.iter().rev().take(NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
     let name: String =
         bytes[bytes.len() - length..].iter().filter(|b| b.is_ascii_alphanumeric()).map(|b| b.to_ascii_lowercase() as char).collect();
     if PASSWORDS.iter().any(|word| name.ends_with(word)) {
-        return Some(Named::Password);
+        return Some(SecretName::Password);
     }
     match KEYS.split('|').find(|word| name.ends_with(*word)) {
-        Some("token") => Some(Named::Token),
-        Some(_) => Some(Named::Key),
+        Some("token") => Some(SecretName::Token),
+        Some(_) => Some(SecretName::Key),
         None => None,
     }
 }
@@ -106,7 +106,7 @@ fn bearers(text: &str, found: &mut Vec<Secret>) {
             let length =
                 text.as_bytes()[start..].iter().take(4096).take_while(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(b)).count();
             let value = &text[start..start + length];
-            if Named::Token.accepts(value.get(..VALUE).unwrap_or(value)) {
+            if SecretName::Token.accepts(value.get(..VALUE).unwrap_or(value)) {
                 found.push(Secret { range: start..start + length, kind: "authorization header" });
             }
         }

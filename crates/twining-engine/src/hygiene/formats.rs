@@ -4,7 +4,7 @@
 //! when a process starts, and every text takes time in its length and no more.
 
 /// How a secret of some kind looks.
-pub(super) struct Format {
+pub(super) struct TokenFormat {
     pub(super) kind: &'static str,
     /// What it begins with.
     pub(super) prefix: &'static str,
@@ -14,8 +14,8 @@ pub(super) struct Format {
     pub(super) most: usize,
 }
 
-const fn format(kind: &'static str, prefix: &'static str, body: fn(u8) -> bool, least: usize, most: usize) -> Format {
-    Format { kind, prefix, body, least, most }
+const fn format(kind: &'static str, prefix: &'static str, body: fn(u8) -> bool, least: usize, most: usize) -> TokenFormat {
+    TokenFormat { kind, prefix, body, least, most }
 }
 
 fn alnum(b: u8) -> bool {
@@ -51,7 +51,7 @@ pub(super) fn base64(b: u8) -> bool {
 const ANY: usize = 4096;
 
 /// Longer beginnings stand before shorter ones they contain.
-pub(super) static FORMATS: [Format; 75] = [
+pub(super) static FORMATS: [TokenFormat; 75] = [
     format("AWS access key", "AKIA", upper, 16, 16),
     format("AWS access key", "ASIA", upper, 16, 16),
     format("AWS access key", "ABIA", upper, 16, 16),

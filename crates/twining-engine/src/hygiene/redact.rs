@@ -27,15 +27,15 @@ const NAMES: [&str; 6] = ["id", "feature", "task", "agent_id", "source_agent", "
 /// The same words without secrets, and what was taken out.
 #[must_use]
 pub fn clean<T: Redact + Clone>(input: &T) -> (T, Vec<Redaction>) {
-    let (mut told, mut taken) = (input.clone(), Vec::new());
-    told.each_text("", &mut |field, text| {
+    let (mut cleaned, mut taken) = (input.clone(), Vec::new());
+    cleaned.each_text("", &mut |field, text| {
         let (clean, kinds) = if NAMES.contains(&field) { redact_name(text) } else { redact(text) };
         if !kinds.is_empty() {
             *text = clean;
             taken.extend(kinds.into_iter().map(|kind| Redaction { field: field.to_owned(), kind: kind.to_owned() }));
         }
     });
-    (told, taken)
+    (cleaned, taken)
 }
 
 /// Says which fields of an input are text; a list is visited element by element.
@@ -77,7 +77,7 @@ impl<T: Redact> Redact for (String, T) {
 
 impl Redact for std::collections::BTreeMap<String, String> {
     fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
-        let told = std::mem::take(self).into_iter().map(|(mut name, value)| {
+        let cleaned = std::mem::take(self).into_iter().map(|(mut name, value)| {
             visit(field, &mut name);
             // The name is what tells that the value is a secret.
             let mut both = format!("{name}={value}");
@@ -85,7 +85,7 @@ impl Redact for std::collections::BTreeMap<String, String> {
             let value = both.strip_prefix(&format!("{name}=")).unwrap_or(&both).to_owned();
             (name, value)
         });
-        *self = told.collect();
+        *self = cleaned.collect();
     }
 }
 
@@ -95,12 +95,12 @@ impl Redact for serde_json::Value {
             Self::String(text) => visit(field, text),
             Self::Array(items) => items.iter_mut().for_each(|item| item.each_text(field, visit)),
             Self::Object(fields) => {
-                let told = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
+                let cleaned = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
                     visit(field, &mut name);
                     value.each_text(field, visit);
                     (name, value)
                 });
-                *fields = told.collect();
+                *fields = cleaned.collect();
             }
             _ => {}
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::hygiene::assigned;
-use crate::hygiene::formats::{FORMATS, Format, base64, word};
+use crate::hygiene::formats::{FORMATS, TokenFormat, base64, word};
 
 /// Bytes of a part of a web token that are looked at.
 const LONGEST: usize = 4096;
@@ -31,7 +31,7 @@ pub fn secrets_in(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     known_formats(text, &mut found);
     encoded(text, &mut found);
-    settled(found)
+    merge_overlaps(found)
 }
 
 /// The text with each secret replaced by its kind, and the kinds.
@@ -87,8 +87,8 @@ fn known_formats(text: &str, found: &mut Vec<Secret>) {
 }
 
 /// The formats by the byte they begin with, so that a text is gone through once.
-fn by_first_byte() -> &'static [Vec<&'static Format>] {
-    static TABLE: OnceLock<Vec<Vec<&'static Format>>> = OnceLock::new();
+fn by_first_byte() -> &'static [Vec<&'static TokenFormat>] {
+    static TABLE: OnceLock<Vec<Vec<&'static TokenFormat>>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let mut table = vec![Vec::new(); 256];
         for format in &FORMATS {
@@ -269,14 +269,14 @@ pub(super) fn entropy(value: &str) -> f64 {
 }
 
 /// In order, and of two that overlap the one that begins first; both together.
-fn settled(mut found: Vec<Secret>) -> Vec<Secret> {
+fn merge_overlaps(mut found: Vec<Secret>) -> Vec<Secret> {
     found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
-    let mut kept: Vec<Secret> = Vec::with_capacity(found.len());
+    let mut merged: Vec<Secret> = Vec::with_capacity(found.len());
     for secret in found {
-        match kept.last_mut() {
+        match merged.last_mut() {
             Some(last) if secret.range.start < last.range.end => last.range.end = last.range.end.max(secret.range.end),
-            _ => kept.push(secret),
+            _ => merged.push(secret),
         }
     }
-    kept
+    merged
 }

@@ -249,7 +249,7 @@ fn a_secret_in_base_64_is_found_too() {
 #[test]
 fn hostile_text_takes_no_longer_than_its_length() {
     let kilobytes = 64 * 1024;
-    for piece in [
+    for part in [
         "AKIA",
         "ghp_",
         "xoxb-",
@@ -269,7 +269,7 @@ fn hostile_text_takes_no_longer_than_its_length() {
         "Bearer ",
         "€",
     ] {
-        let text = piece.repeat(kilobytes / piece.len());
+        let text = part.repeat(kilobytes / part.len());
         // Would take minutes if any part were looked at again for each of its bytes.
         drop(redact(&text));
     }
@@ -301,9 +301,9 @@ fn a_private_key_is_one_however_short_or_cut_off() {
         format!("  {head}\n  abc\n  {foot}"),
         format!("{head}\n\nabc\n"),
     ] {
-        let (told, kinds) = redact(&body);
+        let (shown, kinds) = redact(&body);
         assert_eq!(kinds, ["private key"], "{body:?}");
-        assert!(!told.contains("abc") && !told.contains("MIIEvQ"), "{told:?}");
+        assert!(!shown.contains("abc") && !shown.contains("MIIEvQ"), "{shown:?}");
     }
     assert_eq!(redact(&format!("a {head}\nabc\n{foot} and more")).0, "a [redacted private key] and more");
     for mention in [

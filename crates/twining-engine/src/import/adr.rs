@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use twining_model::{Alternative, Authority, Decision, Id, Status, Time, limits};
+use twining_model::{Alternative, Authority, Decision, DecisionStatus, Id, Time, limits};
 
-use super::markdown::{self, Document, Section, plain, points, unquoted};
-use super::{Found, Source, SourceFile, clean, date, decision, origin, rest, slug};
+use super::markdown::{self, MarkdownDocument, MarkdownSection, plain, points, unquoted};
+use super::{ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, rest, slug};
 use crate::export::decision_in;
 use crate::words;
 
 /// Reads every file; those that name each other are linked.
-pub(super) fn read(files: &[SourceFile], now: Time, found: &mut Found) {
+pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
     let mut ids: HashMap<String, Id> = HashMap::new();
     let mut links: Vec<(usize, Option<String>, Option<String>)> = Vec::new();
     for file in files {
@@ -43,7 +43,7 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut Found) {
     }
 }
 
-fn record(file: &SourceFile, document: &Document, now: Time, found: &mut Found) -> Result<Decision, (u64, String)> {
+fn record(file: &SourceFile, document: &MarkdownDocument, now: Time, found: &mut ImportRecords) -> Result<Decision, (u64, String)> {
     let title = document.sections.iter().find(|section| section.level == 1);
     let title = title.ok_or((1, "no `# title` in it".to_owned()))?;
     let about = |words: &[&str]| document.sections.iter().find(|section| section.level >= 2 && section.is(words));
@@ -61,12 +61,12 @@ fn record(file: &SourceFile, document: &Document, now: Time, found: &mut Found) 
     let dated = fact(&["date"]).or_else(|| about(&["date"]).map(|section| section.body.trim().to_owned()));
     let at = dated.as_deref().and_then(date);
     let own = fact(&["id"]).and_then(|id| Id::read(id.trim()));
-    let mut made = decision(Source::Adr, at, now, &base_name(&file.name), &summary);
+    let mut made = decision(ImportSource::Adr, at, now, &base_name(&file.name), &summary);
     if let Some(id) = own {
         made.id = id;
     }
     (made.status, made.override_reason) = standing(&status_text(document));
-    if made.status == Status::Overridden {
+    if made.status == DecisionStatus::Overridden {
         made.override_authority = Some(Authority::Claimed);
     }
     if let Some(who) = fact(&["deciders", "decision-makers", "decision makers", "author", "authors"]) {
@@ -78,7 +78,7 @@ fn record(file: &SourceFile, document: &Document, now: Time, found: &mut Found) 
     if let Some(scope) = fact(&["scope"]) {
         made.scope = twining_model::Scope::read(&words::clip(&clean(&scope), limits::ELEMENT_BYTES)).to_string();
     }
-    let mut parts = Parts { file: &file.name, found };
+    let mut parts = FieldReader { file: &file.name, found };
     let context = about(&["context", "problem", "issue", "motivation"]).map(|section| unquoted(&section.body)).unwrap_or_default();
     let because = chosen.map_or_else(|| unquoted(&outcome.body), |(_, because)| because);
     made.rationale = parts.long(&with_parts(&because, document, outcome), outcome.line);
@@ -89,18 +89,18 @@ fn record(file: &SourceFile, document: &Document, now: Time, found: &mut Found) 
     made.context = clean(&context);
     // A date with a remark behind it is more than the day that was read.
     let day = dated.filter(|word| at.is_some() && (Time::read(word.trim()).is_some() || plain(word).chars().count() <= 10));
-    let untold = rest::untold(document, &made, &summary, day.as_deref());
-    made.context = parts.long(&format!("{context}\n\n{untold}"), title.line);
+    let remainder = rest::remainder(document, &made, &summary, day.as_deref());
+    made.context = parts.long(&format!("{context}\n\n{remainder}"), title.line);
     Ok(made)
 }
 
 /// What reads into a decision, and what of it does not fit.
-struct Parts<'f> {
+struct FieldReader<'f> {
     file: &'f str,
-    found: &'f mut Found,
+    found: &'f mut ImportRecords,
 }
 
-impl Parts<'_> {
+impl FieldReader<'_> {
     fn long(&mut self, text: &str, line: u64) -> String {
         let text = clean(text);
         if text.len() > limits::TEXT_BYTES {
@@ -117,7 +117,7 @@ fn list(items: &[String]) -> Vec<String> {
 }
 
 /// What follows from it is told with the reasons.
-fn with_parts(because: &str, document: &Document, outcome: &Section) -> String {
+fn with_parts(because: &str, document: &MarkdownDocument, outcome: &MarkdownSection) -> String {
     let mut text = because.to_owned();
     let after = document.sections.iter().filter(|section| section.line > outcome.line || section.is(&["consequences"]));
     for section in after.filter(|section| {
@@ -130,7 +130,7 @@ fn with_parts(because: &str, document: &Document, outcome: &Section) -> String {
     text
 }
 
-fn alternatives(document: &Document, summary: &str, outcome: &str) -> Vec<Alternative> {
+fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Vec<Alternative> {
     let mut options: Vec<Alternative> = Vec::new();
     let option =
         |name: &str| Alternative { option: clean(&plain(name)), pros: Vec::new(), cons: Vec::new(), reason_rejected: String::new() };
@@ -223,7 +223,7 @@ fn named(title: &str) -> String {
 }
 
 /// A fact in the front matter, or before the first part: `* Status: accepted`.
-fn fact(document: &Document, keys: &[&str]) -> Option<String> {
+fn fact(document: &MarkdownDocument, keys: &[&str]) -> Option<String> {
     let front = document.front.iter().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, value)| value.clone());
     front.or_else(|| {
         let head = document.sections.iter().filter(|section| section.level <= 1);
@@ -236,23 +236,23 @@ fn fact(document: &Document, keys: &[&str]) -> Option<String> {
     })
 }
 
-fn status_text(document: &Document) -> String {
+fn status_text(document: &MarkdownDocument) -> String {
     let section = document.sections.iter().find(|section| section.level >= 2 && section.is(&["status"]));
-    let told = fact(document, &["status"]).unwrap_or_default();
-    section.map_or(told.clone(), |section| format!("{told}\n{}", section.body))
+    let stated = fact(document, &["status"]).unwrap_or_default();
+    section.map_or(stated.clone(), |section| format!("{stated}\n{}", section.body))
 }
 
-fn standing(status: &str) -> (Status, Option<String>) {
+fn standing(status: &str) -> (DecisionStatus, Option<String>) {
     let lower = status.to_lowercase();
     let has = |word: &str| lower.contains(word);
-    let said = || Some(words::summary(&clean(status)));
+    let status_text_clean = || Some(words::summary(&clean(status)));
     match () {
-        () if has("rejected") || has("overridden") || has("abandoned") => (Status::Overridden, said()),
-        () if has("superseded") || has("deprecated") || has("replaced") || has("obsolete") => (Status::Superseded, None),
+        () if has("rejected") || has("overridden") || has("abandoned") => (DecisionStatus::Overridden, status_text_clean()),
+        () if has("superseded") || has("deprecated") || has("replaced") || has("obsolete") => (DecisionStatus::Superseded, None),
         () if has("proposed") || has("draft") || has("provisional") || has("pending") || has("in discussion") => {
-            (Status::Provisional, None)
+            (DecisionStatus::Provisional, None)
         }
-        () => (Status::Active, None),
+        () => (DecisionStatus::Active, None),
     }
 }
 

@@ -6,18 +6,20 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use twining_model::{Time, limits};
 
-use super::{Found, Source, SourceFile, date, entry, id_of, is_cut, json_lines, word};
+use super::{ImportRecords, ImportSource, SourceFile, date, entry, id_of, is_cut, json_lines, word};
 use crate::words;
 
 /// Fields that have a place of their own.
 const PLACED: [&str; 7] = ["id", "title", "description", "labels", "dependencies", "created_at", "status"];
 
 /// Reads one file.
-pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
+pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
     let lines = json_lines(file, found);
     let ids: BTreeMap<String, String> = lines
         .iter()
-        .filter_map(|(_, object, _)| word(object, "id").map(|id| (id.to_owned(), id_of(Source::Beads, created(object), id).to_string())))
+        .filter_map(|(_, object, _)| {
+            word(object, "id").map(|id| (id.to_owned(), id_of(ImportSource::Beads, created(object), id).to_string()))
+        })
         .collect();
     let mut seen = std::collections::HashSet::new();
     for (number, object, _) in &lines {
@@ -39,7 +41,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
         if detail.len() > limits::TEXT_BYTES {
             found.unread(&file.name, *number, "an issue longer than we keep; the end of it was left out");
         }
-        let mut made = entry(Source::Beads, kind, created(object), now, id, &summary, &detail);
+        let mut made = entry(ImportSource::Beads, kind, created(object), now, id, &summary, &detail);
         let labels = object.get("labels").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let tags = labels.chain(word(object, "issue_type")).chain([status]);
         for tag in tags.map(|tag| words::clip(tag.trim(), limits::TAG_BYTES)).filter(|tag| !tag.is_empty()) {

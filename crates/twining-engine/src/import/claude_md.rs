@@ -7,7 +7,7 @@
 use twining_model::Time;
 
 use super::markdown::{self, points};
-use super::{Found, Source, SourceFile, clean, decision, entry, slug};
+use super::{ImportRecords, ImportSource, SourceFile, clean, decision, entry, slug};
 use crate::words;
 
 const BEGIN: &str = "<!-- twining:begin";
@@ -20,7 +20,7 @@ const CHOOSES: &str = "we use |use |always use |prefer |we chose |we decided|dec
     is used for |are used for |stick to |follow |written in |built with ";
 
 /// Reads one file.
-pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
+pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
     let text = without_ours(&file.text);
     let mut seen = std::collections::HashSet::new();
     let mut headings: Vec<(usize, String)> = Vec::new();
@@ -32,12 +32,12 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
         let place = headings.iter().map(|(_, title)| title.as_str()).collect::<Vec<_>>().join(" / ");
         let (rules, rest) = points(&section.body);
         let rest = markdown::paragraphs(&rest).into_iter().filter(|part| !part.starts_with("<!--"));
-        for said in rules.into_iter().chain(rest) {
-            let said = clean(&said);
+        for rule in rules.into_iter().chain(rest) {
+            let rule = clean(&rule);
             // The heading tells rules apart that are worded alike in two places.
-            let key = format!("{place}\u{0}{}", words::fold(&said));
-            if !said.is_empty() && seen.insert(key.clone()) {
-                take(&said, &place, &key, now, found);
+            let key = format!("{place}\u{0}{}", words::fold(&rule));
+            if !rule.is_empty() && seen.insert(key.clone()) {
+                add_rule(&rule, &place, &key, now, found);
             }
         }
     }
@@ -46,29 +46,29 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
     }
 }
 
-fn take(said: &str, place: &str, key: &str, now: Time, found: &mut Found) {
-    let summary = words::summary(&said.replace("**", ""));
+fn add_rule(rule: &str, place: &str, key: &str, now: Time, found: &mut ImportRecords) {
+    let summary = words::summary(&rule.replace("**", ""));
     // What stands in a block of code is an example, not a rule.
-    let words_only = said.split("```").step_by(2).collect::<Vec<_>>().join(" ");
+    let words_only = rule.split("```").step_by(2).collect::<Vec<_>>().join(" ");
     let lower = words_only.to_lowercase().replace("**", "").replace("__", "");
-    let says = |words: &str| words.split('|').any(|word| lower.contains(word));
+    let contains_any = |words: &str| words.split('|').any(|word| lower.contains(word));
     let mut push = |kind: &str, tag: &str| {
-        let mut made = entry(Source::ClaudeMd, kind, None, now, key, &summary, said);
+        let mut made = entry(ImportSource::ClaudeMd, kind, None, now, key, &summary, rule);
         made.tags.push(tag.to_owned());
         if !place.is_empty() {
-            made.detail = format!("{place}\n\n{said}");
+            made.detail = format!("{place}\n\n{rule}");
         }
         found.entries.push(made);
     };
-    if says(FORBIDS) {
+    if contains_any(FORBIDS) {
         push("constraint", "guard-to-review");
         found.guards_to_review += 1;
-        found.guards.extend(super::proposed::of_rule(said).filter(|_| !said.contains("```")));
-    } else if !said.contains("```") && says(CHOOSES) && said.lines().count() <= 6 {
-        let mut made = decision(Source::ClaudeMd, None, now, key, &summary);
+        found.guards.extend(super::proposed::guard_from_rule(rule).filter(|_| !rule.contains("```")));
+    } else if !rule.contains("```") && contains_any(CHOOSES) && rule.lines().count() <= 6 {
+        let mut made = decision(ImportSource::ClaudeMd, None, now, key, &summary);
         made.domain = slug(&format!("{} {summary}", place.rsplit(" / ").next().unwrap_or_default()));
         made.context = if place.is_empty() { "A rule for agents".to_owned() } else { format!("A rule for agents, under: {place}") };
-        said.clone_into(&mut made.rationale);
+        rule.clone_into(&mut made.rationale);
         found.decisions.push(made);
     } else {
         push("finding", "advice");
@@ -79,17 +79,17 @@ fn take(said: &str, place: &str, key: &str, now: Time, found: &mut Found) {
 /// The text without what we wrote into it.
 fn without_ours(text: &str) -> String {
     let mut ours = false;
-    let mut kept = String::with_capacity(text.len());
+    let mut text_left = String::with_capacity(text.len());
     for line in text.lines() {
         if line.contains(BEGIN) {
             ours = true;
         }
         // Blank lines in its place keep the line numbers.
-        kept.push_str(if ours { "" } else { line });
-        kept.push('\n');
+        text_left.push_str(if ours { "" } else { line });
+        text_left.push('\n');
         if line.contains(END) {
             ours = false;
         }
     }
-    kept
+    text_left
 }

@@ -4,7 +4,7 @@ use twining_model::{Channel, Decision, Entity, Entry, Origin, Relation, Trust, l
 use twining_store::array;
 use twining_store::merge::one_decision;
 
-use super::{Found, SourceFile};
+use super::{ImportRecords, SourceFile};
 
 /// The files of a folder, by what they hold.
 #[derive(Debug, Default)]
@@ -26,15 +26,15 @@ impl<'f> FolderText<'f> {
     }
 }
 
-pub(super) fn read(folder: &FolderText<'_>, found: &mut Found) {
+pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
     for file in &folder.files {
         match file.name.as_str() {
             "blackboard.jsonl" => board(file, found),
             "graph/entities.json" => elements::<Entity>(file, found, |found, entity| {
-                found.entities.push(Entity { origin: Some(believed(entity.origin.clone())), ..entity });
+                found.entities.push(Entity { origin: Some(imported_origin(entity.origin.clone())), ..entity });
             }),
             "graph/relations.json" => elements::<Relation>(file, found, |found, relation| {
-                found.relations.push(Relation { origin: Some(believed(relation.origin.clone())), ..relation });
+                found.relations.push(Relation { origin: Some(imported_origin(relation.origin.clone())), ..relation });
             }),
             name if name.starts_with("decisions/") && name != "decisions/index.json" => match one(file) {
                 Ok(decision) => found.decisions.push(decision),
@@ -47,7 +47,7 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut Found) {
     }
 }
 
-fn board(file: &SourceFile, found: &mut Found) {
+fn board(file: &SourceFile, found: &mut ImportRecords) {
     let mut entries: Vec<Entry> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
@@ -58,7 +58,7 @@ fn board(file: &SourceFile, found: &mut Found) {
         }
         match serde_json::from_str::<Entry>(line) {
             Ok(entry) if line.len() <= limits::RECORD_BYTES && !entry.id.is_empty() && entry.id.len() <= limits::NAME_BYTES => {
-                let entry = Entry { origin: Some(believed(entry.origin.clone())), ..entry };
+                let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
                 // Of two lines with one id the later counts, as on any board.
                 match places.insert(entry.id.clone(), entries.len()) {
                     Some(at) => {
@@ -75,7 +75,7 @@ fn board(file: &SourceFile, found: &mut Found) {
     found.entries.extend(entries);
 }
 
-fn elements<T: serde::de::DeserializeOwned>(file: &SourceFile, found: &mut Found, mut take: impl FnMut(&mut Found, T)) {
+fn elements<T: serde::de::DeserializeOwned>(file: &SourceFile, found: &mut ImportRecords, mut take: impl FnMut(&mut ImportRecords, T)) {
     let scanned = array::scan(file.text.as_bytes());
     for (line, why) in scanned.unreadable {
         found.unread(&file.name, line, why);
@@ -94,11 +94,11 @@ fn one(file: &SourceFile) -> Result<Decision, String> {
     if file.name != format!("decisions/{}.json", decision.id) {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }
-    Ok(Decision { origin: Some(believed(decision.origin.clone())), ..decision })
+    Ok(Decision { origin: Some(imported_origin(decision.origin.clone())), ..decision })
 }
 
 /// What another folder says of its authors is kept, and believed no further than any import.
-pub(super) fn believed(origin: Option<Origin>) -> Origin {
+pub(super) fn imported_origin(origin: Option<Origin>) -> Origin {
     let (client, session) = origin.map_or((None, None), |origin| (origin.client, origin.session));
     Origin { client, session, via: Channel::Import, trust: Trust::Imported }
 }

@@ -2,7 +2,7 @@
 
 /// A part of a document under its heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct MarkdownSection {
     /// How many `#` it has; 0 for what stands before the first heading.
     pub level: usize,
     /// The heading's words.
@@ -13,7 +13,7 @@ pub(super) struct Section {
     pub body: String,
 }
 
-impl Section {
+impl MarkdownSection {
     /// Whether the heading begins with one of these words, whatever the case.
     pub fn is(&self, words: &[&str]) -> bool {
         let title = self.title.to_lowercase();
@@ -23,19 +23,19 @@ impl Section {
 
 /// A document: its front matter, and its parts in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Document {
+pub(super) struct MarkdownDocument {
     /// `key: value` between the first two lines of dashes.
     pub front: Vec<(String, String)>,
     /// The same lines as they are, and those that are no `key: value`.
     pub head: Vec<String>,
     /// The parts.
-    pub sections: Vec<Section>,
+    pub sections: Vec<MarkdownSection>,
 }
 
 /// Takes a document apart. What looks like a heading inside a block of code is none.
-pub(super) fn parse(text: &str) -> Document {
+pub(super) fn parse(text: &str) -> MarkdownDocument {
     let text = text.trim_start_matches('\u{FEFF}');
-    let mut document = Document::default();
+    let mut document = MarkdownDocument::default();
     let mut lines = (1_u64..).zip(text.lines()).peekable();
     if lines.peek().is_some_and(|(_, line)| line.trim_end() == "---") && text.lines().skip(1).any(|line| line.trim_end() == "---") {
         lines.next();
@@ -49,7 +49,7 @@ pub(super) fn parse(text: &str) -> Document {
             }
         }
     }
-    let mut section = Section { level: 0, title: String::new(), line: 1, body: String::new() };
+    let mut section = MarkdownSection { level: 0, title: String::new(), line: 1, body: String::new() };
     let mut fence: Option<String> = None;
     for (number, line) in lines {
         let bare = line.trim_start();
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Document {
         let level = line.chars().take_while(|c| *c == '#').count();
         if fence.is_none() && (1..=6).contains(&level) && line[level..].starts_with([' ', '\t']) {
             let title = line[level..].trim().trim_end_matches('#').trim().to_owned();
-            document.sections.push(std::mem::replace(&mut section, Section { level, title, line: number, body: String::new() }));
+            document.sections.push(std::mem::replace(&mut section, MarkdownSection { level, title, line: number, body: String::new() }));
         } else {
             section.body.push_str(line);
             section.body.push('\n');

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
 
-use super::{Found, Source, SourceFile, clean, entry, id_of, json_lines, origin, word};
+use super::{ImportRecords, ImportSource, SourceFile, clean, entry, id_of, json_lines, origin, word};
 use crate::words;
 
 /// Observations that are kept as properties; further ones become an entry.
 const OBSERVATIONS: usize = limits::PROPERTIES - 5;
 
 /// Reads one file. Relations to what is not in it are told and left out.
-pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
+pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
     let lines = json_lines(file, found);
     let mut ids: HashMap<String, String> = HashMap::new();
     for (number, object, _) in lines.iter().filter(|(_, object, _)| word(object, "type") == Some("entity")) {
@@ -34,9 +34,9 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
                 found.unread(&file.name, *number, "observations longer than we keep; the end of them was left out");
             }
             let key = format!("observations\u{0}{name}");
-            found.entries.push(entry(Source::MemoryJsonl, "finding", None, now, &key, &format!("More about {name}"), &detail));
+            found.entries.push(entry(ImportSource::MemoryJsonl, "finding", None, now, &key, &format!("More about {name}"), &detail));
         }
-        let id = id_of(Source::MemoryJsonl, None, &format!("entity\u{0}{name}")).to_string();
+        let id = id_of(ImportSource::MemoryJsonl, None, &format!("entity\u{0}{name}")).to_string();
         if ids.insert(name.clone(), id.clone()).is_some() {
             found.unread(&file.name, *number, "an entity of this name stood before; the first counts");
             continue;
@@ -49,7 +49,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
             properties,
             created_at: at.clone(),
             updated_at: at,
-            agent_id: Some(Source::MemoryJsonl.as_str().to_owned()),
+            agent_id: Some(ImportSource::MemoryJsonl.as_str().to_owned()),
             origin: Some(origin()),
             extra: Map::new(),
         });
@@ -125,8 +125,8 @@ fn relation(
         }
     }
     let kind = known.unwrap_or(RelationType::RelatedTo).as_str().to_owned();
-    let id = id_of(Source::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
-    let agent_id = Some(Source::MemoryJsonl.as_str().to_owned());
+    let id = id_of(ImportSource::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
+    let agent_id = Some(ImportSource::MemoryJsonl.as_str().to_owned());
     Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), agent_id, origin: Some(origin()), extra: Map::new() })
 }
 
@@ -141,8 +141,8 @@ fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {
     match EntityType::read(&spelled) {
         Some(kind) => (kind, BTreeMap::new()),
         None => {
-            let told = BTreeMap::from([("entity_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES))]);
-            (EntityType::Concept, told)
+            let extra_properties = BTreeMap::from([("entity_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES))]);
+            (EntityType::Concept, extra_properties)
         }
     }
 }

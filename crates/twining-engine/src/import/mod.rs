@@ -27,14 +27,14 @@ use twining_model::{Channel, Decision, Entity, Entry, Id, Origin, Relation, Time
 use twining_store::disk::hash_of_key;
 
 pub use folder::FolderText;
-pub use store::{ImportCounts, ImportOutcome, Intent};
+pub use store::{ImportCounts, ImportMode, ImportOutcome};
 
 use crate::words;
 use twining_guard::policy::edit::NewGuard;
 
 /// Where records come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ImportSource {
     /// Architecture decision records of any common shape, one a file.
     Adr,
     /// The file of the MCP reference memory server.
@@ -47,7 +47,7 @@ pub enum Source {
     Twining,
 }
 
-impl Source {
+impl ImportSource {
     /// What people call it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -72,7 +72,7 @@ pub struct SourceFile {
 
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Unread {
+pub struct ImportProblem {
     /// Which file.
     pub file: String,
     /// Which line, from one.
@@ -84,7 +84,7 @@ pub struct Unread {
 
 /// What a reader found.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct ImportRecords {
     /// Decisions.
     pub decisions: Vec<Decision>,
     /// Entries for the board.
@@ -100,32 +100,32 @@ pub struct Found {
     /// Pieces of advice; each is an entry too.
     pub advice: u64,
     /// What could not be read.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<ImportProblem>,
 }
 
 /// Reads what was given. `now` dates what has no date of its own.
 #[must_use]
-pub fn read(source: Source, files: &[SourceFile], now: Time) -> Found {
-    let mut found = Found::default();
+pub fn read(source: ImportSource, files: &[SourceFile], now: Time) -> ImportRecords {
+    let mut found = ImportRecords::default();
     match source {
-        Source::Adr => adr::read(files, now, &mut found),
-        Source::MemoryJsonl => files.iter().for_each(|file| memory::read(file, now, &mut found)),
-        Source::Beads => files.iter().for_each(|file| beads::read(file, now, &mut found)),
-        Source::ClaudeMd => files.iter().for_each(|file| claude_md::read(file, now, &mut found)),
-        Source::Twining => folder::read(&folder::FolderText::of(files), &mut found),
+        ImportSource::Adr => adr::read(files, now, &mut found),
+        ImportSource::MemoryJsonl => files.iter().for_each(|file| memory::read(file, now, &mut found)),
+        ImportSource::Beads => files.iter().for_each(|file| beads::read(file, now, &mut found)),
+        ImportSource::ClaudeMd => files.iter().for_each(|file| claude_md::read(file, now, &mut found)),
+        ImportSource::Twining => folder::read(&folder::FolderText::of(files), &mut found),
     }
     found.unread.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
 }
 
-impl Found {
+impl ImportRecords {
     fn unread(&mut self, file: &str, line: impl Into<Option<u64>>, why: impl Into<String>) {
-        self.unread.push(Unread { file: text::visible(file), line: line.into(), why: text::excerpt(&why.into(), 200) });
+        self.unread.push(ImportProblem { file: text::visible(file), line: line.into(), why: text::excerpt(&why.into(), 200) });
     }
 }
 
 /// The id of a record by where it came from.
-fn id_of(source: Source, at: Option<Time>, key: &str) -> Id {
+fn id_of(source: ImportSource, at: Option<Time>, key: &str) -> Id {
     Id::from_parts(at.unwrap_or_default(), hash_of_key(&format!("{}\u{0}{key}", source.as_str())))
 }
 
@@ -135,11 +135,11 @@ fn origin() -> Origin {
 }
 
 /// Where a record came from, for people who look at it later.
-fn came_from(source: Source, key: &str) -> Map<String, Value> {
+fn came_from(source: ImportSource, key: &str) -> Map<String, Value> {
     Map::from_iter([("imported_from".to_owned(), json!({ "source": source.as_str(), "key": words::clip(key, limits::ELEMENT_BYTES) }))])
 }
 
-fn entry(source: Source, kind: &str, at: Option<Time>, now: Time, key: &str, summary: &str, detail: &str) -> Entry {
+fn entry(source: ImportSource, kind: &str, at: Option<Time>, now: Time, key: &str, summary: &str, detail: &str) -> Entry {
     Entry {
         id: id_of(source, at, key).into(),
         timestamp: at.unwrap_or(now).to_string(),
@@ -155,7 +155,7 @@ fn entry(source: Source, kind: &str, at: Option<Time>, now: Time, key: &str, sum
     }
 }
 
-fn decision(source: Source, at: Option<Time>, now: Time, key: &str, summary: &str) -> Decision {
+fn decision(source: ImportSource, at: Option<Time>, now: Time, key: &str, summary: &str) -> Decision {
     Decision {
         id: id_of(source, at, key),
         timestamp: at.unwrap_or(now).to_string(),
@@ -173,7 +173,7 @@ fn decision(source: Source, at: Option<Time>, now: Time, key: &str, summary: &st
         supersedes: None,
         superseded_by: None,
         confidence: twining_model::Confidence::Medium,
-        status: twining_model::Status::Active,
+        status: twining_model::DecisionStatus::Active,
         reversible: true,
         affected_files: Vec::new(),
         affected_symbols: Vec::new(),
@@ -216,7 +216,7 @@ fn date(word: &str) -> Option<Time> {
 }
 
 /// JSON lines of a file: each object with its line, and what is none told.
-fn json_lines<'f>(file: &'f SourceFile, found: &mut Found) -> Vec<(u64, BTreeMap<String, Value>, &'f str)> {
+fn json_lines<'f>(file: &'f SourceFile, found: &mut ImportRecords) -> Vec<(u64, BTreeMap<String, Value>, &'f str)> {
     let mut read = Vec::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
         let line = line.trim();

@@ -13,13 +13,13 @@ use twining_model::Change;
 use twining_model::knowledge::Standing;
 use twining_store::{Documents, Durability, KnowledgeFile};
 
-use super::store::{ImportCounts, ImportOutcome, Intent};
-use super::{SourceFile, Unread, origin};
+use super::store::{ImportCounts, ImportMode, ImportOutcome};
+use super::{ImportProblem, SourceFile, origin};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::redact;
-use crate::knowledge::{Knowledge, Op, Operation};
-use crate::workflow::{self, FeatureList, Status};
+use crate::knowledge::{KnowledgeGraph, Operation, OperationKind};
+use crate::workflow::{self, FeatureList, FeatureStatus};
 
 /// A record without secrets: those of another folder were written before anybody looked.
 pub(super) fn cleaned<T: Serialize + DeserializeOwned>(record: T) -> T {
@@ -44,7 +44,7 @@ fn clean(value: &mut Value) {
 
 impl Engine {
     /// Takes in what `folder` does not.
-    pub(super) fn import_parcel(&self, files: &[SourceFile], intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+    pub(super) fn import_other_files(&self, files: &[SourceFile], intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
         files.iter().try_for_each(|file| match file.name.as_str() {
             "features.json" => self.import_features(file, intent, outcome),
             "knowledge.dot" => self.import_knowledge(file, intent, outcome),
@@ -52,17 +52,17 @@ impl Engine {
         })
     }
 
-    fn import_features(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+    fn import_features(&self, file: &SourceFile, intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
         let theirs = match FeatureList::parse(&file.text) {
             Ok(list) => list,
             Err(why) => {
-                outcome.unread.push(Unread { file: file.name.clone(), line: None, why: format!("no feature list: {why}") });
+                outcome.unread.push(ImportProblem { file: file.name.clone(), line: None, why: format!("no feature list: {why}") });
                 return Ok(());
             }
         };
-        let plan = |shelf: &twining_store::FeatureShelf| {
+        let plan = |stored: &twining_store::FeatureShelf| {
             let mut counts = ImportCounts::default();
-            let mut list = workflow::list_on(shelf)?.map_or_else(|| FeatureList::parse("{}"), Ok);
+            let mut list = workflow::read_list(stored)?.map_or_else(|| FeatureList::parse("{}"), Ok);
             for feature in &theirs.features {
                 let Ok(here) = &list else { break };
                 if here.get(&feature.id).is_some() {
@@ -72,9 +72,9 @@ impl Engine {
                 counts.new += 1;
                 let mut fields = theirs.raw(&feature.id);
                 fields.insert("id".to_owned(), json!(feature.id));
-                if feature.status == Status::Tested || feature.tested {
+                if feature.status == FeatureStatus::Tested || feature.tested {
                     // It was shown to work there.
-                    fields.insert("status".to_owned(), json!(Status::Completed.as_str()));
+                    fields.insert("status".to_owned(), json!(FeatureStatus::Completed.as_str()));
                     fields.insert("tested".to_owned(), json!(false));
                 }
                 fields.insert("origin".to_owned(), json!(origin()));
@@ -83,56 +83,57 @@ impl Engine {
                 let fields: Map<String, Value> = fields.as_object().cloned().unwrap_or_default();
                 list = FeatureList::parse(&here.with_feature(&feature.id, &fields));
             }
-            let list = list.map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
+            let list = list.map_err(|why| Failure::UnreadableList { path: stored.path.clone(), why })?;
             let list = (counts.new > 0).then(|| list.text().to_owned());
-            Ok::<_, Failure>((Change::of_document(&shelf.path, list), counts))
+            Ok::<_, Failure>((Change::of_document(&stored.path, list), counts))
         };
         outcome.features = match intent {
-            Intent::Import => self.store().transact_on(Durability::Strict, Documents::features, plan)?,
-            Intent::Try => plan(&self.store().documents().features()?)?.1,
+            ImportMode::Import => self.store().transact_on(Durability::Strict, Documents::features, plan)?,
+            ImportMode::Try => plan(&self.store().documents().features()?)?.1,
         };
         Ok(())
     }
 
-    fn import_knowledge(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
-        let theirs = Knowledge::read(redact(&file.text).0.as_bytes());
+    fn import_knowledge(&self, file: &SourceFile, intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+        let theirs = KnowledgeGraph::read(redact(&file.text).0.as_bytes());
         for error in &theirs.errors {
             let line = u64::try_from(error.line).ok();
-            outcome.unread.push(Unread { file: file.name.clone(), line, why: error.message.clone() });
+            outcome.unread.push(ImportProblem { file: file.name.clone(), line, why: error.message.clone() });
         }
         let plan = |here: &KnowledgeFile| {
-            let ours = Knowledge::read(here.bytes.as_deref().unwrap_or_default());
+            let ours = KnowledgeGraph::read(here.bytes.as_deref().unwrap_or_default());
             let wanted = additions(&ours, &theirs);
             let mut lost = Vec::new();
             let bytes = carried_out(here.bytes.clone(), &wanted, &mut lost);
-            let nodes = |all: &mut dyn Iterator<Item = &Operation>| all.filter(|one| one.op == Op::AddNode).count() as u64;
+            let nodes = |all: &mut dyn Iterator<Item = &Operation>| all.filter(|one| one.op == OperationKind::AddNode).count() as u64;
             let new = nodes(&mut wanted.iter()) - nodes(&mut lost.iter().map(|(one, _)| one));
             let known = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_some()).count() as u64;
             let written = if bytes == here.bytes { None } else { bytes };
             Ok::<_, Failure>((written, (ImportCounts { new, known, completed: 0 }, lost)))
         };
         let (counts, lost) = match intent {
-            Intent::Import => self.change_knowledge(plan)?,
-            Intent::Try => plan(&self.store().documents().knowledge()?)?.1,
+            ImportMode::Import => self.change_knowledge(plan)?,
+            ImportMode::Try => plan(&self.store().documents().knowledge()?)?.1,
         };
         outcome.nodes = counts;
         for (one, why) in lost {
             let what = one.id.unwrap_or_else(|| format!("{} -> {}", one.from.unwrap_or_default(), one.to.unwrap_or_default()));
-            outcome.unread.push(Unread { file: file.name.clone(), line: None, why: format!("`{what}` was left out: {why}") });
+            outcome.unread.push(ImportProblem { file: file.name.clone(), line: None, why: format!("`{what}` was left out: {why}") });
         }
         Ok(())
     }
 }
 
 /// What adds to our graph the nodes and edges that only theirs has.
-fn additions(ours: &Knowledge, theirs: &Knowledge) -> Vec<Operation> {
+fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
     let ends = |edge: &twining_dot::Edge| [edge.from(), edge.to()].map(|id| id.as_str().to_owned());
-    let bonds: HashSet<([String; 2], &str)> = ours.bonds().map(|bond| (ends(bond.edge()), bond.relation())).collect();
+    let valid_edges: HashSet<([String; 2], &str)> =
+        ours.valid_edges().map(|valid_edge| (ends(valid_edge.edge()), valid_edge.relation())).collect();
     let nodes = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_none()).map(|node| {
         let given = |name: &str| Some(node.field(name).to_owned()).filter(|text| !text.is_empty());
         let status = given("status").filter(|status| status != Standing::Current.as_str());
         Operation {
-            op: Op::AddNode,
+            op: OperationKind::AddNode,
             id: Some(node.id().to_owned()),
             kind: given("type"),
             level: given("level"),
@@ -146,11 +147,20 @@ fn additions(ours: &Knowledge, theirs: &Knowledge) -> Vec<Operation> {
             ..Operation::default()
         }
     });
-    let edges = theirs.bonds().filter(|bond| !bonds.contains(&(ends(bond.edge()), bond.relation()))).map(|bond| {
-        let [from, to] = ends(bond.edge()).map(Some);
-        let note = Some(bond.note().to_owned()).filter(|note| !note.is_empty());
-        Operation { op: Op::AddEdge, from, to, relation: Some(bond.relation().to_owned()), note, ..Operation::default() }
-    });
+    let edges = theirs.valid_edges().filter(|valid_edge| !valid_edges.contains(&(ends(valid_edge.edge()), valid_edge.relation()))).map(
+        |valid_edge| {
+            let [from, to] = ends(valid_edge.edge()).map(Some);
+            let note = Some(valid_edge.note().to_owned()).filter(|note| !note.is_empty());
+            Operation {
+                op: OperationKind::AddEdge,
+                from,
+                to,
+                relation: Some(valid_edge.relation().to_owned()),
+                note,
+                ..Operation::default()
+            }
+        },
+    );
     nodes.chain(edges).collect()
 }
 

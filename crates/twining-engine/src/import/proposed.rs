@@ -7,16 +7,16 @@
 use twining_model::{limits, text};
 use twining_store::{TextFile, disk::hash_of_key};
 
-use super::{ImportOutcome, Intent, Source, Unread};
+use super::{ImportMode, ImportOutcome, ImportProblem, ImportSource};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::learning::alive;
+use crate::learning::check_guard_holds;
 use crate::words;
-use twining_guard::Guards;
+use twining_guard::GuardSet;
 use twining_guard::policy::edit::{self, NewGuard, quoted};
 use twining_guard::policy::{Examples, UserPolicy};
 
-/// Guards that one import proposes.
+/// GuardSet that one import proposes.
 const MOST: usize = 64;
 /// Words that speak of changing a file.
 const CHANGES: [&str; 10] = ["edit", "modif", "chang", "touch", "writ", "delet", "remov", "commit", "overwrit", "alter"];
@@ -24,9 +24,9 @@ const CHANGES: [&str; 10] = ["edit", "modif", "chang", "touch", "writ", "delet",
 const RUNS: [&str; 5] = ["run ", "running ", "execut", "invok", "call "];
 
 /// The guard that a rule in words speaks of, if it names a command or a path.
-pub(super) fn of_rule(said: &str) -> Option<NewGuard> {
-    let spans: Vec<&str> = said.split('`').skip(1).step_by(2).map(str::trim).filter(|span| !span.is_empty()).collect();
-    let prose = said.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase();
+pub(super) fn guard_from_rule(rule: &str) -> Option<NewGuard> {
+    let spans: Vec<&str> = rule.split('`').skip(1).step_by(2).map(str::trim).filter(|span| !span.is_empty()).collect();
+    let prose = rule.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase();
     let speaks = |words: &[&str]| words.iter().any(|word| prose.contains(word));
     let is_program = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
@@ -52,18 +52,24 @@ pub(super) fn of_rule(said: &str) -> Option<NewGuard> {
     } else {
         return None;
     }
-    fields.push(("say", quoted(&text::excerpt(&said.replace("**", ""), limits::SUMMARY_CHARS - 1))));
-    let name = format!("rule-{:08x}", hash_of_key(&words::fold(said)) as u32);
+    fields.push(("say", quoted(&text::excerpt(&rule.replace("**", ""), limits::SUMMARY_CHARS - 1))));
+    let name = format!("rule-{:08x}", hash_of_key(&words::fold(rule)) as u32);
     Some(NewGuard { id: name, fields, remark: String::new() })
 }
 
 impl Engine {
     /// Proposes guards; those that are here under their name, proposed or in force, are known.
-    pub(super) fn propose(&self, source: Source, guards: &[NewGuard], intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+    pub(super) fn propose(
+        &self,
+        source: ImportSource,
+        guards: &[NewGuard],
+        intent: ImportMode,
+        outcome: &mut ImportOutcome,
+    ) -> Result<(), Failure> {
         if guards.is_empty() {
             return Ok(());
         }
-        let mut told = ImportOutcome::default();
+        let mut result = ImportOutcome::default();
         let mut plan = |file: &TextFile| {
             let before = match file {
                 TextFile::Missing => "",
@@ -71,11 +77,11 @@ impl Engine {
                 // What cannot be read cannot be added to, and doctor says so.
                 TextFile::Unusable(_) => return Ok::<_, Failure>((None, ())),
             };
-            let here = Guards::load(&UserPolicy::default(), &TextFile::Text(before.to_owned()), Examples::Skip).guards;
+            let here = GuardSet::load(&UserPolicy::default(), &TextFile::Text(before.to_owned()), Examples::Skip).guards;
             let mut after = before.to_owned();
             for guard in guards.iter().take(MOST) {
                 if here.iter().any(|known| known.id == guard.id) {
-                    told.proposed_guards.known += 1;
+                    result.proposed_guards.known += 1;
                     continue;
                 }
                 let ours = [
@@ -84,17 +90,17 @@ impl Engine {
                     ("origin", quoted(&format!("import:{}", source.as_str()))),
                 ];
                 let guard = NewGuard { fields: ours.into_iter().chain(guard.fields.clone()).collect(), ..guard.clone() };
-                let written = edit::with_guard(&after, &guard).and_then(|(text, _)| match alive(&text, &guard.id) {
+                let written = edit::with_guard(&after, &guard).and_then(|(text, _)| match check_guard_holds(&text, &guard.id) {
                     Ok(()) => Ok(text),
                     Err(failure) => Err(failure.to_string()),
                 });
                 match written {
                     Ok(text) => {
                         after = text;
-                        told.proposed_guards.new += 1;
-                        told.proposed.push(guard.id);
+                        result.proposed_guards.new += 1;
+                        result.proposed.push(guard.id);
                     }
-                    Err(why) => told.unread.push(Unread {
+                    Err(why) => result.unread.push(ImportProblem {
                         file: guard.id,
                         line: None,
                         why: text::excerpt(&format!("cannot be proposed as a guard: {why}"), 300),
@@ -104,12 +110,12 @@ impl Engine {
             Ok(((after != before).then_some(after), ()))
         };
         match intent {
-            Intent::Import => self.change_policy(plan)?,
-            Intent::Try => plan(&self.store().documents().policy()?).map(drop)?,
+            ImportMode::Import => self.change_policy(plan)?,
+            ImportMode::Try => plan(&self.store().documents().policy()?).map(drop)?,
         }
-        outcome.proposed_guards.add(told.proposed_guards);
-        outcome.proposed.extend(told.proposed);
-        outcome.unread.extend(told.unread);
+        outcome.proposed_guards.add(result.proposed_guards);
+        outcome.proposed.extend(result.proposed);
+        outcome.unread.extend(result.unread);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use twining_model::Decision;
 
 use super::clean;
-use super::markdown::{Document, Section, numbered, paragraphs};
+use super::markdown::{MarkdownDocument, MarkdownSection, numbered, paragraphs};
 
 /// Parts that have a field; of these only what did not get into it is left.
 const KNOWN: &str = "status|date|context|problem|issue|motivation|decision|resolution|what we decided|drivers|constraints|\
@@ -19,51 +19,51 @@ const OWN_COMMENT: &str = "<!-- twining-decision:";
 
 /// Everything of the document that the decision does not tell. `title` is what its
 /// summary should say; `date` is the word that its time was read from.
-pub(super) fn untold(document: &Document, made: &Decision, title: &str, date: Option<&str>) -> String {
-    let told = Told::by(made, date);
+pub(super) fn remainder(document: &MarkdownDocument, made: &Decision, title: &str, date: Option<&str>) -> String {
+    let covered = DecisionText::by(made, date);
     let mut parts: Vec<String> = Vec::new();
-    if !told.has(title) {
+    if !covered.has(title) {
         parts.push(title.to_owned());
     }
-    let head = document.head.iter().filter(|line| !told.has_line(line)).map(String::as_str).collect::<Vec<_>>();
+    let head = document.head.iter().filter(|line| !covered.has_line(line)).map(String::as_str).collect::<Vec<_>>();
     if !head.is_empty() {
         parts.push(head.join("\n"));
     }
     let first = document.sections.iter().position(|section| section.level == 1);
-    let mut in_known = false;
+    let mut in_known_section = false;
     for (at, section) in document.sections.iter().enumerate() {
         let is_head = section.level == 0 || Some(at) == first;
         if section.level <= 2 {
-            in_known = is_head || is_known(section);
+            in_known_section = is_head || is_known(section);
         }
-        let left = left_of(section, &told, in_known || is_known(section));
+        let left = left_of(section, &covered, in_known_section || is_known(section));
         if is_head {
             parts.extend((!left.is_empty()).then_some(left));
         } else if !left.is_empty() {
             parts.push(format!("{}:\n{left}", section.title));
-        } else if section.body.trim().is_empty() && !in_known && !is_known(section) && !told.has(&section.title) {
+        } else if section.body.trim().is_empty() && !in_known_section && !is_known(section) && !covered.has(&section.title) {
             parts.push(section.title.clone());
         }
     }
     parts.join("\n\n")
 }
 
-fn left_of(section: &Section, told: &Told, in_known: bool) -> String {
+fn left_of(section: &MarkdownSection, covered: &DecisionText, in_known_section: bool) -> String {
     let body = match section.body.find(OWN_COMMENT) {
         Some(at) => &section.body[..at],
         None => &section.body,
     };
-    if !in_known {
+    if !in_known_section {
         return body.trim().to_owned();
     }
     let mut left = Vec::new();
     for paragraph in paragraphs(body) {
         // A block of code is of no use in pieces.
         if paragraph.contains("```") {
-            left.extend((!told.has(&paragraph)).then_some(paragraph));
+            left.extend((!covered.has(&paragraph)).then_some(paragraph));
             continue;
         }
-        let lines: Vec<&str> = paragraph.lines().filter(|line| !told.has_line(line)).collect();
+        let lines: Vec<&str> = paragraph.lines().filter(|line| !covered.has_line(line)).collect();
         if !lines.is_empty() {
             left.push(lines.join("\n"));
         }
@@ -71,7 +71,7 @@ fn left_of(section: &Section, told: &Told, in_known: bool) -> String {
     left.join("\n\n")
 }
 
-fn is_known(section: &Section) -> bool {
+fn is_known(section: &MarkdownSection) -> bool {
     KNOWN.split('|').any(|known| section.is(&[known]))
 }
 
@@ -81,9 +81,9 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// The words of a decision, in their order, each text apart from the next.
-struct Told(String);
+struct DecisionText(String);
 
-impl Told {
+impl DecisionText {
     fn by(made: &Decision, date: Option<&str>) -> Self {
         let mut texts: Vec<&str> = vec![made.id.as_str(), date.unwrap_or_default()];
         texts.extend([&made.summary, &made.context, &made.rationale, &made.agent_id, &made.domain, &made.scope].map(String::as_str));
@@ -108,9 +108,9 @@ impl Told {
         // `[name](#place)` in a list of options.
         let bare = bare.strip_suffix(')').and_then(|link| link.split_once("](#")).map_or(bare, |(name, _)| name);
         let has_part = |part: &str| {
-            let told = words(part);
-            let marks = told.iter().take_while(|word| MARKS.split_whitespace().any(|mark| mark == *word)).count();
-            self.has(&told[marks..].join(" "))
+            let covered = words(part);
+            let marks = covered.iter().take_while(|word| MARKS.split_whitespace().any(|mark| mark == *word)).count();
+            self.has(&covered[marks..].join(" "))
         };
         self.has(bare) || words(bare).join(" ").split(" because ").all(has_part)
     }

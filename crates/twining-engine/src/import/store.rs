@@ -10,7 +10,7 @@ use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
 use super::parcel::cleaned;
-use super::{Found, Source, SourceFile, Unread, read};
+use super::{ImportProblem, ImportRecords, ImportSource, SourceFile, read};
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
@@ -66,14 +66,14 @@ pub struct ImportOutcome {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
     /// What could not be read, or not whole.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<ImportProblem>,
     /// Further parts that could not be read.
     pub more_unread: u64,
 }
 
 /// What to do with what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Intent {
+pub enum ImportMode {
     /// Take it in.
     Import,
     /// Only say what would be taken in.
@@ -82,12 +82,18 @@ pub enum Intent {
 
 impl Engine {
     /// Imports files. A second time nothing changes.
-    pub fn import(&self, caller: &Caller, source: Source, files: &[SourceFile], intent: Intent) -> Result<ImportOutcome, Failure> {
+    pub fn import(
+        &self,
+        caller: &Caller,
+        source: ImportSource,
+        files: &[SourceFile],
+        intent: ImportMode,
+    ) -> Result<ImportOutcome, Failure> {
         let now = self.store().ids().now();
-        let Found { decisions, entries, entities, relations, guards_to_review, guards, advice, unread } = read(source, files, now);
+        let ImportRecords { decisions, entries, entities, relations, guards_to_review, guards, advice, unread } = read(source, files, now);
         let mut outcome = ImportOutcome {
             source: source.as_str().to_owned(),
-            dry_run: intent == Intent::Try,
+            dry_run: intent == ImportMode::Try,
             guards_to_review,
             advice,
             unread,
@@ -106,10 +112,10 @@ impl Engine {
         let archived = if entries.is_empty() { HashSet::new() } else { self.store().documents().archived_ids()? };
         outcome.entries = self.take(intent, &entries, AT_ONCE, lost, |view, change, entry| {
             if archived.contains(&entry.id) || view.entries().get(&entry.id)?.is_some() {
-                return Ok(Taken::Known);
+                return Ok(ImportResult::Known);
             }
             change.entries.push(entry.clone());
-            Ok(Taken::New)
+            Ok(ImportResult::New)
         })?;
         // Entities that are here under another id, for the relations that name them.
         let mut aliases: HashMap<String, String> = HashMap::new();
@@ -118,11 +124,11 @@ impl Engine {
         outcome.relations =
             self.take(intent, &relations, AT_ONCE, lost, |view, change, one| take_relation(view, change, one, &aliases, &entities))?;
         self.propose(source, &guards, intent, &mut outcome)?;
-        if source == Source::Twining {
-            self.import_parcel(files, intent, &mut outcome)?;
+        if source == ImportSource::Twining {
+            self.import_other_files(files, intent, &mut outcome)?;
         }
-        if intent == Intent::Import && outcome.is_news() {
-            let mut entry = note(&self.stamp(caller), EntryType::Finding, "project", &outcome.told());
+        if intent == ImportMode::Import && outcome.is_news() {
+            let mut entry = note(&self.stamp(caller), EntryType::Finding, "project", &outcome.description());
             entry.tags.push("import".to_owned());
             self.store().post(&[entry])?;
         }
@@ -134,29 +140,29 @@ impl Engine {
     /// Takes in records, so many in one write, and counts what became of them.
     fn take<T>(
         &self,
-        intent: Intent,
+        intent: ImportMode,
         records: &[T],
         at_once: usize,
-        lost: &mut Vec<Unread>,
-        mut take_one: impl FnMut(&View<'_>, &mut Change, &T) -> Result<Taken, Failure>,
+        lost: &mut Vec<ImportProblem>,
+        mut take_one: impl FnMut(&View<'_>, &mut Change, &T) -> Result<ImportResult, Failure>,
     ) -> Result<ImportCounts, Failure> {
         let mut counts = ImportCounts::default();
         for batch in records.chunks(at_once) {
             let mut plan = |view: &View<'_>| {
                 let mut change = Change::default();
-                let taken: Result<Vec<Taken>, Failure> = batch.iter().map(|one| take_one(view, &mut change, one)).collect();
+                let taken: Result<Vec<ImportResult>, Failure> = batch.iter().map(|one| take_one(view, &mut change, one)).collect();
                 taken.map(|taken| (change, taken))
             };
             let taken = match intent {
-                Intent::Import => self.store().transact(Durability::Normal, plan)?,
-                Intent::Try => self.store().view(|view| plan(view).map(|(_, taken)| taken))?,
+                ImportMode::Import => self.store().transact(Durability::Normal, plan)?,
+                ImportMode::Try => self.store().view(|view| plan(view).map(|(_, taken)| taken))?,
             };
             for one in taken {
                 match one {
-                    Taken::New => counts.new += 1,
-                    Taken::Known => counts.known += 1,
-                    Taken::Completed => counts.completed += 1,
-                    Taken::Refused { id, why } => lost.push(Unread { file: id, line: None, why }),
+                    ImportResult::New => counts.new += 1,
+                    ImportResult::Known => counts.known += 1,
+                    ImportResult::Completed => counts.completed += 1,
+                    ImportResult::Refused { id, why } => lost.push(ImportProblem { file: id, line: None, why }),
                 }
             }
         }
@@ -186,7 +192,7 @@ impl ImportOutcome {
         all.iter().any(|counts| counts.new + counts.completed > 0)
     }
 
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         let parts = [
             (self.decisions.new, "decision", "decisions"),
             (self.entries.new, "entry", "entries"),
@@ -210,31 +216,37 @@ impl ImportCounts {
     }
 }
 
-enum Taken {
+enum ImportResult {
     New,
     Known,
     Completed,
     Refused { id: String, why: String },
 }
 
-fn take_decision(view: &View<'_>, change: &mut Change, source: Source, decision: &Decision, stamp: &Stamp<'_>) -> Result<Taken, Failure> {
+fn take_decision(
+    view: &View<'_>,
+    change: &mut Change,
+    source: ImportSource,
+    decision: &Decision,
+    stamp: &Stamp<'_>,
+) -> Result<ImportResult, Failure> {
     if let Err(refused) = words::fits("decision", decision, limits::RECORD_BYTES / 2) {
-        return Ok(Taken::Refused { id: decision.id.to_string(), why: refused.to_string() });
+        return Ok(ImportResult::Refused { id: decision.id.to_string(), why: refused.to_string() });
     }
     let Some(here) = view.decisions().get(&decision.id)? else {
         // Another folder brings its own graph along.
-        if source != Source::Twining {
+        if source != ImportSource::Twining {
             graph::link_decision(change, view, decision, stamp)?;
         }
         change.decisions.push(decision.clone());
-        return Ok(Taken::New);
+        return Ok(ImportResult::New);
     };
-    let set = if source == Source::Twining { completed(&here, decision)? } else { serde_json::Map::new() };
+    let set = if source == ImportSource::Twining { completed(&here, decision)? } else { serde_json::Map::new() };
     if set.is_empty() {
-        return Ok(Taken::Known);
+        return Ok(ImportResult::Known);
     }
     change.amendments.push(Amendment { id: here.id, set });
-    Ok(Taken::Completed)
+    Ok(ImportResult::Completed)
 }
 
 /// The fields of a decision that another folder's version of it changes.
@@ -251,14 +263,19 @@ fn completed(here: &Decision, other: &Decision) -> Result<serde_json::Map<String
     Ok(set)
 }
 
-fn take_entity(view: &View<'_>, change: &mut Change, entity: &Entity, aliases: &mut HashMap<String, String>) -> Result<Taken, Failure> {
+fn take_entity(
+    view: &View<'_>,
+    change: &mut Change,
+    entity: &Entity,
+    aliases: &mut HashMap<String, String>,
+) -> Result<ImportResult, Failure> {
     let here = match view.graph().entity(&entity.id)? {
         Some(here) => Some(here),
         None => view.graph().named_as(&entity.name, &entity.kind)?,
     };
     let Some(here) = here else {
         change.entities.push(entity.clone());
-        return Ok(Taken::New);
+        return Ok(ImportResult::New);
     };
     aliases.insert(entity.id.clone(), here.id.clone());
     let mut after = here.clone();
@@ -268,11 +285,11 @@ fn take_entity(view: &View<'_>, change: &mut Change, entity: &Entity, aliases: &
         }
     }
     if after == here {
-        return Ok(Taken::Known);
+        return Ok(ImportResult::Known);
     }
     (after.agent_id, after.origin) = (entity.agent_id.clone(), entity.origin.clone());
     change.entities.push(after);
-    Ok(Taken::Completed)
+    Ok(ImportResult::Completed)
 }
 
 fn take_relation(
@@ -281,7 +298,7 @@ fn take_relation(
     relation: &Relation,
     aliases: &HashMap<String, String>,
     coming: &[Entity],
-) -> Result<Taken, Failure> {
+) -> Result<ImportResult, Failure> {
     let end = |id: &String| aliases.get(id).unwrap_or(id).clone();
     let relation = Relation { source: end(&relation.source), target: end(&relation.target), ..relation.clone() };
     // Not there yet where it is only tried.
@@ -290,11 +307,11 @@ fn take_relation(
     };
     if !is_there(&relation.source)? || !is_there(&relation.target)? {
         let why = "a relation whose ends are neither here nor there".to_owned();
-        return Ok(Taken::Refused { id: relation.id, why });
+        return Ok(ImportResult::Refused { id: relation.id, why });
     }
     if view.graph().relation_between(&relation.source, &relation.target, &relation.kind)?.is_some() {
-        return Ok(Taken::Known);
+        return Ok(ImportResult::Known);
     }
     change.relations.push(relation);
-    Ok(Taken::New)
+    Ok(ImportResult::New)
 }

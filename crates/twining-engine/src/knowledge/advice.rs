@@ -59,11 +59,11 @@ const SYNONYMS: [(&str, &[Synonyms]); 5] = [
 ];
 
 /// The word of `known` that was meant, if that can be told.
-pub(crate) fn meant<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(crate) fn suggest<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
     let given = given.trim().to_lowercase().replace(['-', ' '], "_");
     let listed = |word: &&&'k str| {
         let synonyms = SYNONYMS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, words)| words);
-        synonyms.iter().any(|(meant, written)| *meant == **word && written.contains(&given.as_str()))
+        synonyms.iter().any(|(suggest, written)| *suggest == **word && written.contains(&given.as_str()))
     };
     known
         .iter()
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn the_words_agents_really_write_lead_to_the_right_one() {
         let statuses = ["current", "deprecated", "future", "legacy"];
-        assert_eq!(meant("status", "active", &statuses), Some("current"));
-        assert_eq!(meant("status", "planned", &statuses), Some("future"));
-        assert_eq!(meant("status", "Curent", &statuses), Some("current"), "a slip");
-        assert_eq!(meant("status", "banana", &statuses), None);
-        assert_eq!(meant("level", "application", &["architecture", "implementation"]), Some("architecture"));
-        assert_eq!(meant("relation", "must-follow", &["calls", "must_follow"]), Some("must_follow"));
+        assert_eq!(suggest("status", "active", &statuses), Some("current"));
+        assert_eq!(suggest("status", "planned", &statuses), Some("future"));
+        assert_eq!(suggest("status", "Curent", &statuses), Some("current"), "a slip");
+        assert_eq!(suggest("status", "banana", &statuses), None);
+        assert_eq!(suggest("level", "application", &["architecture", "implementation"]), Some("architecture"));
+        assert_eq!(suggest("relation", "must-follow", &["calls", "must_follow"]), Some("must_follow"));
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
                 "priority" => Priority::ALL.iter().map(|word| word.as_str()).collect(),
                 _ => Link::ALL.iter().map(|word| word.as_str()).collect(),
             };
-            for (meant, written) in words {
-                assert!(known.contains(meant), "{field} {meant}");
+            for (suggest, written) in words {
+                assert!(known.contains(suggest), "{field} {suggest}");
                 assert!(written.iter().all(|word| !known.contains(word)), "{field} {written:?}");
             }
         }
@@ -139,9 +139,9 @@ mod tests {
         let known = ["roles", "gates", "modes", "guards"];
         for (given, word) in [("role", Some("roles")), ("Gates", Some("gates")), ("gaurds", Some("guards")), ("database", None), ("", None)]
         {
-            assert_eq!(meant("policy", given, &known), word, "{given}");
+            assert_eq!(suggest("policy", given, &known), word, "{given}");
         }
-        assert_eq!(meant("role", "must-do", &["must_do", "must_not_do"]), Some("must_do"));
+        assert_eq!(suggest("role", "must-do", &["must_do", "must_not_do"]), Some("must_do"));
         assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

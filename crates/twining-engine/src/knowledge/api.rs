@@ -11,22 +11,22 @@ use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_model::{Change, Scope, text};
 use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
-use super::check::{self, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
+use super::check::{self, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::facts::KnowledgeFacts;
-use super::metrics::{Event, KnowledgeMetrics};
-use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
-use super::picture::{self, Picture, PictureInput};
-use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
-use super::review::{self, Changes, Kind, Present, ReviewContext, ReviewContextInput};
-use super::shelf::{Shelf, Shelved};
-use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
+use super::metrics::{KnowledgeMetrics, MetricEvent};
+use super::pack::{KnowledgePack, KnowledgePackInput, StoryTerms, UNUSED_DAYS};
+use super::picture::{self, DrawInput, KnowledgeDrawing};
+use super::retrieve::{self, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome};
+use super::review::{self, Changes, GraphVersions, ReviewContext, ReviewContextInput, ReviewKind};
+use super::shelf::{CachedGraph, KnowledgeCache};
+use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdateOutcome};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::clean;
 
 /// What became of a request for a first graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct KnowledgeCreated {
+pub struct KnowledgeCreateOutcome {
     /// Which file, relative to the project.
     pub file: String,
     /// Whether it was made; one that is there is never touched.
@@ -39,7 +39,7 @@ impl Engine {
     pub fn knowledge_check(&self, input: &KnowledgeCheckInput, checkout: &Path) -> Result<KnowledgeCheckOutcome, Failure> {
         let Some(path) = &input.path else {
             let file = self.store().documents().knowledge()?;
-            let mut doubts: Vec<Finding> = file.passed_over.as_deref().map(check::passed_over).into_iter().collect();
+            let mut doubts: Vec<GraphFinding> = file.passed_over.as_deref().map(check::passed_over).into_iter().collect();
             doubts.extend(self.unmerged_version(&file, checkout)?);
             return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
         };
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// That a linked working tree has another version of the graph, which counts once it is merged.
-    fn unmerged_version(&self, shared: &KnowledgeFile, checkout: &Path) -> Result<Option<Finding>, Failure> {
+    fn unmerged_version(&self, shared: &KnowledgeFile, checkout: &Path) -> Result<Option<GraphFinding>, Failure> {
         if checkout == self.store().place().project {
             return Ok(None);
         }
@@ -71,7 +71,7 @@ impl Engine {
         let differs = here.bytes.is_some() && here.bytes != shared.bytes;
         Ok(differs.then(|| {
             let suggestion = format!("`twining knowledge check {}` checks that one", here.path);
-            Finding::of_file(
+            GraphFinding::of_file(
                 "this is the shared graph; the working tree here has another version, which counts once it is merged",
                 &suggestion,
             )
@@ -79,19 +79,19 @@ impl Engine {
     }
 
     /// Finds nodes by words, and those around them.
-    pub fn knowledge_retrieve(&self, input: &KnowledgeRetrieveInput) -> Result<Retrieved, Failure> {
-        let search = Search::parse(input)?;
+    pub fn knowledge_retrieve(&self, input: &KnowledgeRetrieveInput) -> Result<RetrieveOutcome, Failure> {
+        let search = NodeQuery::parse(input)?;
         let graph = self.graph()?;
         Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
     }
 
     /// Puts together what a story needs to know.
     pub fn knowledge_pack(&self, input: &KnowledgePackInput) -> Result<KnowledgePack, Failure> {
-        self.pack_story(&Story::parse(input)?)
+        self.pack_story(&StoryTerms::parse(input)?)
     }
 
     /// Edits the graph: every operation, or none.
-    pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdated, Failure> {
+    pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdateOutcome, Failure> {
         let (mut input, redacted) = clean(input);
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
         for operation in &mut input.operations {
@@ -99,23 +99,23 @@ impl Engine {
         }
         let plan = |file: &KnowledgeFile| {
             let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
-            Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
+            Ok::<_, Failure>((bytes, KnowledgeUpdateOutcome { file: file.path.clone(), ..updated }))
         };
         if input.dry_run {
-            return plan(&self.store().documents().knowledge()?).map(|(_, updated)| KnowledgeUpdated { redacted, ..updated });
+            return plan(&self.store().documents().knowledge()?).map(|(_, updated)| KnowledgeUpdateOutcome { redacted, ..updated });
         }
         let updated = self.change_knowledge(|file| {
             let (bytes, updated) = plan(file)?;
             let written = file.bytes.as_ref() != Some(&bytes);
-            Ok((written.then_some(bytes), KnowledgeUpdated { written, ..updated }))
+            Ok((written.then_some(bytes), KnowledgeUpdateOutcome { written, ..updated }))
         })?;
         if updated.written {
             let counted = [&updated.nodes_added, &updated.nodes_changed, &updated.nodes_removed].map(Vec::len);
             let [nodes_added, nodes_changed, nodes_removed] = counted;
             let edges = updated.edges_added + updated.edges_removed;
-            self.count(&Event::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
+            self.count(&MetricEvent::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
         }
-        Ok(KnowledgeUpdated { redacted, ..updated })
+        Ok(KnowledgeUpdateOutcome { redacted, ..updated })
     }
 
     /// What the graph demands, for guards.
@@ -124,14 +124,14 @@ impl Engine {
     }
 
     /// Draws the graph, or a part of it.
-    pub fn knowledge_picture(&self, input: &PictureInput) -> Result<Picture, Failure> {
+    pub fn knowledge_picture(&self, input: &DrawInput) -> Result<KnowledgeDrawing, Failure> {
         picture::draw(&self.graph()?.known, input)
     }
 
     /// Gathers what a reviewer should hold a plan or a change against. The graph is
     /// part of what is reviewed, so it is that of the working tree the caller stands in.
     pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes, checkout: &Path) -> Result<ReviewContext, Failure> {
-        let kind = Kind::parse(&input.kind)?;
+        let kind = ReviewKind::parse(&input.kind)?;
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
         let (file, shared) = (self.store().documents().knowledge_in(checkout)?, self.store().documents().knowledge()?);
         let pack = story_id.as_deref().map(|id| self.pack_of_story(id)).transpose()?.flatten();
@@ -141,18 +141,23 @@ impl Engine {
             context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
         }
         let chosen = self.store().config()?.knowledge.path;
-        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref(), chosen: &chosen };
+        let now = GraphVersions { here: file.bytes.as_deref(), shared: shared.bytes.as_deref(), chosen: &chosen };
         review::fill(&mut context, kind, input, now, changes)?;
         let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
-        self.count(&Event::Review { story_id: context.story_id.clone(), kind: context.kind.clone(), knowledge_modified, nodes_added });
+        self.count(&MetricEvent::Review {
+            story_id: context.story_id.clone(),
+            kind: context.kind.clone(),
+            knowledge_modified,
+            nodes_added,
+        });
         Ok(context)
     }
 
     /// The pack of a story, from its terms and what the file says now.
     fn pack_of_story(&self, story_id: &str) -> Result<Option<KnowledgePack>, Failure> {
         let Some(packs) = self.store().local_state().packs()? else { return Ok(None) };
-        let kept = packs.get(&packs.key("story", &[story_id.as_bytes()]))?;
-        let story = kept.and_then(|bytes| serde_json::from_slice::<Story>(&bytes).ok());
+        let stored = packs.get(&packs.key("story", &[story_id.as_bytes()]))?;
+        let story = stored.and_then(|bytes| serde_json::from_slice::<StoryTerms>(&bytes).ok());
         story.map(|story| self.pack_story(&story)).transpose()
     }
 
@@ -162,13 +167,13 @@ impl Engine {
     }
 
     /// The graph as its file has it now.
-    fn graph(&self) -> Result<Arc<Shelved>, StoreError> {
-        self.state::<Shelf>().current(self.store())
+    fn graph(&self) -> Result<Arc<CachedGraph>, StoreError> {
+        self.state::<KnowledgeCache>().current(self.store())
     }
 
     /// Counts a merge that git asked for.
     pub fn count_merge(&self, conflicts: usize) {
-        self.count(&Event::Merge { clashes: conflicts });
+        self.count(&MetricEvent::Merge { clashes: conflicts });
     }
 
     /// Adds up what was counted.
@@ -176,24 +181,24 @@ impl Engine {
         Ok(KnowledgeMetrics::of(&self.store().local_state().metrics()?))
     }
 
-    pub(super) fn pack_story(&self, story: &Story) -> Result<KnowledgePack, Failure> {
+    pub(super) fn pack_story(&self, story: &StoryTerms) -> Result<KnowledgePack, Failure> {
         let started = Instant::now();
         let search = story.search()?;
         let file = self.store().documents().knowledge()?;
-        let options = Story::options(&search);
+        let options = StoryTerms::options(&search);
         let packs = self.store().local_state().packs()?;
         let name =
             |packs: &twining_store::Packs| packs.key("pack", &[&file.digest().to_le_bytes(), file.path.as_bytes(), options.as_bytes()]);
         let pack_id = packs.as_ref().map(name).unwrap_or_default();
-        let kept = match &packs {
-            Some(packs) => packs.get(&pack_id)?.and_then(|bytes| serde_json::from_slice::<Retrieved>(&bytes).ok()),
+        let stored = match &packs {
+            Some(packs) => packs.get(&pack_id)?.and_then(|bytes| serde_json::from_slice::<RetrieveOutcome>(&bytes).ok()),
             None => None,
         };
-        let cached = kept.is_some();
-        let found = match kept {
+        let cached = stored.is_some();
+        let found = match stored {
             Some(found) => found,
             None => {
-                let graph = self.state::<Shelf>().of(&file);
+                let graph = self.state::<KnowledgeCache>().of(&file);
                 let mut found = retrieve::retrieve(&graph.known, &search, || graph.index())?;
                 found.search_terms.clone_from(&story.terms);
                 found
@@ -208,12 +213,12 @@ impl Engine {
             }
         }
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.count(&Event::Pack { story_id: story.story_id.clone(), nodes: found.count, bytes: found.subgraph.len(), ms, cached });
+        self.count(&MetricEvent::Pack { story_id: story.story_id.clone(), nodes: found.count, bytes: found.subgraph.len(), ms, cached });
         Ok(KnowledgePack { story_id: story.story_id.clone(), pack_id, cached, found })
     }
 
     /// Notes something worth counting. A count that is lost keeps nobody from their work.
-    pub(super) fn count(&self, event: &Event) {
+    pub(super) fn count(&self, event: &MetricEvent) {
         if let Ok(line) = serde_json::to_string(event) {
             drop(self.store().local_state().note_metric(&line));
         }
@@ -225,18 +230,18 @@ impl Engine {
         mut plan: impl FnMut(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), Failure>,
     ) -> Result<T, Failure> {
         self.store().transact_on(Durability::Strict, Documents::knowledge, |file| {
-            let (bytes, told) = plan(file)?;
+            let (bytes, outcome) = plan(file)?;
             let text = bytes.map(String::from_utf8).transpose();
             let text = text.map_err(|_| StoreError::Damaged { what: format!("`{}` is not UTF-8", file.path) })?;
-            Ok((Change::of_document(&file.path, text), told))
+            Ok((Change::of_document(&file.path, text), outcome))
         })
     }
 
     /// Makes a first graph where there is none.
-    pub fn create_knowledge(&self) -> Result<KnowledgeCreated, Failure> {
+    pub fn create_knowledge(&self) -> Result<KnowledgeCreateOutcome, Failure> {
         self.change_knowledge(|file| {
             let created = file.bytes.is_none();
-            Ok((created.then(|| DEFAULT_GRAPH.as_bytes().to_vec()), KnowledgeCreated { file: file.path.clone(), created }))
+            Ok((created.then(|| DEFAULT_GRAPH.as_bytes().to_vec()), KnowledgeCreateOutcome { file: file.path.clone(), created }))
         })
     }
 }

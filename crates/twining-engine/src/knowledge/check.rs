@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_dot::{Document, Edge, Id, Node};
+use twining_dot::{DotDocument, DotId, Edge, Node};
 use twining_model::knowledge::{FIELDS, Level, Link, NodeType, Priority, Standing};
 use twining_model::{limits, text};
 
 use super::advice;
-use super::file::Knowledge;
-use super::merge::{contested, mended};
-use super::statements::Statements;
-use super::told::{Told, located};
-use crate::answer::{is_zero, within_answer};
+use super::file::KnowledgeGraph;
+use super::merge::{merged_markers, unresolved_merge};
+use super::statements::GraphStatements;
+use super::told::{FindingList, located};
+use crate::answer::{fit_reply, is_zero};
 
 /// How a text that a merge put together from two is marked.
 pub(super) const MERGED: &str = "[merge: settle]";
@@ -25,7 +25,7 @@ const ADVISED: usize = 100;
 
 /// Something wrong or doubtful, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct GraphFinding {
     /// Which node; for an edge its tail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_id: Option<String>,
@@ -43,7 +43,7 @@ pub struct Finding {
     pub suggestion: Option<String>,
 }
 
-impl Finding {
+impl GraphFinding {
     /// Of the file as a whole.
     pub(super) fn of_file(message: impl Into<String>, suggestion: &str) -> Self {
         Self { message: message.into(), suggestion: Some(suggestion.to_owned()), ..Self::default() }
@@ -66,9 +66,9 @@ pub struct KnowledgeCheckOutcome {
     /// Which file, relative to the project.
     pub file: String,
     /// What is wrong, in the order of the file.
-    pub errors: Vec<Finding>,
+    pub errors: Vec<GraphFinding>,
     /// What is doubtful, in the order of the file.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<GraphFinding>,
     /// Nodes that the file declares.
     pub nodes: usize,
     /// Its edges.
@@ -80,57 +80,62 @@ pub struct KnowledgeCheckOutcome {
 
 /// Checks a file that was read; `bytes` is none if it is not there. Comes
 /// with `doubts` about the file as a whole.
-pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) -> KnowledgeCheckOutcome {
+pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<GraphFinding>) -> KnowledgeCheckOutcome {
     let source = bytes.unwrap_or_default();
-    let mut known = Knowledge::read(source);
+    let mut known = KnowledgeGraph::read(source);
     let (mut nodes, mut edges) = (known.declared, known.edges());
     // What git left between markers is counted as it is read: as one.
-    if let Some(merged) = mended(source) {
-        let merged = Knowledge::read(&merged);
+    if let Some(merged) = merged_markers(source) {
+        let merged = KnowledgeGraph::read(&merged);
         (nodes, edges) = (merged.declared, merged.edges());
-    } else if let Some(contested) = contested(source, &path) {
-        let merged = Knowledge::read(&contested.text);
+    } else if let Some(unresolved_merge) = unresolved_merge(source, &path) {
+        let merged = KnowledgeGraph::read(&unresolved_merge.text);
         (nodes, edges) = (merged.declared, merged.edges());
-        known.errors.extend(contested.clashes);
+        known.errors.extend(unresolved_merge.clashes);
         known.errors.sort_by_key(|error| error.line);
     }
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
-        warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
+        warnings = vec![GraphFinding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
     }
     warnings.extend(doubts);
-    let found = errors.len() + warnings.len() + known.untold;
+    let found = errors.len() + warnings.len() + known.dropped_findings;
     let valid = errors.is_empty();
-    let (errors, cut) = within_answer(errors);
-    let (warnings, _) = if cut { (Vec::new(), true) } else { within_answer(warnings) };
+    let (errors, cut) = fit_reply(errors);
+    let (warnings, _) = if cut { (Vec::new(), true) } else { fit_reply(warnings) };
     let omitted = u64::try_from(found - errors.len() - warnings.len()).unwrap_or(u64::MAX);
     KnowledgeCheckOutcome { valid, file: path, errors, warnings, nodes, edges, omitted }
 }
 
 /// That a file in the other usual place is not read.
-pub(super) fn passed_over(other: &str) -> Finding {
+pub(super) fn passed_over(other: &str) -> GraphFinding {
     let message = format!("`{other}` is there too, and is not read");
-    Finding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path")
+    GraphFinding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path")
 }
 
 /// What came of looking at a document.
-pub(super) struct Examined {
+pub(super) struct CheckResult {
     /// Nodes that are not to be served, by position.
     pub unsound: HashSet<usize>,
     /// Edges that are not to be served, by position.
     pub unsound_edges: HashSet<usize>,
     pub declared: usize,
-    pub errors: Vec<Finding>,
-    pub warnings: Vec<Finding>,
+    pub errors: Vec<GraphFinding>,
+    pub warnings: Vec<GraphFinding>,
     /// Findings beyond these.
-    pub untold: usize,
+    pub dropped_findings: usize,
 }
 
 /// Looks at everything in a document.
-pub(super) fn examine(document: &Document) -> Examined {
-    let statements = Statements::of(document);
-    let mut review =
-        Review { document, unsound: HashSet::new(), unsound_edges: HashSet::new(), errors: Told::default(), warnings: Told::default() };
+pub(super) fn examine(document: &DotDocument) -> CheckResult {
+    let statements = GraphStatements::of(document);
+    let mut review = GraphCheck {
+        document,
+        unsound: HashSet::new(),
+        unsound_edges: HashSet::new(),
+        errors: FindingList::default(),
+        warnings: FindingList::default(),
+    };
     let markers = conflict_markers(document.bytes());
     review.syntax(&markers);
     let graph = document.graph();
@@ -149,31 +154,34 @@ pub(super) fn examine(document: &Document) -> Examined {
     }
     review.contradictions(&statements);
     review.edges(&statements);
-    let Review { unsound, unsound_edges, errors, warnings, .. } = review;
+    let GraphCheck { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
-    let (errors, all) =
-        if markers.is_empty() { (errors.kept, errors.all) } else { (errors.kept.into_iter().take(markers.len()).collect(), markers.len()) };
-    Examined {
+    let (errors, all) = if markers.is_empty() {
+        (errors.items, errors.all)
+    } else {
+        (errors.items.into_iter().take(markers.len()).collect(), markers.len())
+    };
+    CheckResult {
         unsound,
         unsound_edges,
         declared: statements.declared.len(),
-        untold: all.saturating_sub(errors.len()) + (warnings.all - warnings.kept.len()),
+        dropped_findings: all.saturating_sub(errors.len()) + (warnings.all - warnings.items.len()),
         errors: located(document, errors),
-        warnings: located(document, warnings.kept),
+        warnings: located(document, warnings.items),
     }
 }
 
-struct Review<'d> {
-    document: &'d Document,
+struct GraphCheck<'d> {
+    document: &'d DotDocument,
     unsound: HashSet<usize>,
     unsound_edges: HashSet<usize>,
-    errors: Told,
-    warnings: Told,
+    errors: FindingList,
+    warnings: FindingList,
 }
 
-impl Review<'_> {
+impl GraphCheck<'_> {
     fn syntax(&mut self, markers: &[usize]) {
-        let by_itself = !markers.is_empty() && mended(self.document.bytes()).is_some();
+        let by_itself = !markers.is_empty() && merged_markers(self.document.bytes()).is_some();
         for &at in markers {
             let message = "git left a conflict marker here; the two sides must be made one first".to_owned();
             let suggestion = if by_itself {
@@ -182,23 +190,26 @@ impl Review<'_> {
                 "keep every node and edge of both sides, one statement each, and remove the marker lines"
             };
             let suggestion = Some(suggestion.to_owned());
-            self.errors.push((at, Finding { message, suggestion, ..Finding::default() }));
+            self.errors.push((at, GraphFinding { message, suggestion, ..GraphFinding::default() }));
         }
         // A blank file is an empty graph here, whatever DOT says.
         if self.document.syntax().is_none() && self.document.bytes().iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let told =
-            |problem: &twining_dot::Problem| (problem.span.start, Finding { message: problem.message.clone(), ..Finding::default() });
-        self.errors.extend(self.document.errors().iter().map(told));
-        self.warnings.extend(self.document.warnings().iter().map(told));
+        let finding_of_problem = |problem: &twining_dot::Diagnostic| {
+            (problem.span.start, GraphFinding { message: problem.message.clone(), ..GraphFinding::default() })
+        };
+        self.errors.extend(self.document.errors().iter().map(finding_of_problem));
+        self.warnings.extend(self.document.warnings().iter().map(finding_of_problem));
         if self.document.graph().is_strict() {
             let message = "the graph is strict, so two nodes have one edge, and the last relation between them alone counts".to_owned();
-            self.errors.push((0, Finding { message, suggestion: Some("take the word `strict` out".to_owned()), ..Finding::default() }));
+            self.errors
+                .push((0, GraphFinding { message, suggestion: Some("take the word `strict` out".to_owned()), ..GraphFinding::default() }));
         }
         if self.document.syntax().is_some_and(|graph| !graph.directed) {
             let message = "the graph is undirected; relations point from the first node to the second".to_owned();
-            self.warnings.push((0, Finding { message, suggestion: Some("write digraph and ->".to_owned()), ..Finding::default() }));
+            self.warnings
+                .push((0, GraphFinding { message, suggestion: Some("write digraph and ->".to_owned()), ..GraphFinding::default() }));
         }
     }
 
@@ -262,7 +273,7 @@ impl Review<'_> {
         }
     }
 
-    fn contradictions(&mut self, statements: &Statements<'_>) {
+    fn contradictions(&mut self, statements: &GraphStatements<'_>) {
         let offsets: Vec<usize> = statements.clashes.iter().flat_map(|clash| [clash.first.1.start, clash.second.1.start]).collect();
         // All at once: each look alone would read the file again.
         let positions = self.document.positions(&offsets);
@@ -283,9 +294,9 @@ impl Review<'_> {
         }
     }
 
-    fn edges(&mut self, statements: &Statements<'_>) {
+    fn edges(&mut self, statements: &GraphStatements<'_>) {
         let relations = Link::ALL.map(Link::as_str);
-        let mut seen: HashMap<(&Id, &Id, &str), usize> = HashMap::new();
+        let mut seen: HashMap<(&DotId, &DotId, &str), usize> = HashMap::new();
         for (index, edge) in self.document.graph().edges().iter().enumerate() {
             let before = self.errors.all;
             for (end, id, field) in [("source", edge.from(), "source"), ("target", edge.to(), "target")] {
@@ -294,15 +305,15 @@ impl Review<'_> {
                     let known = statements.declared.keys().map(|id| id.as_str());
                     // Each costs a look at every node: a file of nothing but errors gets some.
                     let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
-                    let meant = advice::nearest(id.as_str(), known).map(str::to_owned);
-                    self.edge_wrong(edge, field, edge.span().start, message, meant);
+                    let suggest = advice::nearest(id.as_str(), known).map(str::to_owned);
+                    self.edge_wrong(edge, field, edge.span().start, message, suggest);
                 }
             }
             let relation = edge.get("relation").unwrap_or_default();
             let at = edge.attributes().get("relation").map_or(edge.span().start, |attribute| attribute.span().start);
             if relation.trim().is_empty() {
-                let meant = edge.get("label").and_then(|label| advice::meant("relation", label, &relations));
-                let suggestion = meant.map_or_else(|| choices("relation", &relations), |word| format!("relation=\"{word}\""));
+                let suggest = edge.get("label").and_then(|label| advice::suggest("relation", label, &relations));
+                let suggestion = suggest.map_or_else(|| choices("relation", &relations), |word| format!("relation=\"{word}\""));
                 let message = "edge has no relation; it counts as related_to".to_owned();
                 self.warnings.push((at, about_edge(edge, "relation", message, Some(suggestion))));
             } else if !relations.contains(&relation) {
@@ -341,12 +352,12 @@ impl Review<'_> {
     }
 }
 
-fn about(id: &Id, field: &str, message: String, suggestion: Option<String>) -> Finding {
+fn about(id: &DotId, field: &str, message: String, suggestion: Option<String>) -> GraphFinding {
     let clip = |text: &str| text[..text.floor_char_boundary(limits::NAME_BYTES)].to_owned();
-    Finding { node_id: Some(clip(id.as_str())), field: Some(clip(field)), message, suggestion, ..Finding::default() }
+    GraphFinding { node_id: Some(clip(id.as_str())), field: Some(clip(field)), message, suggestion, ..GraphFinding::default() }
 }
 
-pub(super) fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> Finding {
+pub(super) fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> GraphFinding {
     about(edge.from(), field, message, suggestion)
 }
 
@@ -371,7 +382,7 @@ fn suggested(field: &str, given: &str, known: &[&str]) -> Option<String> {
     if field == "level" && Priority::read(given).is_some() {
         return Some(format!("{}; `{given}` is a word for priority", known.join(" or ")));
     }
-    advice::meant(field, given, known).map(str::to_owned)
+    advice::suggest(field, given, known).map(str::to_owned)
 }
 
 /// Where lines begin with a conflict marker. The middle ones alone may be

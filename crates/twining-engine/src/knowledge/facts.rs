@@ -6,22 +6,22 @@ use serde::Serialize;
 use twining_guard::paths::{PathGlobs, globs_of};
 use twining_model::knowledge::{Link, NodeType, Priority, Standing};
 
-use super::file::{Bond, Knowledge, KnownNode};
+use super::file::{KnowledgeEdge, KnowledgeGraph, KnowledgeNode};
 
 /// What the graph demands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KnowledgeFacts {
     /// Edges `must_follow`: the tail is held to the head.
-    pub must_follow: Vec<BondFact>,
+    pub must_follow: Vec<EdgeFact>,
     /// Edges `must_not_use`: the tail keeps away from the head.
-    pub must_not_use: Vec<BondFact>,
+    pub must_not_use: Vec<EdgeFact>,
     /// Current rules of the highest priority.
     pub critical_rules: Vec<RuleFact>,
 }
 
 /// A demand of one node on another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BondFact {
+pub struct EdgeFact {
     /// Who is held to it.
     pub from: String,
     /// Where that is; empty if it does not say.
@@ -52,14 +52,15 @@ pub struct RuleFact {
 impl KnowledgeFacts {
     /// The facts of a graph. What is deprecated or still to come demands nothing.
     #[must_use]
-    pub fn of(known: &Knowledge) -> Self {
-        let demands = |link: Link| known.bonds().filter(move |bond| bond.link() == Some(link) && is_in_use(bond.from));
+    pub fn of(known: &KnowledgeGraph) -> Self {
+        let demands =
+            |link: Link| known.valid_edges().filter(move |valid_edge| valid_edge.link() == Some(link) && is_in_use(valid_edge.from));
         let rules = known.nodes().filter(|node| {
             node.kind() == Some(NodeType::Rule) && node.priority() == Some(Priority::Critical) && node.standing() == Some(Standing::Current)
         });
         Self {
-            must_follow: demands(Link::MustFollow).map(BondFact::of).collect(),
-            must_not_use: demands(Link::MustNotUse).map(BondFact::of).collect(),
+            must_follow: demands(Link::MustFollow).map(EdgeFact::of).collect(),
+            must_not_use: demands(Link::MustNotUse).map(EdgeFact::of).collect(),
             critical_rules: rules.map(|rule| RuleFact::of(rule, demands(Link::MustFollow))).collect(),
         }
     }
@@ -70,22 +71,23 @@ impl KnowledgeFacts {
     }
 }
 
-impl BondFact {
-    fn of(bond: Bond<'_>) -> Self {
+impl EdgeFact {
+    fn of(valid_edge: KnowledgeEdge<'_>) -> Self {
         Self {
-            from: bond.from.id().to_owned(),
-            from_path: bond.from.field("path").to_owned(),
-            to: bond.to.id().to_owned(),
-            to_path: bond.to.field("path").to_owned(),
-            description: bond.to.field("description").to_owned(),
-            note: bond.note().to_owned(),
+            from: valid_edge.from.id().to_owned(),
+            from_path: valid_edge.from.field("path").to_owned(),
+            to: valid_edge.to.id().to_owned(),
+            to_path: valid_edge.to.field("path").to_owned(),
+            description: valid_edge.to.field("description").to_owned(),
+            note: valid_edge.note().to_owned(),
         }
     }
 }
 
 impl RuleFact {
-    fn of<'k>(rule: KnownNode<'k>, follow: impl Iterator<Item = Bond<'k>>) -> Self {
-        let governed: Vec<KnownNode<'k>> = follow.filter(|bond| bond.to.position == rule.position).map(|bond| bond.from).collect();
+    fn of<'k>(rule: KnowledgeNode<'k>, follow: impl Iterator<Item = KnowledgeEdge<'k>>) -> Self {
+        let governed: Vec<KnowledgeNode<'k>> =
+            follow.filter(|valid_edge| valid_edge.to.position == rule.position).map(|valid_edge| valid_edge.from).collect();
         let paths = std::iter::once(rule).chain(governed.iter().copied()).map(|node| node.field("path").to_owned());
         Self {
             id: rule.id().to_owned(),
@@ -102,7 +104,7 @@ impl RuleFact {
     }
 }
 
-fn is_in_use(node: KnownNode<'_>) -> bool {
+fn is_in_use(node: KnowledgeNode<'_>) -> bool {
     matches!(node.standing(), Some(Standing::Current | Standing::Legacy))
 }
 
@@ -157,7 +159,7 @@ mod tests {
             node("api", "path=\"src/api\""),
             node("singleton", "path=\"src/global.rs\""),
         );
-        let known = Knowledge::read(source.as_bytes());
+        let known = KnowledgeGraph::read(source.as_bytes());
         assert_eq!(known.errors, []);
         let facts = KnowledgeFacts::of(&known);
         let rules = |path: &'static str| facts.rules_for(path).map(|rule| rule.id.as_str()).collect::<Vec<_>>();

@@ -3,30 +3,30 @@
 
 use std::collections::HashSet;
 
-use twining_dot::{Document, Edge, Graph, Node};
+use twining_dot::{DotDocument, Edge, Graph, Node};
 use twining_model::knowledge::{Level, Link, NodeType, Priority, RELATED_TO, Standing};
 
-use super::check::{self, Finding};
+use super::check::{self, GraphFinding};
 
 /// A knowledge graph that was read.
 #[derive(Debug)]
-pub struct Knowledge {
-    document: Document,
+pub struct KnowledgeGraph {
+    document: DotDocument,
     sound: Vec<usize>,
-    bonds: Vec<[usize; 3]>,
+    valid_edges: Vec<[usize; 3]>,
     /// Nodes that the file declares, right or wrong.
     pub declared: usize,
     /// What is wrong.
-    pub errors: Vec<Finding>,
+    pub errors: Vec<GraphFinding>,
     /// What is doubtful.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<GraphFinding>,
     /// Findings beyond these.
-    pub untold: usize,
+    pub dropped_findings: usize,
 }
 
 /// A node that is served.
 #[derive(Clone, Copy, Debug)]
-pub struct KnownNode<'k> {
+pub struct KnowledgeNode<'k> {
     /// Where it stands in [`Knowledge::graph`].
     pub position: usize,
     node: &'k Node,
@@ -34,29 +34,30 @@ pub struct KnownNode<'k> {
 
 /// An edge that is served.
 #[derive(Clone, Copy, Debug)]
-pub struct Bond<'k> {
+pub struct KnowledgeEdge<'k> {
     /// Its tail.
-    pub from: KnownNode<'k>,
+    pub from: KnowledgeNode<'k>,
     /// Its head.
-    pub to: KnownNode<'k>,
+    pub to: KnowledgeNode<'k>,
     edge: &'k Edge,
 }
 
-impl Knowledge {
+impl KnowledgeGraph {
     /// Reads a file. Anything can be read; a blank file is an empty graph.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
-        let document = Document::parse(bytes);
-        let check::Examined { unsound, unsound_edges, declared, errors, warnings, untold } = check::examine(&document);
+        let document = DotDocument::parse(bytes);
+        let check::CheckResult { unsound, unsound_edges, declared, errors, warnings, dropped_findings } = check::examine(&document);
         let graph = document.graph();
         let sound: Vec<usize> = (0..graph.nodes().len()).filter(|position| !unsound.contains(position)).collect();
         let served: HashSet<usize> = sound.iter().copied().collect();
-        let bonds = graph.edges().iter().enumerate().filter(|(index, _)| !unsound_edges.contains(index)).filter_map(|(index, edge)| {
-            let (from, to) = (graph.position_of(edge.from())?, graph.position_of(edge.to())?);
-            (served.contains(&from) && served.contains(&to)).then_some([from, to, index])
-        });
-        let bonds = bonds.collect();
-        Self { sound, bonds, declared, errors, warnings, untold, document }
+        let valid_edges =
+            graph.edges().iter().enumerate().filter(|(index, _)| !unsound_edges.contains(index)).filter_map(|(index, edge)| {
+                let (from, to) = (graph.position_of(edge.from())?, graph.position_of(edge.to())?);
+                (served.contains(&from) && served.contains(&to)).then_some([from, to, index])
+            });
+        let valid_edges = valid_edges.collect();
+        Self { sound, valid_edges, declared, errors, warnings, dropped_findings, document }
     }
 
     /// Everything the file holds, as DOT means it.
@@ -67,7 +68,7 @@ impl Knowledge {
 
     /// The file with its statements.
     #[must_use]
-    pub fn document(&self) -> &Document {
+    pub fn document(&self) -> &DotDocument {
         &self.document
     }
 
@@ -84,29 +85,33 @@ impl Knowledge {
     }
 
     /// The nodes that are right, in the order of the file.
-    pub fn nodes(&self) -> impl ExactSizeIterator<Item = KnownNode<'_>> {
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = KnowledgeNode<'_>> {
         self.sound.iter().map(|&position| self.at(position))
     }
 
     /// The node of that id, if it is served.
     #[must_use]
-    pub fn node(&self, id: &str) -> Option<KnownNode<'_>> {
+    pub fn node(&self, id: &str) -> Option<KnowledgeNode<'_>> {
         let position = self.graph().position_of(&id.into())?;
         self.sound.binary_search(&position).is_ok().then(|| self.at(position))
     }
 
     /// The node at a position of the graph.
-    pub(super) fn at(&self, position: usize) -> KnownNode<'_> {
-        KnownNode { position, node: &self.graph().nodes()[position] }
+    pub(super) fn at(&self, position: usize) -> KnowledgeNode<'_> {
+        KnowledgeNode { position, node: &self.graph().nodes()[position] }
     }
 
     /// The edges that are right, in the order of the file.
-    pub fn bonds(&self) -> impl ExactSizeIterator<Item = Bond<'_>> {
-        self.bonds.iter().map(|&[from, to, edge]| Bond { from: self.at(from), to: self.at(to), edge: &self.graph().edges()[edge] })
+    pub fn valid_edges(&self) -> impl ExactSizeIterator<Item = KnowledgeEdge<'_>> {
+        self.valid_edges.iter().map(|&[from, to, edge]| KnowledgeEdge {
+            from: self.at(from),
+            to: self.at(to),
+            edge: &self.graph().edges()[edge],
+        })
     }
 }
 
-impl<'k> KnownNode<'k> {
+impl<'k> KnowledgeNode<'k> {
     /// Its id.
     #[must_use]
     pub fn id(self) -> &'k str {
@@ -150,7 +155,7 @@ impl<'k> KnownNode<'k> {
     }
 }
 
-impl<'k> Bond<'k> {
+impl<'k> KnowledgeEdge<'k> {
     /// The edge as DOT has it.
     #[must_use]
     pub fn edge(self) -> &'k Edge {

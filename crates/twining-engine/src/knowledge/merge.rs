@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use twining_dot::{Clash, ClashKind, Document, Id, MergeError, Policy, Settle, Subject, merge};
+use twining_dot::{DotClash, DotClashKind, DotDocument, DotId, DotMergePolicy, MergeError, Resolution, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::{limits, text};
 use twining_store::merge::{Joining, join_sides, sides};
 
-use super::check::{Finding, MERGED, conflict_markers};
-use super::file::Knowledge;
+use super::check::{GraphFinding, MERGED, conflict_markers};
+use super::file::KnowledgeGraph;
 
 /// What stands between two texts that a merge kept.
 const OR: &str = " || ";
@@ -19,7 +19,7 @@ const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
 
 /// What came of a merge.
 #[derive(Clone, Debug)]
-pub struct KnowledgeMerged {
+pub struct KnowledgeMerge {
     /// The file; valid DOT if both sides were.
     pub text: Vec<u8>,
     /// What people must settle, one line each; empty if nothing.
@@ -29,13 +29,13 @@ pub struct KnowledgeMerged {
     /// What to do, for the people and agents who settle it; empty if nothing.
     pub guidance: String,
     /// The conflicts that are about a node or an edge, with its id and the field.
-    clashes: Vec<Finding>,
+    clashes: Vec<GraphFinding>,
 }
 
 /// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT, or
 /// in which an earlier conflict still stands, is not guessed at: ours stands as it is.
 #[must_use]
-pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerged {
+pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerge {
     let is_blank = |side: &&[u8]| side.iter().all(u8::is_ascii_whitespace);
     // Who empties the file says nothing of its name.
     let empty = [base, ours, theirs].into_iter().find(|side| !is_blank(side)).and_then(emptied).unwrap_or_else(|| EMPTY.into());
@@ -44,16 +44,16 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
     if let Some(marked) = unsettled("ours", ours).or_else(|| unsettled("theirs", theirs)) {
         return unmerged(ours, &marked, path);
     }
-    let merged = match merge(base, ours, theirs, &Words) {
+    let merged = match merge(base, ours, theirs, &MergePolicy) {
         Ok(merged) => merged,
         Err(error) => return unmerged(ours, &format!("{error}{}", beside(&error, ours, theirs)), path),
     };
-    let (marked, clashed): (Vec<Clash>, Vec<Clash>) = merged.clashes.into_iter().partition(is_marked);
+    let (marked, clashed): (Vec<DotClash>, Vec<DotClash>) = merged.clashes.into_iter().partition(is_marked);
     let mut conflicts: Vec<String> = clashed.iter().map(|clash| text::visible(&clash.to_string())).collect();
     conflicts.extend(new_errors(&merged.text, ours, theirs));
     let marked = marked.iter().map(|clash| text::visible(&clash.subject.to_string())).collect();
     let guidance = if conflicts.is_empty() { String::new() } else { guidance(path, &conflicts) };
-    KnowledgeMerged { text: merged.text, conflicts, marked, guidance, clashes: clashed.iter().map(named).collect() }
+    KnowledgeMerge { text: merged.text, conflicts, marked, guidance, clashes: clashed.iter().map(named).collect() }
 }
 
 /// The graph of a file in which git left both sides of a merge, made one as the
@@ -61,7 +61,7 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
 /// that what only one side took away is there again. None where no markers stand, or
 /// where people must settle it.
 #[must_use]
-pub(super) fn mended(source: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn merged_markers(source: &[u8]) -> Option<Vec<u8>> {
     if conflict_markers(source).is_empty() {
         return None;
     }
@@ -70,26 +70,26 @@ pub(super) fn mended(source: &[u8]) -> Option<Vec<u8>> {
 
 /// A file in which git left both sides of a merge, as it is read until people have
 /// settled what the sides disagree on.
-pub(super) struct Contested {
+pub(super) struct UnresolvedMerge {
     /// The graph as the driver would leave it: ours stands where they disagree.
     pub text: Vec<u8>,
     /// What they disagree on, the first with what to do.
-    pub clashes: Vec<Finding>,
+    pub clashes: Vec<GraphFinding>,
 }
 
 /// Both sides of a merge that only people can make one. None where no markers stand,
 /// where the sides go together, or where they cannot be made out.
 #[must_use]
-pub(super) fn contested(source: &[u8], path: &str) -> Option<Contested> {
+pub(super) fn unresolved_merge(source: &[u8], path: &str) -> Option<UnresolvedMerge> {
     let markers = conflict_markers(source);
-    if markers.is_empty() || mended(source).is_some() {
+    if markers.is_empty() || merged_markers(source).is_some() {
         return None;
     }
     let [base, ours, theirs] = sides(source, &GRAPH)?;
     let merged = merge_knowledge(&base, &ours, &theirs, path);
-    let told = |message: &String| Finding { message: message.clone(), ..Finding::default() };
+    let describe_error = |message: &String| GraphFinding { message: message.clone(), ..GraphFinding::default() };
     let others = merged.conflicts.iter().filter(|conflict| !merged.clashes.iter().any(|clash| clash.message == **conflict));
-    let mut clashes: Vec<Finding> = merged.clashes.iter().cloned().chain(others.map(told)).collect();
+    let mut clashes: Vec<GraphFinding> = merged.clashes.iter().cloned().chain(others.map(describe_error)).collect();
     for clash in &mut clashes {
         clash.line = line_of(source, &markers, clash.node_id.as_deref());
         clash.column = 1;
@@ -97,7 +97,7 @@ pub(super) fn contested(source: &[u8], path: &str) -> Option<Contested> {
     if let Some(first) = clashes.first_mut() {
         first.suggestion = Some(merged.guidance);
     }
-    Some(Contested { text: merged.text, clashes })
+    Some(UnresolvedMerge { text: merged.text, clashes })
 }
 
 /// The first line between markers that names a node, else the first marker's, from one.
@@ -111,17 +111,17 @@ fn line_of(source: &[u8], markers: &[usize], id: Option<&str>) -> usize {
 }
 
 /// A clash as the check tells it.
-fn named(clash: &Clash) -> Finding {
+fn named(clash: &DotClash) -> GraphFinding {
     let message = text::visible(&clash.to_string());
     let node_id = match &clash.subject {
         Subject::Node(id) | Subject::Edge { from: id, .. } => Some(text::excerpt(id.as_str(), limits::NAME_BYTES)),
         Subject::Graph | Subject::Defaults(_) | Subject::Subgraph(_) => None,
     };
     let field = match &clash.kind {
-        ClashKind::Attribute { name, .. } => Some(text::excerpt(name, limits::NAME_BYTES)),
-        ClashKind::RemovedByOurs | ClashKind::RemovedByTheirs | ClashKind::NotCarriedOver(_) => None,
+        DotClashKind::Attribute { name, .. } => Some(text::excerpt(name, limits::NAME_BYTES)),
+        DotClashKind::RemovedByOurs | DotClashKind::RemovedByTheirs | DotClashKind::NotCarriedOver(_) => None,
     };
-    Finding { node_id, field, message, ..Finding::default() }
+    GraphFinding { node_id, field, message, ..GraphFinding::default() }
 }
 
 /// What a graph's file is made of.
@@ -136,12 +136,12 @@ pub(crate) const GRAPH: Joining = Joining {
 /// How a conflict in the graph is settled by hand, for these matters.
 #[must_use]
 pub fn guidance(path: &str, matters: &[String]) -> String {
-    let mut said = format!("`{path}` needs a person's word on:\n");
+    let mut message = format!("`{path}` needs a person's word on:\n");
     for matter in matters {
         // Writing to a string cannot fail.
-        let _ = writeln!(said, "  - {matter}");
+        let _ = writeln!(message, "  - {matter}");
     }
-    said.push_str(&format!(
+    message.push_str(&format!(
         "To settle it:\n\
          \x20 1. Bring in the other branch's latest commits, so that this is done once.\n\
          \x20 2. In `{path}`, look at what is named above:\n\
@@ -151,12 +151,12 @@ pub fn guidance(path: &str, matters: &[String]) -> String {
          \x20 3. `twining knowledge check` must find no error.\n\
          \x20 4. `git add {path}`, and commit with a message such as \"Settle the knowledge graph\".\n"
     ));
-    said
+    message
 }
 
 /// A graph of the same kind and name, with nothing in it.
 fn emptied(source: &[u8]) -> Option<Vec<u8>> {
-    let document = Document::parse(source);
+    let document = DotDocument::parse(source);
     let graph = document.syntax()?;
     let head = source.get(graph.span.start..graph.body.span.start)?;
     Some([head, b"{\n}\n"].concat())
@@ -169,27 +169,27 @@ fn unsettled(side: &str, source: &[u8]) -> Option<String> {
     Some(format!("{side} still has a conflict marker in line {line}; settle that conflict first, then merge again"))
 }
 
-fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerged {
+fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerge {
     let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(why))];
     let guidance = guidance(path, &conflicts);
-    KnowledgeMerged { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance, clashes: Vec::new() }
+    KnowledgeMerge { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance, clashes: Vec::new() }
 }
 
-fn is_marked(clash: &Clash) -> bool {
-    matches!(&clash.kind, ClashKind::Attribute { kept, .. } if kept.as_str().starts_with(MERGED))
+fn is_marked(clash: &DotClash) -> bool {
+    matches!(&clash.kind, DotClashKind::Attribute { kept, .. } if kept.as_str().starts_with(MERGED))
 }
 
 /// What is wrong with the result and was with neither side, such as an edge
 /// to a node that the other side removed.
 fn new_errors(merged: &[u8], ours: &[u8], theirs: &[u8]) -> Vec<String> {
-    let key = |error: &Finding| (error.node_id.clone(), error.field.clone(), error.message.clone());
-    let known: BTreeSet<_> = [ours, theirs].iter().flat_map(|side| Knowledge::read(side).errors).map(|error| key(&error)).collect();
-    let errors = Knowledge::read(merged).errors;
-    errors.iter().filter(|error| !known.contains(&key(error))).map(told).collect()
+    let key = |error: &GraphFinding| (error.node_id.clone(), error.field.clone(), error.message.clone());
+    let known: BTreeSet<_> = [ours, theirs].iter().flat_map(|side| KnowledgeGraph::read(side).errors).map(|error| key(&error)).collect();
+    let errors = KnowledgeGraph::read(merged).errors;
+    errors.iter().filter(|error| !known.contains(&key(error))).map(describe_error).collect()
 }
 
 /// An error of the result: which node, which rule is broken, and what to write.
-fn told(error: &Finding) -> String {
+fn describe_error(error: &GraphFinding) -> String {
     let named = |id: &String| format!("the node {} (line {})", text::excerpt(id, 80), error.line);
     let place = error.node_id.as_ref().map_or_else(|| format!("line {}", error.line), named);
     let remedy = error.suggestion.as_ref().map_or_else(String::new, |suggestion| format!("; {suggestion}"));
@@ -211,19 +211,19 @@ fn beside(error: &MergeError, ours: &[u8], theirs: &[u8]) -> String {
 }
 
 /// What the words of the graph mean when two sides disagree.
-struct Words;
+struct MergePolicy;
 
-impl Policy for Words {
-    fn settle(&self, _: &Subject, attribute: &str, base: Option<&Id>, ours: &Id, theirs: &Id) -> Settle {
+impl DotMergePolicy for MergePolicy {
+    fn settle(&self, _: &Subject, attribute: &str, base: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution {
         if ours.is_html() || theirs.is_html() {
-            return Settle::Clash;
+            return Resolution::DotClash;
         }
         match attribute {
             "status" => settle_status(ours, theirs),
             "priority" => settle_priority(ours, theirs),
-            "tag" => Settle::Take(Id::new(joined_tags(base.map_or("", Id::as_str), ours.as_str(), theirs.as_str()))),
+            "tag" => Resolution::Take(DotId::new(joined_tags(base.map_or("", DotId::as_str), ours.as_str(), theirs.as_str()))),
             "description" | "example" | "note" | "comment" | "tooltip" => both(ours.as_str(), theirs.as_str()),
-            _ => Settle::Clash,
+            _ => Resolution::DotClash,
         }
     }
 
@@ -233,23 +233,23 @@ impl Policy for Words {
 }
 
 /// What is in use goes before what is not, and what is given up behind all.
-fn settle_status(ours: &Id, theirs: &Id) -> Settle {
-    let is = |id: &Id, standing: Standing| id.as_str() == standing.as_str();
+fn settle_status(ours: &DotId, theirs: &DotId) -> Resolution {
+    let is = |id: &DotId, standing: Standing| id.as_str() == standing.as_str();
     if is(ours, Standing::Current) || is(theirs, Standing::Deprecated) {
-        return Settle::Take(ours.clone());
+        return Resolution::Take(ours.clone());
     }
     if is(theirs, Standing::Current) || is(ours, Standing::Deprecated) {
-        return Settle::Take(theirs.clone());
+        return Resolution::Take(theirs.clone());
     }
-    Settle::Clash
+    Resolution::DotClash
 }
 
-fn settle_priority(ours: &Id, theirs: &Id) -> Settle {
-    let read = |id: &Id| Priority::read(id.as_str());
+fn settle_priority(ours: &DotId, theirs: &DotId) -> Resolution {
+    let read = |id: &DotId| Priority::read(id.as_str());
     match (read(ours), read(theirs)) {
-        (Some(one), Some(other)) => Settle::Take(Id::new(one.min(other).as_str())),
-        (Some(one), None) | (None, Some(one)) => Settle::Take(Id::new(one.as_str())),
-        (None, None) => Settle::Clash,
+        (Some(one), Some(other)) => Resolution::Take(DotId::new(one.min(other).as_str())),
+        (Some(one), None) | (None, Some(one)) => Resolution::Take(DotId::new(one.as_str())),
+        (None, None) => Resolution::DotClash,
     }
 }
 
@@ -261,12 +261,12 @@ fn joined_tags(base: &str, ours: &str, theirs: &str) -> String {
         text.split(apart).map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect()
     };
     let (base, ours, theirs) = (tags(base), tags(ours), tags(theirs));
-    let kept = ours.union(&theirs).filter(|tag| !base.contains(*tag) || (ours.contains(*tag) && theirs.contains(*tag)));
-    kept.cloned().collect::<Vec<_>>().join(if comma { ", " } else { " " })
+    let merged_tags = ours.union(&theirs).filter(|tag| !base.contains(*tag) || (ours.contains(*tag) && theirs.contains(*tag)));
+    merged_tags.cloned().collect::<Vec<_>>().join(if comma { ", " } else { " " })
 }
 
 /// Two texts in one, each once, in an order that does not depend on the side.
-fn both(ours: &str, theirs: &str) -> Settle {
+fn both(ours: &str, theirs: &str) -> Resolution {
     let parts = |text: &str| -> BTreeSet<String> {
         match text.strip_prefix(MERGED) {
             Some(merged) => merged.trim().split(OR).map(|part| part.trim().to_owned()).collect(),
@@ -275,7 +275,7 @@ fn both(ours: &str, theirs: &str) -> Settle {
     };
     let all: Vec<String> = parts(ours).union(&parts(theirs)).filter(|part| !part.is_empty()).cloned().collect();
     match all.as_slice() {
-        [only] => Settle::Take(Id::new(only)),
-        all => Settle::Both(Id::new(format!("{MERGED} {}", all.join(OR)))),
+        [only] => Resolution::Take(DotId::new(only)),
+        all => Resolution::Both(DotId::new(format!("{MERGED} {}", all.join(OR)))),
     }
 }

@@ -9,7 +9,7 @@ use twining_model::limits;
 /// Something worth counting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum Event {
+pub(super) enum MetricEvent {
     /// A pack was handed out.
     Pack { story_id: Option<String>, nodes: usize, bytes: usize, ms: u64, cached: bool },
     /// The graph was edited.
@@ -67,7 +67,7 @@ impl KnowledgeMetrics {
     pub(super) fn of(lines: &[String]) -> Self {
         let mut metrics = Self::default();
         let mut times = Vec::new();
-        for event in lines.iter().filter_map(|line| serde_json::from_str::<Event>(line).ok()) {
+        for event in lines.iter().filter_map(|line| serde_json::from_str::<MetricEvent>(line).ok()) {
             metrics.add(event, &mut times);
         }
         times.sort_unstable();
@@ -76,9 +76,9 @@ impl KnowledgeMetrics {
         metrics
     }
 
-    fn add(&mut self, event: Event, times: &mut Vec<u64>) {
+    fn add(&mut self, event: MetricEvent, times: &mut Vec<u64>) {
         match event {
-            Event::Pack { story_id, nodes, bytes, ms, cached } => {
+            MetricEvent::Pack { story_id, nodes, bytes, ms, cached } => {
                 if cached {
                     self.packs_reused += 1;
                 } else {
@@ -89,7 +89,7 @@ impl KnowledgeMetrics {
                 self.largest_pack_bytes = self.largest_pack_bytes.max(bytes);
                 self.story(story_id, |story| story.packs += 1);
             }
-            Event::Update { story_id, nodes_added, .. } => {
+            MetricEvent::Update { story_id, nodes_added, .. } => {
                 self.knowledge_changes += 1;
                 self.nodes_added += nodes_added as u64;
                 self.story(story_id, |story| {
@@ -97,11 +97,11 @@ impl KnowledgeMetrics {
                     story.nodes_added += nodes_added as u64;
                 });
             }
-            Event::Review { story_id, .. } => {
+            MetricEvent::Review { story_id, .. } => {
                 self.reviews += 1;
                 self.story(story_id, |story| story.reviews += 1);
             }
-            Event::Merge { clashes } => {
+            MetricEvent::Merge { clashes } => {
                 self.merges += 1;
                 self.merges_with_conflicts += u64::from(clashes > 0);
             }

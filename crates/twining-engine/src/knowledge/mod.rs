@@ -27,18 +27,18 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use api::KnowledgeCreated;
-pub use check::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
-pub use facts::{BondFact, KnowledgeFacts, RuleFact, covers};
-pub use file::{Bond, Knowledge, KnownNode};
+pub use api::KnowledgeCreateOutcome;
+pub use check::{GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
+pub use facts::{EdgeFact, KnowledgeFacts, RuleFact, covers};
+pub use file::{KnowledgeEdge, KnowledgeGraph, KnowledgeNode};
 pub(crate) use merge::GRAPH;
-pub use merge::{KnowledgeMerged, guidance, merge_knowledge};
+pub use merge::{KnowledgeMerge, guidance, merge_knowledge};
 pub use metrics::{KnowledgeMetrics, StoryMetrics};
 pub use pack::{KnowledgePack, KnowledgePackInput};
-pub use picture::{Format, Picture, PictureInput};
-pub use retrieve::{KnowledgeRetrieveInput, Retrieved};
+pub use picture::{DrawFormat, DrawInput, KnowledgeDrawing};
+pub use retrieve::{KnowledgeRetrieveInput, RetrieveOutcome};
 pub use review::{ChangedNode, Changes, GraphChanges, ReviewContext, ReviewContextInput};
-pub use rules::{AppliedRule, Weakened};
+pub use rules::{AppliedRule, RuleChange};
 pub use terms::key_terms;
 pub(crate) use update::carried_out as plan;
-pub use update::{KnowledgeUpdateInput, KnowledgeUpdated, Op, Operation};
+pub use update::{KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation, OperationKind};

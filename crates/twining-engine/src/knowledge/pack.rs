@@ -6,9 +6,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Refused, limits, text};
+use twining_model::{InvalidInput, limits, text};
 
-use super::retrieve::{KnowledgeRetrieveInput, Retrieved, Search};
+use super::retrieve::{KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome};
 use super::terms::key_terms;
 use crate::input::LEVELS;
 
@@ -45,20 +45,20 @@ pub struct KnowledgePack {
     pub cached: bool,
     #[serde(flatten)]
     /// The nodes.
-    pub found: Retrieved,
+    pub found: RetrieveOutcome,
 }
 
 /// A story whose every field is right, as it is kept for its review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Story {
+pub(super) struct StoryTerms {
     pub story_id: Option<String>,
     pub terms: Vec<String>,
     pub max_results: Option<usize>,
     pub level: Option<String>,
 }
 
-impl Story {
-    pub(super) fn parse(input: &KnowledgePackInput) -> Result<Self, Refused> {
+impl StoryTerms {
+    pub(super) fn parse(input: &KnowledgePackInput) -> Result<Self, InvalidInput> {
         let KnowledgePackInput { story_id, description, acceptance_criteria, max_results, level } = input;
         text::bounded("description", description, limits::TEXT_BYTES)?;
         limits::at_most("acceptance_criteria", acceptance_criteria, limits::LIST)?;
@@ -69,16 +69,16 @@ impl Story {
         Ok(story)
     }
 
-    pub(super) fn search(&self) -> Result<Search, Refused> {
+    pub(super) fn search(&self) -> Result<NodeQuery, InvalidInput> {
         let terms = Some(self.terms.join(" "));
         let input = KnowledgeRetrieveInput { terms, max_results: self.max_results, level: self.level.clone(), depth: Some(1) };
-        let search = Search::parse(&input)?;
+        let search = NodeQuery::parse(&input)?;
         // A story without a word to go by has an empty pack, not a whole level.
-        Ok(if self.terms.is_empty() { Search { most: 1, level: None, ..search } } else { search })
+        Ok(if self.terms.is_empty() { NodeQuery { most: 1, level: None, ..search } } else { search })
     }
 
     /// Everything a pack depends on besides the file.
-    pub(super) fn options(search: &Search) -> String {
+    pub(super) fn options(search: &NodeQuery) -> String {
         let level = search.level.map_or("all", |level| level.as_str());
         format!("{}\0{level}\0{}\0{}", search.words, search.most, search.depth)
     }

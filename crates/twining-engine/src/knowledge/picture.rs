@@ -1,18 +1,18 @@
 //! Pictures: the graph, a level of it, or what is around a node, because people
 //! would rather look.
 
-use twining_dot::{Direction, DrawOptions, Label, mermaid, svg};
+use twining_dot::{DrawOptions, LabelSource, LayoutDirection, mermaid, svg};
 use twining_model::knowledge::NodeType;
-use twining_model::{Refused, limits};
+use twining_model::{InvalidInput, limits};
 
 use super::advice;
-use super::file::Knowledge;
+use super::file::KnowledgeGraph;
 use super::{print, retrieve};
 use crate::failure::Failure;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum DrawFormat {
     /// For a browser.
     Svg,
     /// For Markdown.
@@ -23,9 +23,9 @@ pub enum Format {
 
 /// What to draw.
 #[derive(Clone, Debug)]
-pub struct PictureInput {
+pub struct DrawInput {
     /// How.
-    pub format: Format,
+    pub format: DrawFormat,
     /// `architecture`, `implementation` or `all`.
     pub level: Option<String>,
     /// Only what is around this node.
@@ -36,7 +36,7 @@ pub struct PictureInput {
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct KnowledgeDrawing {
     /// SVG, Mermaid or DOT.
     pub text: String,
     /// How many nodes it shows.
@@ -46,11 +46,11 @@ pub struct Picture {
 }
 
 /// Draws the graph, or a part of it.
-pub(super) fn draw(known: &Knowledge, input: &PictureInput) -> Result<Picture, Failure> {
+pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<KnowledgeDrawing, Failure> {
     let level = retrieve::level(input.level.as_deref())?;
     let depth = input.depth.unwrap_or(1);
     if depth > limits::PATH_DEPTH {
-        return Err(Refused::new("depth", format!("must be from 0 to {}", limits::PATH_DEPTH))
+        return Err(InvalidInput::new("depth", format!("must be from 0 to {}", limits::PATH_DEPTH))
             .because(format!("{depth} was given"))
             .into());
     }
@@ -63,33 +63,33 @@ pub(super) fn draw(known: &Knowledge, input: &PictureInput) -> Result<Picture, F
         Some(id) if graph.node(id.as_str()).is_some() => graph.around(&[id.as_str().into()], depth),
         Some(id) => return Err(nobody(known, id)),
     };
-    if graph.nodes().len() > limits::PICTURE_NODES && input.format != Format::Dot {
-        return Err(Refused::new("graph", format!("has more than {} nodes to draw", limits::PICTURE_NODES))
+    if graph.nodes().len() > limits::PICTURE_NODES && input.format != DrawFormat::Dot {
+        return Err(InvalidInput::new("graph", format!("has more than {} nodes to draw", limits::PICTURE_NODES))
             .because("draw one level, or what is around a node")
             .into());
     }
     let options = DrawOptions {
-        direction: Direction::Right,
-        label: Label::Plain,
-        edge_label: Label::Attribute("relation".to_owned()),
+        direction: LayoutDirection::Right,
+        label: LabelSource::Plain,
+        edge_label: LabelSource::Attribute("relation".to_owned()),
         colour_by: Some("type".to_owned()),
         colour_order: NodeType::ALL.iter().map(|kind| kind.as_str().to_owned()).collect(),
     };
     let text = match input.format {
-        Format::Svg => svg(&graph, &options),
-        Format::Mermaid => mermaid(&graph, &options),
-        Format::Dot => {
+        DrawFormat::Svg => svg(&graph, &options),
+        DrawFormat::Mermaid => mermaid(&graph, &options),
+        DrawFormat::Dot => {
             let shown = |id: &str| graph.node(id).is_some();
             print::dot(
                 known.nodes().filter(|node| shown(node.id())),
-                known.bonds().filter(|bond| shown(bond.from.id()) && shown(bond.to.id())),
+                known.valid_edges().filter(|valid_edge| shown(valid_edge.from.id()) && shown(valid_edge.to.id())),
             )
         }
     };
-    Ok(Picture { text, nodes: graph.nodes().len(), edges: graph.edges().len() })
+    Ok(KnowledgeDrawing { text, nodes: graph.nodes().len(), edges: graph.edges().len() })
 }
 
-fn nobody(known: &Knowledge, id: &str) -> Failure {
+fn nobody(known: &KnowledgeGraph, id: &str) -> Failure {
     let hint = match advice::nearest(id, known.nodes().map(|node| node.id())) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "twining_knowledge_retrieve finds nodes by words".to_owned(),

@@ -3,40 +3,40 @@
 
 use std::fmt::Write as _;
 
-use twining_dot::Id;
+use twining_dot::DotId;
 use twining_model::knowledge::FIELDS;
 
-use super::file::{Bond, KnownNode};
+use super::file::{KnowledgeEdge, KnowledgeNode};
 
 /// Writes nodes and the edges between them.
-pub(super) fn dot<'k>(nodes: impl Iterator<Item = KnownNode<'k>>, bonds: impl Iterator<Item = Bond<'k>>) -> String {
+pub(super) fn dot<'k>(nodes: impl Iterator<Item = KnowledgeNode<'k>>, valid_edges: impl Iterator<Item = KnowledgeEdge<'k>>) -> String {
     let mut out = String::from("digraph ProjectKnowledge {\n");
     nodes.for_each(|known| out.push_str(&node(known)));
-    bonds.for_each(|bond| out.push_str(&edge(bond)));
+    valid_edges.for_each(|valid_edge| out.push_str(&edge(valid_edge)));
     out.push_str("}\n");
     out
 }
 
 /// A node on a line of its own.
-pub(super) fn node(known: KnownNode<'_>) -> String {
+pub(super) fn node(known: KnowledgeNode<'_>) -> String {
     let mut line = format!("    {}", known.node().id().quoted());
-    let said = FIELDS.iter().filter_map(|field| Some((*field, known.node().attributes().get(field)?.value())));
-    list(&mut line, said.filter(|(_, value)| !value.as_str().trim().is_empty()));
+    let values = FIELDS.iter().filter_map(|field| Some((*field, known.node().attributes().get(field)?.value())));
+    list(&mut line, values.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }
 
 /// An edge on a line of its own.
-fn edge(bond: Bond<'_>) -> String {
-    let edge = bond.edge();
+fn edge(valid_edge: KnowledgeEdge<'_>) -> String {
+    let edge = valid_edge.edge();
     let mut line = format!("    {} -> {}", edge.from().quoted(), edge.to().quoted());
     // One that names no relation names none here: the word it counts as is not one to write.
-    let said = ["relation", "note"].into_iter().filter_map(|name| Some((name, edge.attributes().get(name)?.value())));
-    list(&mut line, said.filter(|(_, value)| !value.as_str().trim().is_empty()));
+    let values = ["relation", "note"].into_iter().filter_map(|name| Some((name, edge.attributes().get(name)?.value())));
+    list(&mut line, values.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }
 
-fn list<'v>(line: &mut String, said: impl Iterator<Item = (&'v str, &'v Id)>) {
-    for (index, (name, value)) in said.enumerate() {
+fn list<'v>(line: &mut String, values: impl Iterator<Item = (&'v str, &'v DotId)>) {
+    for (index, (name, value)) in values.enumerate() {
         let before = if index == 0 { " [" } else { ", " };
         // Writing to a string cannot fail.
         let _ = write!(line, "{before}{name}={}", value.quoted());

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::knowledge::Level;
-use twining_model::{Refused, limits, text};
+use twining_model::{InvalidInput, limits, text};
 use twining_store::{NodeIndex, StoreError, terms};
 
-use super::file::{Bond, Knowledge};
+use super::file::{KnowledgeEdge, KnowledgeGraph};
 use super::print;
 use crate::answer::is_zero;
 use crate::input::LEVELS;
@@ -41,7 +41,7 @@ pub struct KnowledgeRetrieveInput {
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Retrieved {
+pub struct RetrieveOutcome {
     /// The nodes and the edges between them, as DOT.
     pub subgraph: String,
     /// How many nodes it has.
@@ -68,15 +68,15 @@ pub struct Retrieved {
 
 /// A search that makes sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Search {
+pub(super) struct NodeQuery {
     pub words: String,
     pub most: usize,
     pub level: Option<Level>,
     pub depth: usize,
 }
 
-impl Search {
-    pub(super) fn parse(input: &KnowledgeRetrieveInput) -> Result<Self, Refused> {
+impl NodeQuery {
+    pub(super) fn parse(input: &KnowledgeRetrieveInput) -> Result<Self, InvalidInput> {
         let words = input.terms.as_deref().unwrap_or_default().trim();
         text::bounded("terms", words, limits::TEXT_BYTES)?;
         let level = level(input.level.as_deref())?;
@@ -84,14 +84,16 @@ impl Search {
         let (hits, depth) = if words.is_empty() { (limits::PAGE, 0) } else { (HITS, DEPTH) };
         let depth = input.depth.unwrap_or(depth);
         if depth > limits::WALK_DEPTH {
-            return Err(Refused::new("depth", format!("must be from 0 to {}", limits::WALK_DEPTH)).because(format!("{depth} was given")));
+            return Err(
+                InvalidInput::new("depth", format!("must be from 0 to {}", limits::WALK_DEPTH)).because(format!("{depth} was given"))
+            );
         }
         Ok(Self { words: words.to_owned(), most: words::page("max_results", input.max_results, hits)?, level, depth })
     }
 }
 
 /// Takes a level; `all` is none in particular.
-pub(super) fn level(given: Option<&str>) -> Result<Option<Level>, Refused> {
+pub(super) fn level(given: Option<&str>) -> Result<Option<Level>, InvalidInput> {
     match given.map(str::trim) {
         None | Some("" | "all") => Ok(None),
         Some(word) => Level::parse("level", word).map(Some).map_err(|refused| refused.because("`all` is for both")),
@@ -100,10 +102,10 @@ pub(super) fn level(given: Option<&str>) -> Result<Option<Level>, Refused> {
 
 /// Finds what a search is about. The index is asked for only if there are words.
 pub(super) fn retrieve<'i>(
-    known: &Knowledge,
-    search: &Search,
+    known: &KnowledgeGraph,
+    search: &NodeQuery,
     index: impl FnOnce() -> Result<&'i NodeIndex, StoreError>,
-) -> Result<Retrieved, StoreError> {
+) -> Result<RetrieveOutcome, StoreError> {
     let asked = terms(&search.words);
     let wanted = |position: usize| search.level.is_none_or(|level| known.at(position).level() == Some(level));
     let mut hits = match (asked.is_empty(), search.level) {
@@ -126,21 +128,21 @@ pub(super) fn retrieve<'i>(
 }
 
 /// The nodes within so many steps of the hits, nearest first, then as in the file.
-fn around(known: &Knowledge, hits: &[usize], depth: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+fn around(known: &KnowledgeGraph, hits: &[usize], depth: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut near: HashMap<usize, Vec<usize>> = HashMap::new();
     if depth > 0 && !hits.is_empty() {
-        for bond in known.bonds() {
-            near.entry(bond.from.position).or_default().push(bond.to.position);
-            near.entry(bond.to.position).or_default().push(bond.from.position);
+        for valid_edge in known.valid_edges() {
+            near.entry(valid_edge.from.position).or_default().push(valid_edge.to.position);
+            near.entry(valid_edge.to.position).or_default().push(valid_edge.from.position);
         }
     }
     let mut reached: BTreeSet<usize> = hits.iter().copied().collect();
-    let (mut rim, mut found): (BTreeSet<usize>, Vec<usize>) = (reached.clone(), Vec::new());
+    let (mut frontier, mut found): (BTreeSet<usize>, Vec<usize>) = (reached.clone(), Vec::new());
     for _ in 0..depth {
-        let next = rim.iter().filter_map(|position| near.get(position)).flatten().copied().filter(|position| wanted(*position));
-        rim = next.filter(|position| !reached.contains(position)).collect();
-        reached.extend(&rim);
-        found.extend(&rim);
+        let next = frontier.iter().filter_map(|position| near.get(position)).flatten().copied().filter(|position| wanted(*position));
+        frontier = next.filter(|position| !reached.contains(position)).collect();
+        reached.extend(&frontier);
+        found.extend(&frontier);
     }
     found
 }
@@ -153,7 +155,7 @@ fn cut(found: &mut Vec<usize>, most: usize) -> usize {
 }
 
 /// The answer, as large as it may be: hits first, then the nearest neighbours.
-fn fitting(known: &Knowledge, hits: Vec<usize>, neighbors: Vec<usize>) -> Retrieved {
+fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> RetrieveOutcome {
     let mut left = SUBGRAPH_BYTES;
     let mut fits = |position: &usize| {
         let bytes = print::node(known.at(*position)).len();
@@ -165,23 +167,24 @@ fn fitting(known: &Knowledge, hits: Vec<usize>, neighbors: Vec<usize>) -> Retrie
     let found = hits.len() + neighbors.len();
     let hits: Vec<usize> = hits.into_iter().filter(|position| fits(position)).collect();
     let neighbors: Vec<usize> = neighbors.into_iter().filter(|position| fits(position)).collect();
-    let kept: BTreeSet<usize> = hits.iter().chain(&neighbors).copied().collect();
-    let between = |bond: &Bond<'_>| kept.contains(&bond.from.position) && kept.contains(&bond.to.position);
-    let edges = known.bonds().filter(between).count().saturating_sub(EDGES);
-    let subgraph = print::dot(kept.iter().map(|position| known.at(*position)), known.bonds().filter(between).take(EDGES));
+    let included: BTreeSet<usize> = hits.iter().chain(&neighbors).copied().collect();
+    let between =
+        |valid_edge: &KnowledgeEdge<'_>| included.contains(&valid_edge.from.position) && included.contains(&valid_edge.to.position);
+    let edges = known.valid_edges().filter(between).count().saturating_sub(EDGES);
+    let subgraph = print::dot(included.iter().map(|position| known.at(*position)), known.valid_edges().filter(between).take(EDGES));
     let ids = |positions: &[usize]| positions.iter().map(|position| known.at(*position).id().to_owned()).collect();
-    Retrieved {
+    RetrieveOutcome {
         subgraph,
-        count: kept.len(),
+        count: included.len(),
         hits: ids(&hits),
         neighbors: ids(&neighbors),
-        omitted: (found - kept.len()) as u64,
+        omitted: (found - included.len()) as u64,
         omitted_edges: edges as u64,
-        ..Retrieved::default()
+        ..RetrieveOutcome::default()
     }
 }
 
-fn note(known: &Knowledge, retrieved: &Retrieved) -> Option<String> {
+fn note(known: &KnowledgeGraph, retrieved: &RetrieveOutcome) -> Option<String> {
     let broken = (!known.errors.is_empty()).then(|| {
         format!("the graph has {}; twining_knowledge_check lists them", words::count(known.errors.len() as u64, "error", "errors"))
     });

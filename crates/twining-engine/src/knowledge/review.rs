@@ -7,15 +7,15 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_dot::Graph;
-use twining_model::{Refused, limits, text};
+use twining_model::{InvalidInput, limits, text};
 
 use crate::input::REVIEW_KINDS;
 
 pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_elsewhere, knowledge_place};
 
-use super::check::Finding;
-use super::file::Knowledge;
+use super::check::GraphFinding;
+use super::file::KnowledgeGraph;
 use super::merge;
 use super::pack::KnowledgePack;
 use super::rules::{self, AppliedRule};
@@ -44,14 +44,14 @@ pub struct ReviewContextInput {
 
 /// What a reviewer looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReviewKind {
     Plan,
     Code,
     Budget,
 }
 
-impl Kind {
-    pub(super) fn parse(word: &str) -> Result<Self, Refused> {
+impl ReviewKind {
+    pub(super) fn parse(word: &str) -> Result<Self, InvalidInput> {
         words::one_of("kind", word.trim(), &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)])
     }
 
@@ -83,7 +83,7 @@ pub struct ReviewContext {
     /// Whether the change touches it.
     pub knowledge_modified: bool,
     /// What is wrong with it.
-    pub knowledge_errors: Vec<Finding>,
+    pub knowledge_errors: Vec<GraphFinding>,
     /// What the change does to the graph.
     pub changes: GraphChanges,
     /// Rules of the highest priority that hold for the changed files, now or before the change.
@@ -131,7 +131,7 @@ pub struct ChangedNode {
 
 /// The graph as it stands now.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Present<'b> {
+pub(super) struct GraphVersions<'b> {
     /// In the working tree under review.
     pub here: Option<&'b [u8]>,
     /// In the shared memory; the same, unless a linked working tree is under review.
@@ -144,31 +144,32 @@ pub(super) struct Present<'b> {
 /// error: a reviewer without git still has the rules.
 pub(super) fn fill(
     context: &mut ReviewContext,
-    kind: Kind,
+    kind: ReviewKind,
     input: &ReviewContextInput,
-    now: Present<'_>,
+    now: GraphVersions<'_>,
     changes: &dyn Changes,
-) -> Result<(), Refused> {
+) -> Result<(), InvalidInput> {
     let mut after = now.here.map(<[u8]>::to_vec);
     let (mut before, mut files) = (None, Vec::new());
-    if kind == Kind::Code || input.base.is_some() || input.head.is_some() {
-        let revision =
-            |field: &'static str, name: &str| changes.revision(name).map_err(|why| Refused::new(field, "must name a commit").because(why));
+    if kind == ReviewKind::Code || input.base.is_some() || input.head.is_some() {
+        let revision = |field: &'static str, name: &str| {
+            changes.revision(name).map_err(|why| InvalidInput::new(field, "must name a commit").because(why))
+        };
         context.head = input.head.as_deref().map(|name| revision("head", name)).transpose()?;
         let base = match input.base.as_deref() {
             Some(name) => Ok(revision("base", name)?),
             None => left_from(context, changes),
         };
-        let told = base.and_then(|base| changed(&base, context, now, changes).map(|changed| (base, changed)));
-        match told {
-            Ok((base, Changed { before: then, after: ends, files: found, moved })) => {
+        let git_result = base.and_then(|base| changed(&base, context, now, changes).map(|changed| (base, changed)));
+        match git_result {
+            Ok((base, GitChange { before: then, after: ends, files: found, moved })) => {
                 if context.head.is_some() {
                     after = ends;
                 }
                 context.base = Some(base);
                 context.knowledge_modified = then != after || moved.is_some();
                 context.notes.extend(moved);
-                before = then.filter(|_| context.knowledge_modified).map(|then| Knowledge::read(&then));
+                before = then.filter(|_| context.knowledge_modified).map(|then| KnowledgeGraph::read(&then));
                 files = found;
             }
             Err(why) => context.notes.push(format!("git could not tell what changed: {why}")),
@@ -178,12 +179,12 @@ pub(super) fn fill(
     // A graph that git does not track is in no branch, and the shared one holds.
     let tracked = context.head.is_some() || context.knowledge_modified;
     let after = if tracked { after.as_deref() } else { after.as_deref().or(now.shared) };
-    let known = Knowledge::read(after.unwrap_or_default());
+    let known = KnowledgeGraph::read(after.unwrap_or_default());
     if context.knowledge_modified {
-        let nothing = Knowledge::read(&[]);
+        let nothing = KnowledgeGraph::read(&[]);
         context.changes = compare(before.as_ref().unwrap_or(&nothing).graph(), known.graph());
     }
-    if let Some(pack) = context.pack.as_ref().filter(|_| kind != Kind::Code) {
+    if let Some(pack) = context.pack.as_ref().filter(|_| kind != ReviewKind::Code) {
         let nodes = pack.found.hits.iter().chain(&pack.found.neighbors).filter_map(|id| known.node(id));
         files.extend(nodes.map(|node| node.field("path").to_owned()).filter(|path| !path.is_empty()));
     }
@@ -212,7 +213,7 @@ fn left_from(context: &mut ReviewContext, changes: &dyn Changes) -> Result<Strin
 }
 
 /// What git tells of the change.
-struct Changed {
+struct GitChange {
     /// The graph before it.
     before: Option<Vec<u8>>,
     /// The graph after it, where that is a commit.
@@ -223,7 +224,7 @@ struct Changed {
     moved: Option<String>,
 }
 
-fn changed(base: &str, context: &mut ReviewContext, now: Present<'_>, changes: &dyn Changes) -> Result<Changed, String> {
+fn changed(base: &str, context: &mut ReviewContext, now: GraphVersions<'_>, changes: &dyn Changes) -> Result<GitChange, String> {
     let head = context.head.clone();
     let files = changes.changed_files(base, head.as_deref())?;
     // A change that puts another file in the graph's place is judged by the one it replaces.
@@ -246,7 +247,7 @@ fn changed(base: &str, context: &mut ReviewContext, now: Present<'_>, changes: &
     let moved = (was != context.knowledge_file && before.is_some()).then(|| {
         format!("the change puts `{}` in the place of `{was}`, which was the graph; what follows compares the two", context.knowledge_file)
     });
-    Ok(Changed { before, after, files, moved })
+    Ok(GitChange { before, after, files, moved })
 }
 
 /// What changed from one graph to another.
@@ -267,7 +268,7 @@ pub(super) fn compare(before: &Graph, after: &Graph) -> GraphChanges {
     changes.edges_added = new.keys().filter(|edge| !old.contains_key(*edge)).cloned().collect();
     changes.edges_removed = old.keys().filter(|edge| !new.contains_key(*edge)).cloned().collect();
     changes.edges_changed =
-        new.iter().filter(|(edge, said)| old.get(*edge).is_some_and(|before| before != *said)).map(|(edge, _)| edge.clone()).collect();
+        new.iter().filter(|(edge, values)| old.get(*edge).is_some_and(|before| before != *values)).map(|(edge, _)| edge.clone()).collect();
     changes.within_limits()
 }
 
@@ -331,7 +332,7 @@ pub(super) fn prompt(context: &ReviewContext) -> String {
         for rule in &context.critical_rules {
             let _ = write!(out, "- **{}**: {} ({})", shown(&rule.id), shown(&rule.description), shown(&rule.because));
             if let Some(change) = rule.change {
-                let _ = write!(out, "; **{}**", change.told());
+                let _ = write!(out, "; **{}**", change.describe());
             }
             if let Some(before) = &rule.before {
                 let _ = write!(out, ", which said: {}", shown(before));
@@ -340,7 +341,7 @@ pub(super) fn prompt(context: &ReviewContext) -> String {
         }
     }
     if context.knowledge_modified {
-        told_changes(context, &mut out);
+        write_changes(context, &mut out);
     }
     for note in &context.notes {
         let _ = writeln!(out, "\n> {}", text::visible(note).replace('\n', "\n> "));
@@ -348,7 +349,7 @@ pub(super) fn prompt(context: &ReviewContext) -> String {
     out
 }
 
-fn told_changes(context: &ReviewContext, out: &mut String) {
+fn write_changes(context: &ReviewContext, out: &mut String) {
     out.push_str("\n### The change edits the graph\n\n");
     let changes = &context.changes;
     for (what, items) in [
@@ -383,7 +384,7 @@ fn told_changes(context: &ReviewContext, out: &mut String) {
 }
 
 /// What to do about conflict markers that are still in the file.
-pub(super) fn conflict_note(file: &str, known: &Knowledge) -> Option<String> {
+pub(super) fn conflict_note(file: &str, known: &KnowledgeGraph) -> Option<String> {
     let markers: Vec<String> =
         known.errors.iter().filter(|error| error.message.contains("conflict marker")).map(|error| format!("line {}", error.line)).collect();
     (!markers.is_empty()).then(|| merge::guidance(file, &markers))

@@ -4,37 +4,37 @@
 
 use std::collections::HashMap;
 
-use twining_dot::{AttrList, Body, Document, Endpoint, Id, NodeRef, Span, Statement, StatementKind};
+use twining_dot::{AttrList, Body, DotDocument, DotId, Endpoint, NodeRef, Span, Statement, StatementKind};
 
 /// What the statements say that the graph does not show.
 #[derive(Debug, Default)]
-pub(super) struct Statements<'d> {
+pub(super) struct GraphStatements<'d> {
     /// Where each node that has a statement of its own is first declared.
-    pub declared: HashMap<&'d Id, Span>,
+    pub declared: HashMap<&'d DotId, Span>,
     /// Where a node says two things.
     pub clashes: Vec<Contradiction<'d>>,
-    said: HashMap<(&'d Id, &'d str), (&'d Id, Span)>,
+    values: HashMap<(&'d DotId, &'d str), (&'d DotId, Span)>,
 }
 
 /// One attribute of one node with two values.
 #[derive(Debug)]
 pub(super) struct Contradiction<'d> {
-    pub node: &'d Id,
+    pub node: &'d DotId,
     pub name: &'d str,
-    pub first: (&'d Id, Span),
-    pub second: (&'d Id, Span),
+    pub first: (&'d DotId, Span),
+    pub second: (&'d DotId, Span),
 }
 
-impl<'d> Statements<'d> {
-    pub(super) fn of(document: &'d Document) -> Self {
+impl<'d> GraphStatements<'d> {
+    pub(super) fn of(document: &'d DotDocument) -> Self {
         let mut statements = Self::default();
         if let Some(graph) = document.syntax() {
-            statements.body(&graph.body, Mentions::Declare);
+            statements.body(&graph.body, NodeMention::Declare);
         }
         statements
     }
 
-    fn body(&mut self, body: &'d Body, bare: Mentions) {
+    fn body(&mut self, body: &'d Body, bare: NodeMention) {
         for Statement { kind, .. } in &body.statements {
             let StatementKind::Chain { endpoints, lists } = kind else { continue };
             match endpoints.as_slice() {
@@ -43,22 +43,22 @@ impl<'d> Statements<'d> {
                 // `a -> { b c }` names b and c, and declares neither.
                 several => several.iter().for_each(|endpoint| {
                     if let Endpoint::Subgraph(subgraph) = endpoint {
-                        self.body(&subgraph.body, Mentions::Name);
+                        self.body(&subgraph.body, NodeMention::Name);
                     }
                 }),
             }
         }
     }
 
-    fn nodes(&mut self, nodes: &'d [NodeRef], lists: &'d [AttrList], bare: Mentions) {
-        if lists.is_empty() && bare == Mentions::Name {
+    fn nodes(&mut self, nodes: &'d [NodeRef], lists: &'d [AttrList], bare: NodeMention) {
+        if lists.is_empty() && bare == NodeMention::Name {
             return;
         }
         for NodeRef { id, .. } in nodes {
             self.declared.entry(&id.id).or_insert(id.span);
             for assign in lists.iter().flat_map(|list| &list.assigns) {
                 let second = (&assign.value.id, assign.span);
-                let first = *self.said.entry((&id.id, assign.name.id.as_str())).or_insert(second);
+                let first = *self.values.entry((&id.id, assign.name.id.as_str())).or_insert(second);
                 if first.0 != second.0 {
                     self.clashes.push(Contradiction { node: &id.id, name: assign.name.id.as_str(), first, second });
                 }
@@ -69,7 +69,7 @@ impl<'d> Statements<'d> {
 
 /// What a node statement without attributes does.
 #[derive(Clone, Copy, PartialEq)]
-enum Mentions {
+enum NodeMention {
     Declare,
     Name,
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_dot::{Document, EdgeSelector, EditError, Id, ItsEdges};
+use twining_dot::{DotDocument, DotId, EdgeRemoval, EdgeSelector, EditError};
 use twining_model::knowledge::FIELDS;
-use twining_model::{Refused, Root, Scope, limits, text};
+use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 
-use super::check::{Finding, conflict_markers};
-use super::file::Knowledge;
-use super::merge::{contested, mended};
+use super::check::{GraphFinding, conflict_markers};
+use super::file::KnowledgeGraph;
+use super::merge::{merged_markers, unresolved_merge};
 use crate::answer::is_false;
 use crate::hygiene::{Redact, Redaction, redact_fields};
 use crate::input::operation_schema;
@@ -44,7 +44,7 @@ redact_fields!(KnowledgeUpdateInput { operations, story_id });
 #[serde(deny_unknown_fields)]
 pub struct Operation {
     /// What to do.
-    pub op: Op,
+    pub op: OperationKind,
     /// Which node.
     #[serde(default)]
     pub id: Option<String>,
@@ -115,7 +115,7 @@ impl Redact for Operation {
 /// What can be done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Op {
+pub enum OperationKind {
     /// A node that is not there yet.
     #[default]
     AddNode,
@@ -131,7 +131,7 @@ pub enum Op {
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KnowledgeUpdated {
+pub struct KnowledgeUpdateOutcome {
     /// Which file, relative to the project.
     pub file: String,
     /// Whether the file had to be made.
@@ -157,46 +157,47 @@ pub struct KnowledgeUpdated {
     pub edges: usize,
     /// What is doubtful about the graph now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<GraphFinding>,
     /// Secrets that were not written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
 
 /// The file after operations that come from another folder.
-pub(crate) fn carried_out(source: Option<&[u8]>, operations: &[Operation]) -> Result<Vec<u8>, Refused> {
+pub(crate) fn carried_out(source: Option<&[u8]>, operations: &[Operation]) -> Result<Vec<u8>, InvalidInput> {
     plan(source, operations).map(|(bytes, _)| bytes)
 }
 
 /// Carries operations out on a file, or says why none was.
-pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(Vec<u8>, KnowledgeUpdated), Refused> {
+pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(Vec<u8>, KnowledgeUpdateOutcome), InvalidInput> {
     if operations.is_empty() {
-        return Err(Refused::new("operations", "must not be empty"));
+        return Err(InvalidInput::new("operations", "must not be empty"));
     }
     limits::at_most("operations", operations, limits::LIST)?;
-    let joined = source.and_then(mended);
+    let joined = source.and_then(merged_markers);
     let (source, was_there) = (joined.as_deref().or(source), source.is_some());
     if let Some(&at) = conflict_markers(source.unwrap_or_default()).first() {
         let line = source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let clash = contested(source.unwrap_or_default(), "").and_then(|contested| contested.clashes.into_iter().next());
+        let clash =
+            unresolved_merge(source.unwrap_or_default(), "").and_then(|unresolved_merge| unresolved_merge.clashes.into_iter().next());
         let what = clash.map_or_else(|| "they disagree".to_owned(), |clash| clash.message);
-        return Err(Refused::new("operations", "cannot be carried out while both sides of a merge stand in the file")
+        return Err(InvalidInput::new("operations", "cannot be carried out while both sides of a merge stand in the file")
             .because(format!("line {line}: {what}; that is for people to settle, and twining_knowledge_check tells how")));
     }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
-    let mut document = Document::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
+    let mut document = DotDocument::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
     if let Some(problem) = document.errors().first() {
-        return Err(Refused::new("operations", "cannot be carried out while the file is no valid DOT")
+        return Err(InvalidInput::new("operations", "cannot be carried out while the file is no valid DOT")
             .because(format!("line {}: {}; twining_knowledge_check lists every error", problem.line, problem.message)));
     }
-    let mut updated = KnowledgeUpdated { created: !was_there, joined: joined.is_some(), ..KnowledgeUpdated::default() };
+    let mut updated = KnowledgeUpdateOutcome { created: !was_there, joined: joined.is_some(), ..KnowledgeUpdateOutcome::default() };
     for (number, operation) in operations.iter().enumerate() {
-        let numbered = |refused: Refused| Refused { field: format!("operations[{number}].{}", refused.field).into(), ..refused };
+        let numbered = |refused: InvalidInput| InvalidInput { field: format!("operations[{number}].{}", refused.field).into(), ..refused };
         operation.carry_out(&mut document, &mut updated).map_err(numbered)?;
     }
-    let known = Knowledge::read(document.bytes());
+    let known = KnowledgeGraph::read(document.bytes());
     if !known.errors.is_empty() {
-        return Err(Refused::new("operations", "would leave the graph wrong, so nothing was written").because(listed(&known.errors)));
+        return Err(InvalidInput::new("operations", "would leave the graph wrong, so nothing was written").because(listed(&known.errors)));
     }
     updated.nodes = known.declared;
     updated.edges = known.edges();
@@ -205,19 +206,19 @@ pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(V
 }
 
 impl Operation {
-    fn carry_out(&self, document: &mut Document, updated: &mut KnowledgeUpdated) -> Result<(), Refused> {
+    fn carry_out(&self, document: &mut DotDocument, updated: &mut KnowledgeUpdateOutcome) -> Result<(), InvalidInput> {
         self.refuse_strays()?;
         match self.op {
-            Op::AddNode => {
+            OperationKind::AddNode => {
                 let id = required("id", self.id.as_deref())?;
-                let given: Vec<(&str, Id)> = self.fields()?.into_iter().filter(|(_, value)| !value.is_empty()).map(as_id).collect();
+                let given: Vec<(&str, DotId)> = self.fields()?.into_iter().filter(|(_, value)| !value.is_empty()).map(as_id).collect();
                 document.add_node(id.as_str(), &given).map_err(|error| refused("id", &error))?;
                 updated.nodes_added.push(id);
             }
-            Op::UpdateNode => {
+            OperationKind::UpdateNode => {
                 let id = required("id", self.id.as_deref())?;
                 if document.graph().node(id.as_str()).is_none() {
-                    return Err(refused("id", &EditError::NoNode(Id::new(&id))));
+                    return Err(refused("id", &EditError::NoNode(DotId::new(&id))));
                 }
                 let before = document.bytes().to_vec();
                 for (name, value) in self.fields()? {
@@ -227,15 +228,15 @@ impl Operation {
                     updated.nodes_changed.push(id);
                 }
             }
-            Op::RemoveNode => {
+            OperationKind::RemoveNode => {
                 let id = required("id", self.id.as_deref())?;
                 let before = document.graph().edges().len();
-                document.remove_node(id.as_str(), ItsEdges::Remove).map_err(|error| refused("id", &error))?;
+                document.remove_node(id.as_str(), EdgeRemoval::Remove).map_err(|error| refused("id", &error))?;
                 updated.edges_removed += before - document.graph().edges().len();
                 updated.nodes_removed.push(id);
             }
-            Op::AddEdge => self.add_edge(document, updated)?,
-            Op::RemoveEdge => {
+            OperationKind::AddEdge => self.add_edge(document, updated)?,
+            OperationKind::RemoveEdge => {
                 let selector = EdgeSelector::new(required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
                 let selector = match &self.relation {
                     Some(relation) => selector.having("relation", relation.as_str()),
@@ -247,23 +248,25 @@ impl Operation {
         Ok(())
     }
 
-    fn add_edge(&self, document: &mut Document, updated: &mut KnowledgeUpdated) -> Result<(), Refused> {
+    fn add_edge(&self, document: &mut DotDocument, updated: &mut KnowledgeUpdateOutcome) -> Result<(), InvalidInput> {
         let (from, to) = (required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
         let relation = required("relation", self.relation.as_deref())?;
         for (field, id) in [("from", &from), ("to", &to)] {
             if document.graph().node(id.as_str()).is_none() {
-                return Err(refused(field, &EditError::NoNode(Id::new(id))));
+                return Err(refused(field, &EditError::NoNode(DotId::new(id))));
             }
         }
-        let (tail, head) = (Id::new(&from), Id::new(&to));
+        let (tail, head) = (DotId::new(&from), DotId::new(&to));
         let twin = |edge: &&twining_dot::Edge| *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation);
         if document.graph().edges().iter().find(twin).is_some() {
-            return Err(Refused::new("relation", "joins these two nodes already").because(format!("`{}`", text::excerpt(&relation, 80))));
+            return Err(
+                InvalidInput::new("relation", "joins these two nodes already").because(format!("`{}`", text::excerpt(&relation, 80)))
+            );
         }
-        let mut attributes = vec![("relation", Id::new(&relation))];
+        let mut attributes = vec![("relation", DotId::new(&relation))];
         if let Some(note) = self.note.as_deref().filter(|note| !note.trim().is_empty()) {
             text::bounded("note", note, limits::TEXT_BYTES)?;
-            attributes.push(("note", Id::new(note)));
+            attributes.push(("note", DotId::new(note)));
         }
         document.add_edge(from.as_str(), to.as_str(), &attributes).map_err(|error| refused("from", &error))?;
         updated.edges_added += 1;
@@ -271,7 +274,7 @@ impl Operation {
     }
 
     /// The fields of a node that are given, in the order they are written.
-    fn fields(&self) -> Result<Vec<(&'static str, &str)>, Refused> {
+    fn fields(&self) -> Result<Vec<(&'static str, &str)>, InvalidInput> {
         let given = [
             &self.kind,
             &self.level,
@@ -288,7 +291,7 @@ impl Operation {
             if let Some(value) = value {
                 text::bounded(name, value, limits::TEXT_BYTES)?;
                 if name == "path" && leads_out(value) {
-                    return Err(Refused::new(name, "must lie inside the project"));
+                    return Err(InvalidInput::new(name, "must lie inside the project"));
                 }
                 fields.push((name, value.trim()));
             }
@@ -297,7 +300,7 @@ impl Operation {
     }
 
     /// Takes the project off a path that begins with it, which is how agents name files.
-    pub(super) fn shorten_paths(&mut self, root: &Root) -> Result<(), Refused> {
+    pub(super) fn shorten_paths(&mut self, root: &ProjectRoot) -> Result<(), InvalidInput> {
         let Some(paths) = self.path.as_mut().filter(|paths| paths.split(',').any(|path| Path::new(path.trim()).is_absolute())) else {
             return Ok(());
         };
@@ -310,8 +313,8 @@ impl Operation {
     }
 
     /// A field that the operation does not take was meant for something.
-    fn refuse_strays(&self) -> Result<(), Refused> {
-        let of_node = !matches!(self.op, Op::AddEdge | Op::RemoveEdge);
+    fn refuse_strays(&self) -> Result<(), InvalidInput> {
+        let of_node = !matches!(self.op, OperationKind::AddEdge | OperationKind::RemoveEdge);
         let stray = if of_node {
             [("from", &self.from), ("to", &self.to), ("relation", &self.relation), ("note", &self.note)]
                 .into_iter()
@@ -321,13 +324,13 @@ impl Operation {
         };
         let of_edge = if of_node { None } else { self.fields()?.first().map(|(name, _)| *name) };
         match stray.map(|(name, _)| name).or(of_edge) {
-            Some(name) => Err(Refused::new(name, if of_node { "belongs to an edge" } else { "belongs to a node" })),
+            Some(name) => Err(InvalidInput::new(name, if of_node { "belongs to an edge" } else { "belongs to a node" })),
             None => Ok(()),
         }
     }
 }
 
-fn set(document: &mut Document, id: &str, name: &'static str, value: &str) -> Result<(), Refused> {
+fn set(document: &mut DotDocument, id: &str, name: &'static str, value: &str) -> Result<(), InvalidInput> {
     if !value.is_empty() {
         return document.set_node_attr(id, name, value).map_err(|error| refused(name, &error));
     }
@@ -337,31 +340,31 @@ fn set(document: &mut Document, id: &str, name: &'static str, value: &str) -> Re
     }
 }
 
-fn required(field: &'static str, given: Option<&str>) -> Result<String, Refused> {
-    given.map_or_else(|| Err(Refused::new(field, "is required")), |given| text::name(field, given))
+fn required(field: &'static str, given: Option<&str>) -> Result<String, InvalidInput> {
+    given.map_or_else(|| Err(InvalidInput::new(field, "is required")), |given| text::name(field, given))
 }
 
-fn as_id<'f>((name, value): (&'f str, &str)) -> (&'f str, Id) {
-    (name, Id::new(value))
+fn as_id<'f>((name, value): (&'f str, &str)) -> (&'f str, DotId) {
+    (name, DotId::new(value))
 }
 
-fn refused(field: &'static str, error: &EditError) -> Refused {
-    Refused::new(field, "cannot be carried out").because(error)
+fn refused(field: &'static str, error: &EditError) -> InvalidInput {
+    InvalidInput::new(field, "cannot be carried out").because(error)
 }
 
 /// The first problems, each with its line, and how many more there are.
-fn listed(errors: &[Finding]) -> String {
-    let one = |finding: &Finding| {
+fn listed(errors: &[GraphFinding]) -> String {
+    let one = |finding: &GraphFinding| {
         let about = finding.node_id.as_deref().map(|id| format!(" of '{}'", text::excerpt(id, 80))).unwrap_or_default();
         let suggestion = finding.suggestion.as_deref().map(|word| format!(" ({word})")).unwrap_or_default();
         let field = finding.field.as_deref().unwrap_or("graph");
         format!("{field}{about}: {}{suggestion}", finding.message)
     };
-    let mut said = errors.iter().take(NAMED).map(one).collect::<Vec<_>>().join("; ");
+    let mut message = errors.iter().take(NAMED).map(one).collect::<Vec<_>>().join("; ");
     if errors.len() > NAMED {
-        said.push_str(&format!("; and {} more", errors.len() - NAMED));
+        message.push_str(&format!("; and {} more", errors.len() - NAMED));
     }
-    said
+    message
 }
 
 /// Whether a node's path is one of no file in the project.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use twining_model::{Change, Refused, Trace, TraceType, text};
+use twining_model::{Change, InvalidInput, Trace, TraceType, text};
 use twining_store::{Durability, TextFile};
 
 use crate::caller::Caller;
@@ -12,24 +12,24 @@ use crate::governance::UserPolicy;
 use crate::hygiene::clean;
 use crate::learning::{self, *};
 use crate::search::SearchMode;
-use twining_guard::Guards;
+use twining_guard::GuardSet;
 use twining_guard::policy::Examples;
 
 impl Engine {
     /// Stores a trace.
-    pub fn store_trace(&self, caller: &Caller, input: &StoreTraceInput) -> Result<TraceStored, Failure> {
+    pub fn store_trace(&self, caller: &Caller, input: &StoreTraceInput) -> Result<StoreTraceOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
         self.store().write(Durability::Normal, &Change { traces: vec![trace], ..Change::default() })?;
-        Ok(TraceStored { redacted, ..stored })
+        Ok(StoreTraceOutcome { redacted, ..stored })
     }
 
     /// Finds traces.
     pub fn query_traces(&self, input: &QueryTracesInput) -> Result<QueryTracesOutcome, Failure> {
         let draft = QueryTracesDraft::parse(input)?;
         self.take_in_traces();
-        let mut search = Search::new(&draft);
+        let mut search = TraceSearch::new(&draft);
         self.store().traces().each(&mut |seen| {
             search.see(seen);
             true
@@ -38,7 +38,7 @@ impl Engine {
         if let Some(question) = &draft.query {
             let places = search.candidates();
             let traces = self.store().traces().at(&places)?;
-            let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::told(trace)).collect();
+            let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::trace_text(trace)).collect();
             if texts.len() == places.len()
                 && let Some(likeness) = self.likeness(question, &texts)?
             {
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// Proposes a guard from a pattern, tried on every recorded call.
-    pub fn create_guard(&self, caller: &Caller, user: &UserPolicy, input: &CreateGuardInput) -> Result<GuardCreated, Failure> {
+    pub fn create_guard(&self, caller: &Caller, user: &UserPolicy, input: &CreateGuardInput) -> Result<CreateGuardOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = PatternsDraft::parse(&PatternsInput::default())?;
@@ -81,7 +81,7 @@ impl Engine {
             ..StoreTraceInput::default()
         };
         self.store_trace(&caller, &made)?;
-        Ok(GuardCreated { redacted, ..created })
+        Ok(CreateGuardOutcome { redacted, ..created })
     }
 
     /// Lists the guards.
@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// Lets a proposed guard block. The rim has made sure that a person asks.
-    pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<GuardPromoted, Failure> {
+    pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<PromoteGuardOutcome, Failure> {
         let id = text::name("guard", id)?;
         let promoted = self.change_policy(|file| plan_promote(file, &id))?;
         self.approve(caller, &id, &format!("the guard `{id}` was promoted: it blocks"), "")?;
@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// Remembers that a person let something pass.
-    pub fn approve(&self, caller: &Caller, guard: &str, what_happened: &str, why: &str) -> Result<TraceStored, Failure> {
+    pub fn approve(&self, caller: &Caller, guard: &str, what_happened: &str, why: &str) -> Result<StoreTraceOutcome, Failure> {
         let input = StoreTraceInput {
             kind: TraceType::Approval.as_str().to_owned(),
             what_happened: what_happened.to_owned(),
@@ -114,18 +114,18 @@ impl Engine {
     pub fn backtest(&self, user: &UserPolicy, id: &str) -> Result<Backtest, Failure> {
         let all = self.guards(user);
         let guard = all.guards.iter().rev().find(|guard| guard.id == id);
-        let guard = guard.ok_or_else(|| Refused::new("guard", "is not there").because(text::excerpt(id, 40)))?;
+        let guard = guard.ok_or_else(|| InvalidInput::new("guard", "is not there").because(text::excerpt(id, 40)))?;
         Ok(Backtest::of(guard, &self.store().local_state().calls()?, &self.objected()?))
     }
 
-    fn guards(&self, user: &UserPolicy) -> Guards {
+    fn guards(&self, user: &UserPolicy) -> GuardSet {
         let file = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
-        Guards::load(user, &file, Examples::Read)
+        GuardSet::load(user, &file, Examples::Read)
     }
 
-    fn gather_traces(&self, draft: &PatternsDraft) -> Result<Gathering, Failure> {
+    fn gather_traces(&self, draft: &PatternsDraft) -> Result<PatternBuilder, Failure> {
         self.take_in_traces();
-        let mut gathering = Gathering::default();
+        let mut gathering = PatternBuilder::default();
         self.store().traces().each(&mut |seen| {
             gathering.see(seen, draft);
             true
@@ -138,8 +138,8 @@ impl Engine {
         let mut objected = HashSet::new();
         self.store().traces().each(&mut |seen| {
             if seen.written_here
-                && let Some(trace) =
-                    Trace::glance(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
+                && let Some(trace) = Trace::read_partial(seen.line)
+                    .filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
             {
                 objected.extend(trace.call);
             }

@@ -8,8 +8,8 @@ use serde::Serialize;
 use twining_model::text;
 
 use crate::answer::is_zero;
-use crate::learning::call::{Call, gist};
-use twining_guard::{Facts, Guard, Guards, Level, NoClaims, NoEvidence};
+use crate::learning::call::{RecordedCall, action_summary};
+use twining_guard::{Facts, Guard, GuardSet, NoClaims, NoEvidence, Verdict};
 
 /// Calls shown of each kind.
 const SHOWN: usize = 5;
@@ -40,24 +40,24 @@ pub struct Backtest {
 impl Backtest {
     /// Tries a guard on calls; `objected` are those that a trace speaks of.
     pub(crate) fn of(guard: &Guard, lines: &[String], objected: &HashSet<String>) -> Self {
-        let alone = Guards::alone(guard);
+        let alone = GuardSet::alone(guard);
         let mut test = Self::default();
-        for call in lines.iter().filter_map(|line| Call::read(line)).filter(|call| !call.is_prompt()) {
+        for call in lines.iter().filter_map(|line| RecordedCall::read(line)).filter(|call| !call.is_prompt()) {
             test.calls += 1;
             test.cut += u64::from(call.cut);
             test.since.get_or_insert_with(|| call.at.clone());
             let event = call.event();
             let verdict =
                 alone.evaluate(&event, &Facts { root: &call.root, files: &call, evidence: &NoEvidence, claims: &NoClaims }).verdict;
-            if verdict == Level::Off {
+            if verdict == Verdict::Off {
                 continue;
             }
             test.stopped += 1;
-            let fine = call.verdict == Level::Off.as_str() && !objected.contains(&call.id);
+            let fine = call.verdict == Verdict::Off.as_str() && !objected.contains(&call.id);
             test.fine += u64::from(fine);
             let shown = if fine { &mut test.fine_ones } else { &mut test.others };
             if shown.len() < SHOWN {
-                shown.push(text::excerpt(&gist(&event, &call.root), 120));
+                shown.push(text::excerpt(&action_summary(&event, &call.root), 120));
             }
         }
         test

@@ -6,7 +6,7 @@ use twining_model::{Time, limits, text};
 use crate::hygiene::redact;
 use crate::learning::masked;
 use twining_guard::effects::shell;
-use twining_guard::{Evaluation, Event, EventKind, Files, Level, NotebookCell, Replacement, ToolAction, inside, normal};
+use twining_guard::{Evaluation, EventKind, FileAccess, GuardEvent, NotebookCell, Replacement, ToolAction, Verdict, inside, normal};
 
 /// One more replacement than a record has room for, so that it is cut: none is
 /// written in fewer than 32 bytes.
@@ -15,7 +15,7 @@ const MOST_REPLACEMENTS: usize = limits::CALL_BYTES / 32 + 1;
 /// One recorded call, or the place where a person spoke.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Call {
+pub struct RecordedCall {
     /// Its id.
     pub id: String,
     /// When.
@@ -47,10 +47,10 @@ pub struct Call {
     pub cut: bool,
 }
 
-impl Call {
+impl RecordedCall {
     /// The record of a judged event.
     #[must_use]
-    pub fn of(id: String, at: Time, session: &str, root: &str, event: &Event, judgement: &Evaluation) -> Self {
+    pub fn of(id: String, at: Time, session: &str, root: &str, event: &GuardEvent, judgement: &Evaluation) -> Self {
         let short = |text: &str| text::excerpt(text, 200);
         Self {
             id,
@@ -63,7 +63,7 @@ impl Call {
             tool: short(&event.tool),
             action: Some(without_secrets(&event.action)),
             verdict: judgement.verdict.as_str().to_owned(),
-            guards: judgement.spoken().into_iter().take(8).map(|finding| finding.guard.clone()).collect(),
+            guards: judgement.speaking().into_iter().take(8).map(|finding| finding.guard.clone()).collect(),
             cut: false,
         }
     }
@@ -103,18 +103,18 @@ impl Call {
 
     /// Whether it may have changed something, and was let through.
     #[must_use]
-    pub fn is_deed(&self) -> bool {
+    pub fn may_have_changed(&self) -> bool {
         let changes = matches!(
             self.action,
             Some(ToolAction::Write { .. } | ToolAction::Edit { .. } | ToolAction::Patch(_) | ToolAction::Shell(_) | ToolAction::Touches(_))
         );
-        changes && self.verdict != Level::Block.as_str()
+        changes && self.verdict != Verdict::Block.as_str()
     }
 
     /// The event once more.
     #[must_use]
-    pub fn event(&self) -> Event {
-        Event {
+    pub fn event(&self) -> GuardEvent {
+        GuardEvent {
             kind: EventKind::PreToolUse,
             tool: self.tool.clone(),
             action: self.action.clone().unwrap_or(ToolAction::Nothing),
@@ -127,7 +127,7 @@ impl Call {
 
 /// The files of a recorded call, as far as the call itself shows them: what an
 /// edit replaces was there.
-impl Files for Call {
+impl FileAccess for RecordedCall {
     fn read(&self, path: &str) -> Result<Option<String>, String> {
         let Some(ToolAction::Edit { path: edited, replacements }) = &self.action else { return Ok(None) };
         let old: Vec<&str> = replacements.iter().map(|one| one.old.as_str()).collect();
@@ -184,9 +184,9 @@ fn each_text(action: &ToolAction, cut: impl Fn(&str) -> String) -> ToolAction {
 /// `Bash: git push`, `Edit: src/a.rs`. Arguments stay out: they differ each time,
 /// and some are secrets.
 #[must_use]
-pub fn gist(event: &Event, root: &str) -> String {
+pub fn action_summary(event: &GuardEvent, root: &str) -> String {
     let place = |path: &str| inside(root, &normal(&event.cwd, path));
-    let told = match &event.action {
+    let description = match &event.action {
         ToolAction::Nothing => String::new(),
         ToolAction::Write { path, .. }
         | ToolAction::Edit { path, .. }
@@ -197,8 +197,8 @@ pub fn gist(event: &Event, root: &str) -> String {
         ToolAction::Patch(_) => "a patch".to_owned(),
         ToolAction::Shell(line) => commands(line),
     };
-    let told = if told.is_empty() { event.tool.clone() } else { format!("{}: {told}", event.tool) };
-    text::excerpt(&masked(&told), 160)
+    let description = if description.is_empty() { event.tool.clone() } else { format!("{}: {description}", event.tool) };
+    text::excerpt(&masked(&description), 160)
 }
 
 /// Longest line that is read once more for the record's sake.
@@ -209,7 +209,7 @@ fn commands(line: &str) -> String {
         return "a long line".to_owned();
     }
     let Ok(read) = shell::read(line) else { return "a line that cannot be read".to_owned() };
-    let mut told: Vec<String> = Vec::new();
+    let mut description: Vec<String> = Vec::new();
     for command in read.commands {
         let Some((program, rest)) = command.words.split_first() else { continue };
         let program = program.rsplit('/').next().unwrap_or(program);
@@ -220,9 +220,9 @@ fn commands(line: &str) -> String {
             |word: &&String| word.len() <= 20 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
         let second = rest.first().filter(is_word).map_or_else(String::new, |word| format!(" {word}"));
         let command = format!("{program}{second}");
-        if !told.contains(&command) && told.len() < 3 {
-            told.push(command);
+        if !description.contains(&command) && description.len() < 3 {
+            description.push(command);
         }
     }
-    told.join("; ")
+    description.join("; ")
 }

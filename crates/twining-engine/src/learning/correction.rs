@@ -24,7 +24,7 @@ const LOOKED_AT: usize = 240;
 
 /// Whether the prompt negates what was done before it.
 #[must_use]
-pub fn negates(prompt: &str) -> bool {
+pub fn is_correction(prompt: &str) -> bool {
     let start: String = prompt.trim_start().chars().take(LOOKED_AT).collect();
     let start = start.to_lowercase().replace('\u{2019}', "'");
     let start = start.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -76,7 +76,7 @@ mod tests {
             "revert to the old port",
             "Nope, put it in the other file",
         ] {
-            assert!(negates(prompt), "{prompt}");
+            assert!(is_correction(prompt), "{prompt}");
         }
     }
 
@@ -99,7 +99,7 @@ mod tests {
             "no thanks",
             "",
         ] {
-            assert!(!negates(prompt), "{prompt}");
+            assert!(!is_correction(prompt), "{prompt}");
         }
     }
 }

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_guard::policy::edit::{self, NewGuard, quoted};
-use twining_guard::policy::{Examples, Standing};
-use twining_guard::{Guards, Level};
-use twining_model::{Refused, limits, text};
+use twining_guard::policy::{Examples, GuardHealth};
+use twining_guard::{GuardSet, Verdict};
+use twining_model::{InvalidInput, limits, text};
 use twining_store::TextFile;
 
 use crate::failure::Failure;
@@ -52,7 +52,7 @@ redact_fields!(CreateGuardInput { id, say, next_step, commands, paths, adds, too
 
 /// A guard that was proposed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct GuardCreated {
+pub struct CreateGuardOutcome {
     /// Its name.
     pub id: String,
     /// The pattern it is made from.
@@ -60,7 +60,7 @@ pub struct GuardCreated {
     /// Always `proposed`.
     pub status: String,
     /// Always `warn`.
-    pub action: Level,
+    pub action: Verdict,
     /// The file it stands in, and the line.
     pub place: String,
     /// What it would have done.
@@ -74,11 +74,11 @@ pub struct GuardCreated {
 
 /// A guard that blocks from now on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct GuardPromoted {
+pub struct PromoteGuardOutcome {
     /// Its name.
     pub id: String,
     /// What it does now.
-    pub action: Level,
+    pub action: Verdict,
     /// Where it stands.
     pub place: String,
 }
@@ -90,18 +90,18 @@ pub(crate) fn plan_create(
     input: &CreateGuardInput,
     calls: &[String],
     objected: &HashSet<String>,
-) -> Result<(Option<String>, GuardCreated), Failure> {
+) -> Result<(Option<String>, CreateGuardOutcome), Failure> {
     let before = readable(file)?;
     if let Some(made) = &pattern.made {
-        return Err(Refused::new("pattern", "has a guard already").because(format!("it is `{made}`")).into());
+        return Err(InvalidInput::new("pattern", "has a guard already").because(format!("it is `{made}`")).into());
     }
     match &pattern.proposal {
         None => {
             let why = format!("{} of its {} traces count, and that is too few", pattern.counted, pattern.count);
-            return Err(Refused::new("pattern", "does not propose anything").because(why).into());
+            return Err(InvalidInput::new("pattern", "does not propose anything").because(why).into());
         }
         Some(proposal) if proposal.kind != ProposalKind::Guard => {
-            return Err(Refused::new("pattern", "needs no new guard").because(&proposal.say).into());
+            return Err(InvalidInput::new("pattern", "needs no new guard").because(&proposal.say).into());
         }
         Some(_) => {}
     }
@@ -114,8 +114,8 @@ pub(crate) fn plan_create(
     let backtest = Backtest::of(&guard, calls, objected);
     new.remark = format!("backtest: {}", backtest.say());
     let (after, guard) = edit::with_guard(before, &new).map_err(unwritable)?;
-    alive(&after, &guard.id)?;
-    let created = GuardCreated {
+    check_guard_holds(&after, &guard.id)?;
+    let created = CreateGuardOutcome {
         next_step: format!("it warns from now on; a person makes it block: `twining guard promote {}`", guard.id),
         place: place(&guard),
         id: guard.id,
@@ -129,31 +129,32 @@ pub(crate) fn plan_create(
 }
 
 /// The policy with the guard in force.
-pub(crate) fn plan_promote(file: &TextFile, id: &str) -> Result<(Option<String>, GuardPromoted), Failure> {
-    let (after, guard) = edit::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
-    alive(&after, id)?;
-    Ok((Some(after), GuardPromoted { place: place(&guard), id: guard.id, action: guard.action }))
+pub(crate) fn plan_promote(file: &TextFile, id: &str) -> Result<(Option<String>, PromoteGuardOutcome), Failure> {
+    let (after, guard) =
+        edit::promoted(readable(file)?, id).map_err(|why| InvalidInput::new("guard", "cannot be promoted").because(why))?;
+    check_guard_holds(&after, id)?;
+    Ok((Some(after), PromoteGuardOutcome { place: place(&guard), id: guard.id, action: guard.action }))
 }
 
 fn readable(file: &TextFile) -> Result<&str, Failure> {
     match file {
         TextFile::Missing => Ok(""),
         TextFile::Text(text) => Ok(text),
-        TextFile::Unusable(why) => Err(Refused::new("policy.yml", "cannot be used").because(why).into()),
+        TextFile::Unusable(why) => Err(InvalidInput::new("policy.yml", "cannot be used").because(why).into()),
     }
 }
 
-fn unwritable(why: String) -> Refused {
-    Refused::new("guard", "cannot be written into policy.yml").because(why)
+fn unwritable(why: String) -> InvalidInput {
+    InvalidInput::new("guard", "cannot be written into policy.yml").because(why)
 }
 
 /// Refuses a guard that nobody would be asked by.
-pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
-    let all = Guards::load(&UserPolicy::default(), &TextFile::Text(policy.to_owned()), Examples::Read);
+pub(crate) fn check_guard_holds(policy: &str, id: &str) -> Result<(), Failure> {
+    let all = GuardSet::load(&UserPolicy::default(), &TextFile::Text(policy.to_owned()), Examples::Read);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
-        Some(Standing::Alive) => Ok(()),
-        Some(Standing::Dead(why)) => Err(Refused::new("guard", "would be dead").because(why).into()),
-        None => Err(Refused::new("guard", "would be left out").because("another of that name is stricter").into()),
+        Some(GuardHealth::Alive) => Ok(()),
+        Some(GuardHealth::Dead(why)) => Err(InvalidInput::new("guard", "would be dead").because(why).into()),
+        None => Err(InvalidInput::new("guard", "would be left out").because("another of that name is stricter").into()),
     }
 }
 
@@ -171,8 +172,8 @@ fn fields(pattern: &Pattern, input: &CreateGuardInput) -> Result<Vec<(&'static s
         let (tool, what) = pattern.action.split_once(": ").unwrap_or_default();
         let derived = what.split("; ").next().unwrap_or_default();
         if derived.is_empty() || derived.contains("[masked]") {
-            let told = "the pattern names neither a command nor a path; give commands, paths or adds";
-            return Err(Refused::new("commands", "must say what the guard is about").because(told).into());
+            let explanation = "the pattern names neither a command nor a path; give commands, paths or adds";
+            return Err(InvalidInput::new("commands", "must say what the guard is about").because(explanation).into());
         }
         match twining_guard::action(tool, &json!({"command": derived, "file_path": derived})) {
             twining_guard::ToolAction::Shell(_) => {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use twining_model::{Origin, Refused, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
+use twining_model::{InvalidInput, Origin, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
 
 use crate::caller::Stamp;
 use crate::hygiene::{Redaction, redact_fields};
@@ -46,7 +46,7 @@ redact_fields!(StoreTraceInput { what_happened, what_was_correct, why, action, g
 
 /// A trace that was stored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TraceStored {
+pub struct StoreTraceOutcome {
     /// Its id.
     pub id: String,
     /// When.
@@ -70,7 +70,7 @@ pub(crate) struct TraceDraft {
 }
 
 impl TraceDraft {
-    pub(crate) fn parse(input: &StoreTraceInput) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &StoreTraceInput) -> Result<Self, InvalidInput> {
         let kind = TraceType::parse("type", &input.kind)?;
         let long = |field: &'static str, given: &Option<String>| match given {
             Some(given) => text::bounded(field, given, TEXT_BYTES).map(|()| masked(given.trim())),
@@ -78,7 +78,7 @@ impl TraceDraft {
         };
         let name = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| text::name(field, given)).transpose();
         if input.what_happened.trim().is_empty() {
-            return Err(Refused::new("what_happened", "must not be empty"));
+            return Err(InvalidInput::new("what_happened", "must not be empty"));
         }
         let event = TraceEvent {
             what_happened: long("what_happened", &Some(input.what_happened.clone()))?,
@@ -88,14 +88,14 @@ impl TraceDraft {
         };
         let blocked = input.blocked.unwrap_or(false);
         if blocked && kind != TraceType::Violation {
-            return Err(Refused::new("blocked", "is said of a violation alone"));
+            return Err(InvalidInput::new("blocked", "is said of a violation alone"));
         }
         let context = (name("feature", &input.feature)?.unwrap_or_default(), name("task", &input.task)?.unwrap_or_default());
         let action = name("action", &input.action)?.map(|action| masked(&action));
         Ok(Self { kind, context, event, guard: name("guard", &input.guard)?, action, blocked })
     }
 
-    pub(crate) fn into_trace(self, stamp: &Stamp<'_>) -> Result<(Trace, TraceStored), Refused> {
+    pub(crate) fn into_trace(self, stamp: &Stamp<'_>) -> Result<(Trace, StoreTraceOutcome), InvalidInput> {
         let (feature, task) = self.context;
         let origin = stamp.caller.origin.clone();
         let source = if origin.trust == Trust::Human { "person" } else { "reported" };
@@ -114,7 +114,7 @@ impl TraceDraft {
         };
         words::fits("what_happened", &trace, limits::TRACE_BYTES)?;
         let stored =
-            TraceStored { id: trace.id.clone(), timestamp: trace.timestamp.clone(), trust: trace.trust(true), redacted: Vec::new() };
+            StoreTraceOutcome { id: trace.id.clone(), timestamp: trace.timestamp.clone(), trust: trace.trust(true), redacted: Vec::new() };
         Ok((trace, stored))
     }
 }
@@ -124,7 +124,7 @@ const LOOKED_THROUGH: usize = 8 * 1024;
 
 /// What a hook saw.
 #[derive(Clone, Debug, Default)]
-pub struct Seen<'a> {
+pub struct ObservedTrace<'a> {
     /// What it is.
     pub kind: TraceType,
     /// Where it comes from: `enforcement_hook`, `auto_detected`, `person`.
@@ -147,25 +147,25 @@ pub struct Seen<'a> {
     pub call: Option<String>,
 }
 
-impl Seen<'_> {
+impl ObservedTrace<'_> {
     /// The trace of it, its texts cut to size and without what looks like a secret.
     #[must_use]
     pub fn into_trace(self, id: String, at: &str, agent: &str, origin: Origin) -> Trace {
         // Cut before it is looked through, well past what is kept: half a secret at the end is cut off again.
-        let told = |given: &str, chars: usize| text::excerpt(&masked(words::clip(given, LOOKED_THROUGH).as_str()), chars);
+        let clean_excerpt = |given: &str, chars: usize| text::excerpt(&masked(words::clip(given, LOOKED_THROUGH).as_str()), chars);
         Trace {
             id,
             timestamp: at.to_owned(),
             kind: self.kind.as_str().to_owned(),
-            context: TraceContext { agent: told(agent, 100), ..TraceContext::default() },
+            context: TraceContext { agent: clean_excerpt(agent, 100), ..TraceContext::default() },
             event: TraceEvent {
-                what_happened: told(&self.what_happened, 300),
-                what_was_correct: told(&self.what_was_correct, 300),
-                why: told(&self.why, 300),
+                what_happened: clean_excerpt(&self.what_happened, 300),
+                what_was_correct: clean_excerpt(&self.what_was_correct, 300),
+                why: clean_excerpt(&self.why, 300),
                 extra: Map::new(),
             },
             source: self.source.to_owned(),
-            guard: self.guard.map(|guard| told(guard, 100)),
+            guard: self.guard.map(|guard| clean_excerpt(guard, 100)),
             action: Some(self.action).filter(|action| !action.is_empty()),
             blocked: self.blocked,
             guessed: self.guessed,

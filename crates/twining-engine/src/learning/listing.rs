@@ -2,21 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_guard::policy::Standing;
-use twining_guard::{Guards, Level};
+use twining_guard::policy::GuardHealth;
+use twining_guard::{GuardSet, Verdict};
 
 use crate::answer::is_false;
 use crate::governance::Mistake;
 
 /// A guard as it stands.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct GuardShown {
+pub struct GuardSummary {
     /// Its name.
     pub id: String,
     /// Where it comes from.
     pub source: String,
     /// What it does when it speaks.
-    pub action: Level,
+    pub action: Verdict,
     /// Whether a person has yet to promote it.
     #[serde(skip_serializing_if = "is_false")]
     pub proposed: bool,
@@ -45,20 +45,20 @@ pub struct GuardsInput {}
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GuardsOutcome {
     /// All of them, built in first.
-    pub guards: Vec<GuardShown>,
+    pub guards: Vec<GuardSummary>,
     /// What is wrong with the policy files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mistakes: Vec<Mistake>,
 }
 
 /// How guards stand.
-pub(crate) fn listed(all: &Guards) -> GuardsOutcome {
-    let guards = all.guards.iter().map(|guard| GuardShown {
+pub(crate) fn listed(all: &GuardSet) -> GuardsOutcome {
+    let guards = all.guards.iter().map(|guard| GuardSummary {
         id: guard.id.clone(),
         source: guard.source.to_string(),
         action: guard.action,
         proposed: guard.proposed,
-        dead: if let Standing::Dead(why) = &guard.standing { Some(why.clone()) } else { None },
+        dead: if let GuardHealth::Dead(why) = &guard.standing { Some(why.clone()) } else { None },
         origin: guard.origin.clone(),
         verify: guard.verify.clone(),
         say: guard.say.clone(),

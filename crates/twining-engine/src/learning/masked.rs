@@ -80,8 +80,8 @@ mod tests {
             "echo ghp_abc123abc123abc123abc123",
             "echo wJalrXUtnFEMIabc123bPxRfiCYEXAMPLEKEY",
         ] {
-            let told = masked(secret);
-            assert!(!told.contains("abc123") && told.contains(MASK), "{told}");
+            let masked_text = masked(secret);
+            assert!(!masked_text.contains("abc123") && masked_text.contains(MASK), "{masked_text}");
         }
     }
 

@@ -20,17 +20,17 @@ mod query;
 mod tests;
 
 pub use backtest::Backtest;
-pub use call::{Call, gist};
-pub use correction::negates;
-pub use create::{CreateGuardInput, GuardCreated, GuardPromoted};
-pub use draft::{Seen, StoreTraceInput, TraceStored};
-pub use listing::{GuardShown, GuardsInput, GuardsOutcome};
+pub use call::{RecordedCall, action_summary};
+pub use correction::is_correction;
+pub use create::{CreateGuardInput, CreateGuardOutcome, PromoteGuardOutcome};
+pub use draft::{ObservedTrace, StoreTraceInput, StoreTraceOutcome};
+pub use listing::{GuardSummary, GuardsInput, GuardsOutcome};
 pub use masked::masked;
 pub use patterns::{Pattern, PatternsInput, PatternsOutcome, Proposal, ProposalKind};
 pub use query::{QueryTracesInput, QueryTracesOutcome, TraceHit};
 
-pub(crate) use create::{alive, plan_create, plan_promote};
+pub(crate) use create::{check_guard_holds, plan_create, plan_promote};
 pub(crate) use draft::TraceDraft;
 pub(crate) use listing::listed;
-pub(crate) use patterns::{Gathering, PatternsDraft};
-pub(crate) use query::{QueryTracesDraft, Search, outcome, told};
+pub(crate) use patterns::{PatternBuilder, PatternsDraft};
+pub(crate) use query::{QueryTracesDraft, TraceSearch, outcome, trace_text};

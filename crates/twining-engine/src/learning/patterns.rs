@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_guard::{Guard, Level};
-use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust, limits};
+use twining_guard::{Guard, Verdict};
+use twining_model::{Channel, InvalidInput, Time, Trace, TraceType, Trust, limits};
 use twining_store::{TraceSeen, disk};
 
-use crate::answer::{is_false, within_answer};
+use crate::answer::{fit_reply, is_false};
 use crate::words;
 
 /// How often something happens before it is worth a rule.
@@ -113,10 +113,10 @@ pub(crate) struct PatternsDraft {
 }
 
 impl PatternsDraft {
-    pub(crate) fn parse(input: &PatternsInput) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &PatternsInput) -> Result<Self, InvalidInput> {
         let threshold = input.threshold.unwrap_or(THRESHOLD);
         if !(2..=limits::PAGE).contains(&threshold) {
-            return Err(Refused::new("threshold", format!("must be from 2 to {}", limits::PAGE)).because(if threshold < 2 {
+            return Err(InvalidInput::new("threshold", format!("must be from 2 to {}", limits::PAGE)).because(if threshold < 2 {
                 "once is no pattern".to_owned()
             } else {
                 format!("{threshold} was given")
@@ -129,7 +129,7 @@ impl PatternsDraft {
 
 /// Traces of one kind, as they come.
 #[derive(Default)]
-struct Group {
+struct PatternGroup {
     guard: Option<String>,
     agent: String,
     actions: BTreeMap<String, usize>,
@@ -139,21 +139,21 @@ struct Group {
     first: String,
     newest: Vec<(String, String)>,
     last: Option<(String, String, String, String)>,
-    voices: BTreeSet<String>,
+    reporters: BTreeSet<String>,
 }
 
 /// Patterns being gathered.
 #[derive(Default)]
-pub(crate) struct Gathering {
-    groups: BTreeMap<String, Group>,
+pub(crate) struct PatternBuilder {
+    groups: BTreeMap<String, PatternGroup>,
     traces: usize,
 }
 
-impl Gathering {
+impl PatternBuilder {
     /// Looks at one trace.
     pub(crate) fn see(&mut self, seen: &TraceSeen<'_>, draft: &PatternsDraft) {
         let Some(trace) =
-            Trace::glance(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
+            Trace::read_partial(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
         else {
             return;
         };
@@ -164,7 +164,7 @@ impl Gathering {
         let group = self.groups.entry(id_of(&trace)).or_default();
         group.count += 1;
         group.blocked += usize::from(trace.blocked);
-        group.counted += usize::from(counts(&trace, trace.trust(seen.written_here), &mut group.voices));
+        group.counted += usize::from(counts(&trace, trace.trust(seen.written_here), &mut group.reporters));
         if let Some(action) = &trace.action {
             // A flood of different actions must not fill our memory.
             if group.actions.len() < 64 || group.actions.contains_key(action) {
@@ -193,7 +193,7 @@ impl Gathering {
         patterns.sort_by(|a, b| b.counted.cmp(&a.counted).then(b.count.cmp(&a.count)).then(a.id.cmp(&b.id)));
         let more = patterns.len() > draft.limit;
         patterns.truncate(draft.limit);
-        let (patterns, cut) = within_answer(patterns);
+        let (patterns, cut) = fit_reply(patterns);
         PatternsOutcome { patterns, traces, threshold: draft.threshold, truncated: more || cut }
     }
 
@@ -203,7 +203,7 @@ impl Gathering {
     }
 }
 
-fn pattern(id: String, group: Group, threshold: usize, guards: &[Guard]) -> Pattern {
+fn pattern(id: String, group: PatternGroup, threshold: usize, guards: &[Guard]) -> Pattern {
     let action = group.actions.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))).map(|(action, _)| action.clone()).unwrap_or_default();
     let (last, _, reason, correct) = group.last.unwrap_or_default();
     let origin = format!("pattern:{id}");
@@ -211,7 +211,7 @@ fn pattern(id: String, group: Group, threshold: usize, guards: &[Guard]) -> Patt
     let proposal = (group.counted >= threshold && made.is_none()).then(|| {
         let level = group.guard.as_ref().and_then(|id| guards.iter().filter(|guard| guard.id == *id).map(|guard| guard.action).max());
         match (level, &group.guard) {
-            (Some(Level::Block), Some(guard)) => {
+            (Some(Verdict::Block), Some(guard)) => {
                 Proposal { kind: ProposalKind::Prompt, say: format!("`{guard}` holds; tell {} of it in its prompt", group.agent) }
             }
             (Some(_), Some(guard)) => Proposal {
@@ -245,19 +245,19 @@ fn pattern(id: String, group: Group, threshold: usize, guards: &[Guard]) -> Patt
 /// what an agent only says, once a session: ten thousand reports are one voice. A
 /// session that is only a variable in the environment of a command, whoever gives the
 /// command makes up: what an agent says by command is one voice for all of them.
-fn counts(trace: &Trace, trust: Trust, voices: &mut BTreeSet<String>) -> bool {
+fn counts(trace: &Trace, trust: Trust, reporters: &mut BTreeSet<String>) -> bool {
     if trust < Trust::Agent {
         return false;
     }
     if trust == Trust::Human || trace.source == "enforcement_hook" {
         return true;
     }
-    let voice = match &trace.origin {
+    let reporter = match &trace.origin {
         Some(origin) if origin.via == Channel::Cli => format!("by command: {}", trace.context.agent),
         Some(origin) => origin.session.clone().unwrap_or_default(),
         None => String::new(),
     };
-    voices.len() < 10_000 && voices.insert(voice)
+    reporters.len() < 10_000 && reporters.insert(reporter)
 }
 
 /// The pattern a trace belongs to.

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Glimpse, Refused, Time, Trace, TraceType, Trust, text};
+use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
 use twining_store::{Term, TraceSeen, terms};
 
-use crate::answer::{is_false, within_answer};
+use crate::answer::{fit_reply, is_false};
 use crate::input::TRACE_TYPES;
 use crate::search::SearchMode;
 use crate::words;
@@ -97,7 +97,7 @@ pub(crate) struct QueryTracesDraft {
 }
 
 impl QueryTracesDraft {
-    pub(crate) fn parse(input: &QueryTracesInput) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &QueryTracesInput) -> Result<Self, InvalidInput> {
         let name = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| text::name(field, given)).transpose();
         let time = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| Time::parse(field, given)).transpose();
         Ok(Self {
@@ -113,7 +113,7 @@ impl QueryTracesDraft {
         })
     }
 
-    fn wants(&self, trace: &Glimpse<'_>) -> bool {
+    fn wants(&self, trace: &BorrowedTrace<'_>) -> bool {
         let at = || Time::read(trace.timestamp());
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
             && self.guard.as_deref().is_none_or(|guard| trace.guard() == Some(guard))
@@ -125,7 +125,7 @@ impl QueryTracesDraft {
 }
 
 /// A line that may be asked for.
-struct Found {
+struct TraceMatch {
     id: String,
     offset: u64,
     written_here: bool,
@@ -136,24 +136,24 @@ struct Found {
 }
 
 /// A search under way.
-pub(crate) struct Search<'q> {
+pub(crate) struct TraceSearch<'q> {
     draft: &'q QueryTracesDraft,
     terms: Vec<Term>,
     /// Lines that pass the filters.
-    found: Vec<Found>,
+    found: Vec<TraceMatch>,
     /// Lines there are, and their bytes.
     lines: f64,
     bytes: f64,
 }
 
 /// A trace on the page that was asked for.
-pub(crate) struct Placed {
+pub(crate) struct PageEntry {
     pub(crate) offset: u64,
     pub(crate) written_here: bool,
     pub(crate) relevance: Option<f64>,
 }
 
-impl<'q> Search<'q> {
+impl<'q> TraceSearch<'q> {
     pub(crate) fn new(draft: &'q QueryTracesDraft) -> Self {
         let terms = draft.query.as_deref().map(terms).unwrap_or_default();
         Self { draft, terms, found: Vec::new(), lines: 0.0, bytes: 0.0 }
@@ -164,8 +164,8 @@ impl<'q> Search<'q> {
         let length = seen.line.len() as f64;
         self.lines += 1.0;
         self.bytes += length;
-        let Some(trace) = Glimpse::of(seen.line).filter(|trace| self.draft.wants(trace)) else { return };
-        self.found.push(Found {
+        let Some(trace) = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace)) else { return };
+        self.found.push(TraceMatch {
             id: seen.id.to_owned(),
             offset: seen.offset,
             written_here: seen.written_here,
@@ -181,7 +181,7 @@ impl<'q> Search<'q> {
     pub(crate) fn candidates(&mut self) -> Vec<u64> {
         self.weigh_words();
         let mut places: Vec<u64> = self.found.iter().take(COMPARED).filter(|found| found.lexical > 0.0).map(|found| found.offset).collect();
-        let mut newest: Vec<&Found> = self.found.iter().collect();
+        let mut newest: Vec<&TraceMatch> = self.found.iter().collect();
         newest.sort_unstable_by(|a, b| b.id.cmp(&a.id));
         for found in newest.into_iter().take(COMPARED) {
             if !places.contains(&found.offset) {
@@ -202,7 +202,7 @@ impl<'q> Search<'q> {
 
     fn weigh_words(&mut self) {
         let (all, average) = (self.lines, (self.bytes / self.lines.max(1.0)).max(1.0));
-        let has = |found: &Found, at: usize| found.counts.get(at).is_some_and(|count| *count > 0);
+        let has = |found: &TraceMatch, at: usize| found.counts.get(at).is_some_and(|count| *count > 0);
         let holding: Vec<f64> = (0..self.terms.len()).map(|at| self.found.iter().filter(|found| has(found, at)).count() as f64).collect();
         for found in &mut self.found {
             found.lexical = found
@@ -221,9 +221,9 @@ impl<'q> Search<'q> {
     }
 
     /// The page that was asked for, and how many there are.
-    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<Placed>, usize) {
+    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<PageEntry>, usize) {
         let asked = self.draft.query.is_some();
-        let worth = |found: &Found| match mode {
+        let worth = |found: &TraceMatch| match mode {
             SearchMode::Keyword => found.lexical,
             _ => LEXICAL * found.lexical + SEMANTIC * found.semantic,
         };
@@ -234,7 +234,7 @@ impl<'q> Search<'q> {
         self.found.sort_unstable_by(|a, b| worth(b).total_cmp(&worth(a)).then(b.id.cmp(&a.id)));
         let rounded = |worth: f64| (worth.clamp(0.0, 1.0) * 1000.0).round() / 1000.0;
         let page = self.found.iter().skip(self.draft.offset).take(self.draft.limit);
-        let placed = |found: &Found| Placed {
+        let placed = |found: &TraceMatch| PageEntry {
             offset: found.offset,
             written_here: found.written_here,
             relevance: asked.then(|| rounded(worth(found))),
@@ -244,7 +244,7 @@ impl<'q> Search<'q> {
 }
 
 /// How often each word asked for stands in a trace.
-fn counts(trace: &Glimpse<'_>, terms: &[Term]) -> Vec<u32> {
+fn counts(trace: &BorrowedTrace<'_>, terms: &[Term]) -> Vec<u32> {
     let mut counts = vec![0; terms.len()];
     if terms.is_empty() {
         return counts;
@@ -268,13 +268,13 @@ fn alike(word: &str, term: &str) -> bool {
 }
 
 /// All that a trace says.
-pub(crate) fn told(trace: &Trace) -> String {
-    Glimpse::of_trace(trace).words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+pub(crate) fn trace_text(trace: &Trace) -> String {
+    BorrowedTrace::of_trace(trace).words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer to a question.
 pub(crate) fn outcome(draft: &QueryTracesDraft, hits: Vec<TraceHit>, total: usize, mode: SearchMode) -> QueryTracesOutcome {
-    let (traces, truncated) = within_answer(hits);
+    let (traces, truncated) = fit_reply(hits);
     let next = draft.offset + traces.len();
     QueryTracesOutcome { next_offset: (next < total && !traces.is_empty()).then_some(next), traces, total, mode, truncated }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use twining_model::{Channel, Time, Trust};
 
 use crate::testing::{Project, caller};
-use crate::{Drained, History};
+use crate::{History, QueueOutcome};
 
 /// A history that knows when the commit before the last one was made.
 struct CommittedBefore(Time);
@@ -18,7 +18,7 @@ impl History for CommittedBefore {
     }
 }
 
-fn drain_after_commit(project: &Project, previous: Time) -> Drained {
+fn drain_after_commit(project: &Project, previous: Time) -> QueueOutcome {
     project.engine.drain_queues_with(&caller("ada"), &CommittedBefore(previous)).expect("drains")
 }
 
@@ -39,7 +39,7 @@ fn findings(project: &Project) -> Vec<String> {
     project.board().into_iter().filter(|entry| entry.tags.is_empty()).map(|entry| entry.summary).collect()
 }
 
-fn drain(project: &Project) -> Drained {
+fn drain(project: &Project) -> QueueOutcome {
     project.engine.drain_queues(&caller("ada")).expect("drains")
 }
 
@@ -50,8 +50,8 @@ fn a_queued_post_is_posted_once_as_a_hooks_word() {
         "pending-posts.jsonl",
         "{\"tool\": \"twining_post\", \"entry_type\": \"status\", \"summary\": \"Subagent completed task\"}\n",
     );
-    assert_eq!(drain(&project), Drained { posted: 1, archived: 0, rejected: 0 });
-    assert_eq!(drain(&project), Drained::default());
+    assert_eq!(drain(&project), QueueOutcome { posted: 1, archived: 0, rejected: 0 });
+    assert_eq!(drain(&project), QueueOutcome::default());
     let board = project.board();
     assert_eq!((board.len(), board[0].summary.as_str(), board[0].agent_id.as_str()), (1, "Subagent completed task", "ada"));
     let origin = board[0].origin.clone().expect("an origin");
@@ -70,7 +70,7 @@ fn a_bad_line_is_set_aside_with_its_reason_and_the_good_ones_go_in() {
         r#"{"entry_type": "warning", "summary": "good too"}"#,
     ];
     project.write("pending-posts.jsonl", &(lines.join("\n") + "\n"));
-    assert_eq!(drain(&project), Drained { posted: 2, archived: 0, rejected: 4 });
+    assert_eq!(drain(&project), QueueOutcome { posted: 2, archived: 0, rejected: 4 });
     let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl")).expect("they are kept");
     assert_eq!(rejected.lines().count(), 4);
     assert!(rejected.contains("twining_decide") && rejected.contains("must be twining_post") && rejected.contains("`scope`"));
@@ -97,7 +97,7 @@ fn a_commit_archives_once_however_often_it_was_queued() {
     project.clock.advance_ms(DAY_MS + 1000);
     project.write("pending-actions.jsonl", &"{\"action\": \"archive\", \"trigger\": \"commit\"}\n".repeat(3));
     let drained = drain_after_commit(&project, project.clock.now());
-    assert_eq!(drained, Drained { posted: 0, archived: 1, rejected: 0 });
+    assert_eq!(drained, QueueOutcome { posted: 0, archived: 1, rejected: 0 });
     assert_eq!(project.board().iter().filter(|entry| entry.summary == "open").count(), 1);
     assert_eq!(project.entries_tagged("archive").len(), 1);
 }
@@ -109,7 +109,7 @@ fn a_project_that_wants_no_archive_on_commit_gets_none() {
     project.post("finding", "settled");
     project.clock.advance_ms(1000);
     project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
-    assert_eq!(drain_after_commit(&project, project.clock.now()), Drained::default());
+    assert_eq!(drain_after_commit(&project, project.clock.now()), QueueOutcome::default());
     assert_eq!(project.board().len(), 1);
     project.write("pending-actions.jsonl", "{\"action\": \"archive\"}\n");
     assert_eq!(drain(&project).archived, 1, "an archive that no commit triggered was asked for");
@@ -144,7 +144,7 @@ fn the_first_commit_of_a_project_archives_nothing() {
     let project = Project::new();
     two_findings(&project);
     project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
-    assert_eq!(drain(&project), Drained::default());
+    assert_eq!(drain(&project), QueueOutcome::default());
     assert_eq!(findings(&project), ["older", "newer"]);
 }
 
@@ -165,7 +165,7 @@ fn a_queued_archive_before_no_time_at_all_is_set_aside_and_moves_nothing() {
         "pending-actions.jsonl",
         "{\"action\": \"archive\", \"before\": \"yesterday-ish\"}\n{\"action\": \"archive\", \"before\": 7}\n",
     );
-    assert_eq!(drain(&project), Drained { posted: 0, archived: 0, rejected: 2 });
+    assert_eq!(drain(&project), QueueOutcome { posted: 0, archived: 0, rejected: 2 });
     assert_eq!(findings(&project), ["older", "newer"]);
     let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl")).expect("they are kept");
     assert!(rejected.contains("`before` must be an ISO 8601 time"), "{rejected}");
@@ -189,6 +189,6 @@ fn no_other_action_can_be_queued() {
         "pending-actions.jsonl",
         "{\"action\": \"override\", \"decision_id\": \"x\"}\n{\"action\": \"archive\", \"trigger\": \"whim\"}\n[]\n",
     );
-    assert_eq!(drain(&project), Drained { posted: 0, archived: 0, rejected: 3 });
+    assert_eq!(drain(&project), QueueOutcome { posted: 0, archived: 0, rejected: 3 });
     assert_eq!(project.board().len(), 1);
 }

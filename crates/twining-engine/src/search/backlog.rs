@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use twining_store::{Row, Sense, Store, StoreError, View};
 
-use super::meanings::Meanings;
+use super::meanings::EmbeddingIndex;
 
 /// Records looked at in one go; nobody else reads meanwhile.
 const STRETCH: usize = 4000;
@@ -15,10 +15,10 @@ const LITTER: usize = 20_000;
 
 /// How far the records were looked at, and the texts that wait.
 #[derive(Default)]
-pub(super) struct Backlog {
+pub(super) struct EmbeddingBacklog {
     entries: Option<(Row, Sense)>,
     decisions: Option<(Row, Sense)>,
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<EmbeddingJob>,
     queued: HashSet<u64>,
     /// Those that were taken and are not made yet.
     making: HashSet<u64>,
@@ -28,28 +28,28 @@ pub(super) struct Backlog {
 
 /// A text that waits, by the row it stands in and its name.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Job {
+pub(super) enum EmbeddingJob {
     Entry(Row, u64),
     Decision(Row, u64),
 }
 
-impl Job {
+impl EmbeddingJob {
     pub(super) fn name(self) -> u64 {
         let (Self::Entry(_, name) | Self::Decision(_, name)) = self;
         name
     }
 }
 
-impl Backlog {
+impl EmbeddingBacklog {
     /// How many have no vector yet, those that are just being made among them.
     pub(super) fn len(&self) -> usize {
         self.waiting.len() + self.making.len()
     }
 
     /// The next texts: what was just said first, then decisions, then older entries; of each the newest.
-    pub(super) fn take(&mut self, most: usize) -> Vec<Job> {
+    pub(super) fn take(&mut self, most: usize) -> Vec<EmbeddingJob> {
         let from = self.waiting.len().saturating_sub(most);
-        let jobs: Vec<Job> = self.waiting.split_off(from).into_iter().rev().collect();
+        let jobs: Vec<EmbeddingJob> = self.waiting.split_off(from).into_iter().rev().collect();
         for job in &jobs {
             self.queued.remove(&job.name());
             self.making.insert(job.name());
@@ -58,15 +58,15 @@ impl Backlog {
     }
 
     /// Notes that what was taken is made, or can never be.
-    pub(super) fn settle(&mut self, jobs: &[Job]) {
+    pub(super) fn mark_done(&mut self, jobs: &[EmbeddingJob]) {
         for job in jobs {
             self.making.remove(&job.name());
         }
     }
 
     /// Takes back what was taken and not made.
-    pub(super) fn give_back(&mut self, jobs: Vec<Job>) {
-        self.settle(&jobs);
+    pub(super) fn give_back(&mut self, jobs: Vec<EmbeddingJob>) {
+        self.mark_done(&jobs);
         for job in jobs.into_iter().rev() {
             if self.queued.insert(job.name()) {
                 self.waiting.push_back(job);
@@ -76,11 +76,11 @@ impl Backlog {
 
     /// Looks at the records that came since the last look, or at all if they
     /// are not those that were seen.
-    pub(super) fn look(&mut self, store: &Store, meanings: &Meanings) -> Result<(), StoreError> {
+    pub(super) fn scan(&mut self, store: &Store, embedding_index: &EmbeddingIndex) -> Result<(), StoreError> {
         let mut seen: HashSet<u64> = HashSet::new();
         // The vectors may be gone, of records that were seen to have one.
         if self.entries.is_some() || self.decisions.is_some() {
-            let edition = meanings.edition(store)?;
+            let edition = embedding_index.edition(store)?;
             if edition != self.edition {
                 *self = Self { edition, making: std::mem::take(&mut self.making), ..Self::default() };
             }
@@ -88,14 +88,14 @@ impl Backlog {
         let is_first = self.entries.is_none() && self.decisions.is_none();
         let before = self.waiting.len();
         loop {
-            let fresh = store.view(|view| self.stretch(view))?;
+            let fresh = store.view(|view| self.next_records(view))?;
             if fresh.is_empty() {
                 break;
             }
             if is_first {
                 seen.extend(fresh.iter().map(|job| job.name()));
             }
-            let unknown: HashSet<u64> = meanings.unknown(store, fresh.iter().map(|job| job.name()))?.into_iter().collect();
+            let unknown: HashSet<u64> = embedding_index.unknown(store, fresh.iter().map(|job| job.name()))?.into_iter().collect();
             for job in fresh {
                 if unknown.contains(&job.name()) && !self.making.contains(&job.name()) && self.queued.insert(job.name()) {
                     self.waiting.push_back(job);
@@ -103,11 +103,11 @@ impl Backlog {
             }
         }
         self.put_in_order(before);
-        if is_first && meanings.len() > 2 * seen.len() + LITTER {
-            meanings.shrink_to(store, &seen)?;
+        if is_first && embedding_index.len() > 2 * seen.len() + LITTER {
+            embedding_index.shrink_to(store, &seen)?;
         }
         if before > 0 {
-            self.strike_out_made(store, meanings)?;
+            self.strike_out_made(store, embedding_index)?;
         }
         Ok(())
     }
@@ -115,14 +115,14 @@ impl Backlog {
     /// Puts what came since in the order in which it is wanted, the first last.
     fn put_in_order(&mut self, from: usize) {
         let fresh = self.waiting.split_off(from).into_iter();
-        let (decisions, entries): (Vec<Job>, Vec<Job>) = fresh.partition(|job| matches!(job, Job::Decision(..)));
+        let (decisions, entries): (Vec<EmbeddingJob>, Vec<EmbeddingJob>) = fresh.partition(|job| matches!(job, EmbeddingJob::Decision(..)));
         let (older, recent) = entries.split_at(entries.len().saturating_sub(RECENT));
         self.waiting.extend(older.iter().chain(&decisions).chain(recent));
     }
 
     /// Another process may have made what waits here.
-    fn strike_out_made(&mut self, store: &Store, meanings: &Meanings) -> Result<(), StoreError> {
-        let unknown: HashSet<u64> = meanings.unknown(store, self.queued.iter().copied())?.into_iter().collect();
+    fn strike_out_made(&mut self, store: &Store, embedding_index: &EmbeddingIndex) -> Result<(), StoreError> {
+        let unknown: HashSet<u64> = embedding_index.unknown(store, self.queued.iter().copied())?.into_iter().collect();
         if unknown.len() < self.queued.len() {
             self.waiting.retain(|job| unknown.contains(&job.name()));
             self.queued = unknown;
@@ -130,7 +130,7 @@ impl Backlog {
         Ok(())
     }
 
-    fn stretch(&mut self, view: &View<'_>) -> Result<Vec<Job>, StoreError> {
+    fn next_records(&mut self, view: &View<'_>) -> Result<Vec<EmbeddingJob>, StoreError> {
         let (entries, decisions) = (view.entries(), view.decisions());
         // git or an archive may have replaced what was seen: then all is looked at again.
         if let Some((row, sense)) = self.entries
@@ -145,11 +145,11 @@ impl Backlog {
         }
         let mut jobs = Vec::new();
         for (row, sense) in entries.senses_after(self.entries.map(|(row, _)| row), STRETCH)? {
-            jobs.extend(sense.names().map(|name| Job::Entry(row, name)));
+            jobs.extend(sense.names().map(|name| EmbeddingJob::Entry(row, name)));
             self.entries = Some((row, sense));
         }
         for (row, sense) in decisions.senses_after(self.decisions.map(|(row, _)| row), STRETCH)? {
-            jobs.extend(sense.names().map(|name| Job::Decision(row, name)));
+            jobs.extend(sense.names().map(|name| EmbeddingJob::Decision(row, name)));
             self.decisions = Some((row, sense));
         }
         Ok(jobs)

@@ -13,11 +13,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use twining_embed::{Bulk, Long, Vector};
+use twining_embed::{BulkOptions, LongText, Vector};
 use twining_store::{Store, StoreError, View, decision_text, entry_text, meaning_of};
 
-use super::backlog::{Backlog, Job};
-use super::meanings::Meanings;
+use super::backlog::{EmbeddingBacklog, EmbeddingJob};
+use super::meanings::EmbeddingIndex;
 
 /// Texts for each thread whose vectors are made and kept together.
 const BATCH: usize = 16;
@@ -33,41 +33,41 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// How far the vectors are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Embedding {
+pub struct EmbeddingProgress {
     /// Texts that wait for a vector.
     pub waiting: u64,
 }
 
 /// The vectors of a store, and what is still to be made.
-pub struct Study {
+pub struct EmbeddingWorker {
     store: Arc<Store>,
-    meanings: Arc<Meanings>,
-    backlog: Mutex<Backlog>,
+    embedding_index: Arc<EmbeddingIndex>,
+    backlog: Mutex<EmbeddingBacklog>,
     /// Whether a thread of this process has the turn to make vectors, or asks for it.
     leads: AtomicBool,
     threads: usize,
 }
 
-impl Study {
-    pub(crate) fn new(store: Arc<Store>, meanings: Arc<Meanings>) -> Self {
+impl EmbeddingWorker {
+    pub(crate) fn new(store: Arc<Store>, embedding_index: Arc<EmbeddingIndex>) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |all| (all.get() - 1).clamp(1, MOST_THREADS));
-        Self { store, meanings, backlog: Mutex::default(), leads: AtomicBool::new(false), threads }
+        Self { store, embedding_index, backlog: Mutex::default(), leads: AtomicBool::new(false), threads }
     }
 
     /// Finds out what is to be done.
-    pub fn look(&self) -> Result<Embedding, StoreError> {
+    pub fn scan(&self) -> Result<EmbeddingProgress, StoreError> {
         if !self.store.config()?.search.embeddings {
-            return Ok(Embedding::default());
+            return Ok(EmbeddingProgress::default());
         }
         let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
-        backlog.look(&self.store, &self.meanings)?;
-        Ok(Embedding { waiting: backlog.len() as u64 })
+        backlog.scan(&self.store, &self.embedding_index)?;
+        Ok(EmbeddingProgress { waiting: backlog.len() as u64 })
     }
 
     /// Makes every vector there is to make, in this thread, unless somebody is at
     /// it. `go_on` is asked after every few texts.
-    pub fn make_all(&self, go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<(), StoreError> {
-        if self.look()?.waiting == 0 || self.leads.swap(true, Ordering::AcqRel) {
+    pub fn make_all(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<(), StoreError> {
+        if self.scan()?.waiting == 0 || self.leads.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         self.in_turn(go_on).map(drop)
@@ -76,10 +76,10 @@ impl Study {
     /// Waits until every record has its vectors, and helps; but not longer than
     /// `patience`, and not at all where that is too short: words answer at once.
     /// How many are still without.
-    pub(crate) fn wait(&self, patience: Duration) -> Result<Embedding, StoreError> {
-        let until = Instant::now() + patience;
-        let mut embedding = self.look()?;
-        if u128::from(embedding.waiting) * EACH.as_millis() > patience.as_millis() {
+    pub(crate) fn wait(&self, timeout: Duration) -> Result<EmbeddingProgress, StoreError> {
+        let until = Instant::now() + timeout;
+        let mut embedding = self.scan()?;
+        if u128::from(embedding.waiting) * EACH.as_millis() > timeout.as_millis() {
             return Ok(embedding);
         }
         while embedding.waiting > 0 && Instant::now() < until {
@@ -91,20 +91,20 @@ impl Study {
                 // The last of them are in another's hands.
                 Ok(false) => std::thread::sleep(POLL),
                 // Words answer without them, and whose turn it is meets the same failure.
-                Err(_) => return self.look(),
+                Err(_) => return self.scan(),
             }
-            embedding = self.look()?;
+            embedding = self.scan()?;
         }
         Ok(embedding)
     }
 
     /// Makes vectors while it is this process's turn, which the caller has claimed
     /// among its threads; whether there was something to make.
-    fn in_turn(&self, go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<bool, StoreError> {
+    fn in_turn(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<bool, StoreError> {
         let worked = self.store.vectors(|file| {
             let Some(_turn) = file.take_turn()? else { return Ok(false) };
             let mut worked = false;
-            while go_on(Embedding { waiting: self.waiting() }) && self.make_some(go_on)? {
+            while go_on(EmbeddingProgress { waiting: self.waiting() }) && self.make_some(go_on)? {
                 worked = true;
             }
             Ok(worked)
@@ -114,7 +114,7 @@ impl Study {
     }
 
     /// Makes the vectors of one batch; whether there was one.
-    fn make_some(&self, go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<bool, StoreError> {
+    fn make_some(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<bool, StoreError> {
         let jobs = self.backlog.lock().unwrap_or_else(PoisonError::into_inner).take(BATCH * self.threads);
         if jobs.is_empty() {
             return Ok(false);
@@ -123,7 +123,7 @@ impl Study {
         let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
         match made {
             Ok(left) => {
-                backlog.settle(&jobs);
+                backlog.mark_done(&jobs);
                 backlog.give_back(left);
                 Ok(true)
             }
@@ -136,8 +136,8 @@ impl Study {
     }
 
     /// Makes vectors until told to stop; what was not made.
-    fn make(&self, jobs: &[Job], go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<Vec<Job>, StoreError> {
-        let Ok(model) = self.meanings.model.get() else { return Ok(Vec::new()) };
+    fn make(&self, jobs: &[EmbeddingJob], go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<Vec<EmbeddingJob>, StoreError> {
+        let Ok(model) = self.embedding_index.model.get() else { return Ok(Vec::new()) };
         let (mut left, mut texts) = (Vec::new(), Vec::new());
         self.store.view(|view| {
             for job in jobs {
@@ -149,12 +149,12 @@ impl Study {
             Ok::<_, StoreError>(())
         })?;
         let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
-        model.embed_each(&texts, Bulk { threads: self.threads, long: Long::First }, |number, vectors| {
+        model.embed_each(&texts, BulkOptions { threads: self.threads, long: LongText::First }, |number, vectors| {
             made.extend(vectors.into_iter().next().map(|vector| (meaning_of(&texts[number]), vector)));
             left[number] = None;
-            if go_on(Embedding { waiting: self.waiting() }) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if go_on(EmbeddingProgress { waiting: self.waiting() }) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        self.meanings.add(&self.store, &made)?;
+        self.embedding_index.add(&self.store, &made)?;
         Ok(left.into_iter().flatten().collect())
     }
 
@@ -164,13 +164,13 @@ impl Study {
 }
 
 /// The text to make a vector of; nothing if its record is gone.
-fn text_of(view: &View<'_>, job: &Job) -> Result<Option<String>, StoreError> {
+fn text_of(view: &View<'_>, job: &EmbeddingJob) -> Result<Option<String>, StoreError> {
     let (summary, text) = match *job {
-        Job::Entry(row, _) if view.entries().card(row)?.is_some() => {
+        EmbeddingJob::Entry(row, _) if view.entries().card(row)?.is_some() => {
             let entry = view.entries().at_row(row)?;
             (entry.summary.trim().to_owned(), entry_text(&entry))
         }
-        Job::Decision(row, _) if view.decisions().card(row)?.is_some() => {
+        EmbeddingJob::Decision(row, _) if view.decisions().card(row)?.is_some() => {
             let decision = view.decisions().at_row(row)?;
             (decision.summary.trim().to_owned(), decision_text(&decision))
         }
@@ -182,18 +182,18 @@ fn text_of(view: &View<'_>, job: &Job) -> Result<Option<String>, StoreError> {
 }
 
 /// A thread that makes vectors until it is dropped.
-pub struct Embedder {
-    rest: Arc<Rest>,
+pub struct EmbeddingThread {
+    rest: Arc<StopSignal>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Rest {
+struct StopSignal {
     over: Mutex<bool>,
     bell: Condvar,
 }
 
-impl Rest {
+impl StopSignal {
     /// Rests; whether to go on.
     fn rest(&self, time: Duration) -> bool {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,18 +206,18 @@ impl Rest {
     }
 }
 
-impl Embedder {
+impl EmbeddingThread {
     /// Starts making vectors, a moment from now.
     #[must_use]
-    pub fn start(study: Arc<Study>) -> Self {
-        let rest = Arc::new(Rest::default());
+    pub fn start(embedding_worker: Arc<EmbeddingWorker>) -> Self {
+        let rest = Arc::new(StopSignal::default());
         let inside = Arc::clone(&rest);
         let work = move || {
             twining_store::step_back();
             let mut pause = FIRST;
             while inside.rest(pause) {
                 // Failing loses nothing: the next look finds the same to do.
-                drop(study.make_all(&mut |_| inside.goes_on()));
+                drop(embedding_worker.make_all(&mut |_| inside.goes_on()));
                 pause = LOOK;
             }
         };
@@ -227,7 +227,7 @@ impl Embedder {
     }
 }
 
-impl Drop for Embedder {
+impl Drop for EmbeddingThread {
     fn drop(&mut self) {
         *self.rest.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.rest.bell.notify_all();

@@ -8,15 +8,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_store::{Row, Sense, StoreError};
 
-use super::meanings::Nearness;
-use super::question::Question;
-use super::shelves::Shelf;
+use super::meanings::Similarities;
+use super::question::SearchQuery;
+use super::shelves::Searchable;
 
 /// Candidates taken by words, and as many by meaning.
 const CANDIDATES: usize = 120;
 /// Names looked at to find candidates by meaning, in up to three helpings: a text
 /// may belong to a record of the other kind, or to one that the filter keeps out.
-const HELPINGS: [usize; 3] = [360, 1440, 5400];
+const BATCHES: [usize; 3] = [360, 1440, 5400];
 /// How much the words count, and how much the meaning.
 const LEXICAL: f64 = 0.4;
 const SEMANTIC: f64 = 0.6;
@@ -39,7 +39,7 @@ pub enum SearchMode {
 
 /// Why a record was found: what each signal gave, of a relevance up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Why {
+pub struct ScoreParts {
     /// Its words.
     #[serde(skip_serializing_if = "is_nothing")]
     pub lexical: f64,
@@ -71,17 +71,17 @@ pub struct Why {
 
 /// A record that answers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedRecord {
     /// Which.
     pub(crate) row: Row,
     /// What speaks for it.
-    pub(crate) why: Why,
+    pub(crate) why: ScoreParts,
 }
 
 /// The records of one shelf that answer.
 pub(crate) struct Ranking {
     /// Best first; newer before older.
-    pub(crate) ranked: Vec<Ranked>,
+    pub(crate) ranked: Vec<RankedRecord>,
     /// The best BM25, which the others are measured by.
     best: f64,
     /// How they were found.
@@ -105,7 +105,7 @@ impl Ranking {
     }
 }
 
-impl Why {
+impl ScoreParts {
     /// All of it together; what records are ordered by.
     #[must_use]
     pub fn worth(&self) -> f64 {
@@ -141,35 +141,35 @@ fn is_nothing(part: &f64) -> bool {
 }
 
 /// The records of a shelf that answer a question.
-pub(crate) fn rank(shelf: &impl Shelf, question: &Question<'_>) -> Result<Ranking, StoreError> {
-    rank_found(shelf, question, by_words(shelf, question)?)
+pub(crate) fn rank(records: &impl Searchable, question: &SearchQuery<'_>) -> Result<Ranking, StoreError> {
+    rank_found(records, question, by_words(records, question)?)
 }
 
 /// Those in which its words stand.
-pub(crate) fn by_words(shelf: &impl Shelf, question: &Question<'_>) -> Result<Vec<(Row, f64)>, StoreError> {
-    shelf.by_words(&question.terms, CANDIDATES)
+pub(crate) fn by_words(records: &impl Searchable, question: &SearchQuery<'_>) -> Result<Vec<(Row, f64)>, StoreError> {
+    records.by_words(&question.terms, CANDIDATES)
 }
 
 /// Those, and those near in meaning, as an answer.
-pub(crate) fn rank_found(shelf: &impl Shelf, question: &Question<'_>, found: Vec<(Row, f64)>) -> Result<Ranking, StoreError> {
+pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, found: Vec<(Row, f64)>) -> Result<Ranking, StoreError> {
     let best = found.first().map_or(f64::MIN_POSITIVE, |(_, score)| score.max(f64::MIN_POSITIVE));
     let mut lexical: HashMap<Row, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
     if let Some(nearness) = &question.nearness {
-        for row in nearest_rows(shelf, nearness)? {
+        for row in nearest_rows(records, nearness)? {
             lexical.entry(row).or_insert(0.0);
         }
     }
     let mut ranked = Vec::with_capacity(lexical.len());
     for (row, words) in lexical {
-        ranked.push(judge(shelf, question, row, words)?);
+        ranked.push(score_record(records, question, row, words)?);
     }
-    honour_authors(&mut ranked);
+    add_author_scores(&mut ranked);
     let mode = match (&question.nearness, question.terms.is_empty()) {
         (None, _) => SearchMode::Keyword,
         (Some(_), true) => SearchMode::Semantic,
         (Some(_), false) => SearchMode::Hybrid,
     };
-    let to_the_point = |ranked: &Ranked| ranked.why.lexical > 0.0 || ranked.why.semantic >= SEMANTIC * BESIDE_THE_POINT;
+    let to_the_point = |ranked: &RankedRecord| ranked.why.lexical > 0.0 || ranked.why.semantic >= SEMANTIC * BESIDE_THE_POINT;
     let ranked = ranked.into_iter().map(|(ranked, _)| ranked).filter(to_the_point).collect();
     let mut ranking = Ranking { ranked, best, mode };
     ranking.sort();
@@ -177,39 +177,44 @@ pub(crate) fn rank_found(shelf: &impl Shelf, question: &Question<'_>, found: Vec
 }
 
 /// The rows whose texts are nearest.
-fn nearest_rows(shelf: &impl Shelf, nearness: &Nearness<'_>) -> Result<Vec<Row>, StoreError> {
-    let names = nearness.nearest(if shelf.is_filtered() { HELPINGS.iter().sum() } else { HELPINGS[0] });
+fn nearest_rows(records: &impl Searchable, nearness: &Similarities<'_>) -> Result<Vec<Row>, StoreError> {
+    let names = nearness.nearest(if records.is_filtered() { BATCHES.iter().sum() } else { BATCHES[0] });
     let (mut found, mut from) = (Vec::new(), 0);
-    for helping in HELPINGS {
-        let some = &names[from.min(names.len())..(from + helping).min(names.len())];
+    for batch in BATCHES {
+        let some = &names[from.min(names.len())..(from + batch).min(names.len())];
         if some.is_empty() || found.len() >= CANDIDATES / 2 {
             break;
         }
-        found.extend(shelf.by_meaning(some)?);
-        from += helping;
+        found.extend(records.by_meaning(some)?);
+        from += batch;
     }
     found.truncate(CANDIDATES * 2);
     Ok(found)
 }
 
 /// What words and meaning say for one record, and the author if the question names them.
-fn judge(shelf: &impl Shelf, question: &Question<'_>, row: Row, words: f64) -> Result<(Ranked, Option<String>), StoreError> {
-    let card = shelf.card(row)?;
+fn score_record(
+    records: &impl Searchable,
+    question: &SearchQuery<'_>,
+    row: Row,
+    words: f64,
+) -> Result<(RankedRecord, Option<String>), StoreError> {
+    let card = records.card(row)?;
     let why = match &question.nearness {
-        None => Why { lexical: words, ..Why::default() },
+        None => ScoreParts { lexical: words, ..ScoreParts::default() },
         Some(nearness) => match card.as_ref().and_then(|card| nearest_name(nearness, card.sense)) {
-            Some(near) => Why { lexical: LEXICAL * words, semantic: SEMANTIC * near, ..Why::default() },
+            Some(near) => ScoreParts { lexical: LEXICAL * words, semantic: SEMANTIC * near, ..ScoreParts::default() },
             // Its vectors are not made yet: by its words it stands where it would without any.
-            None => Why { lexical: words, ..Why::default() },
+            None => ScoreParts { lexical: words, ..ScoreParts::default() },
         },
     };
     let named = card.map(|card| card.agent).filter(|agent| question.named.contains(agent));
-    Ok((Ranked { row, why }, named))
+    Ok((RankedRecord { row, why }, named))
 }
 
 /// Adds what being named is worth: the more, the fewer of the others have the same author.
 #[expect(clippy::cast_precision_loss, reason = "a few hundred candidates")]
-fn honour_authors(ranked: &mut [(Ranked, Option<String>)]) {
+fn add_author_scores(ranked: &mut [(RankedRecord, Option<String>)]) {
     let mut by: HashMap<String, usize> = HashMap::new();
     for named in ranked.iter().filter_map(|(_, named)| named.as_ref()) {
         *by.entry(named.clone()).or_default() += 1;
@@ -223,12 +228,12 @@ fn honour_authors(ranked: &mut [(Ranked, Option<String>)]) {
 }
 
 /// What the meaning alone says for a record that no search found.
-pub(crate) fn by_meaning(question: &Question<'_>, sense: Sense) -> Why {
+pub(crate) fn by_meaning(question: &SearchQuery<'_>, sense: Sense) -> ScoreParts {
     let near = question.nearness.as_ref().and_then(|nearness| nearest_name(nearness, sense)).unwrap_or(0.0);
-    Why { semantic: SEMANTIC * near, ..Why::default() }
+    ScoreParts { semantic: SEMANTIC * near, ..ScoreParts::default() }
 }
 
 /// How near the nearest of its texts is, at least 0; nothing if none has a vector.
-fn nearest_name(nearness: &Nearness<'_>, sense: Sense) -> Option<f64> {
+fn nearest_name(nearness: &Similarities<'_>, sense: Sense) -> Option<f64> {
     sense.names().filter_map(|name| nearness.of(name)).map(|near| near.max(0.0)).reduce(f64::max)
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use twining_embed::{Matrix, Model, Packed, Vector};
+use twining_embed::{Matrix, Model, PackedVector, Vector};
 use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor, meaning_of};
 
 use super::model::{LazyModel, LoadModel, ModelState};
@@ -12,17 +12,17 @@ use super::model::{LazyModel, LoadModel, ModelState};
 const MOST_PASSING: usize = 4096;
 
 /// The vectors of a project's texts, and the model that makes them.
-pub struct Meanings {
+pub struct EmbeddingIndex {
     pub(super) model: LazyModel,
     /// Shared by searches; alone for whoever adds to it.
-    table: RwLock<Table>,
+    table: RwLock<VectorTable>,
     /// Vectors that are kept while the process lives.
     passing: Mutex<HashMap<u64, Vector>>,
 }
 
 /// The vectors that were read, by the names of their texts.
 #[derive(Default)]
-struct Table {
+struct VectorTable {
     matrix: Matrix,
     rows: HashMap<u64, usize>,
     names: Vec<u64>,
@@ -32,18 +32,18 @@ struct Table {
 }
 
 /// Every text that has a vector. Held for one search.
-pub(crate) struct Known<'m> {
-    table: RwLockReadGuard<'m, Table>,
+pub(crate) struct LoadedIndex<'m> {
+    table: RwLockReadGuard<'m, VectorTable>,
     pub(crate) model: &'m Model,
 }
 
 /// How near every known text is to a question.
-pub(crate) struct Nearness<'m> {
-    table: RwLockReadGuard<'m, Table>,
+pub(crate) struct Similarities<'m> {
+    table: RwLockReadGuard<'m, VectorTable>,
     scores: Vec<f32>,
 }
 
-impl Meanings {
+impl EmbeddingIndex {
     /// Nothing known yet; the model is loaded when first needed.
     #[must_use]
     pub fn new(load: LoadModel) -> Self {
@@ -58,10 +58,10 @@ impl Meanings {
 
     /// Every known text, to compare a question with; nothing if there is no model,
     /// or no vector yet. Taken before the index is looked at, never after.
-    pub(crate) fn known(&self, store: &Store) -> Result<Option<Known<'_>>, StoreError> {
+    pub(crate) fn known(&self, store: &Store) -> Result<Option<LoadedIndex<'_>>, StoreError> {
         let Ok(model) = self.model.get() else { return Ok(None) };
         let table = self.table(store, model)?;
-        Ok((!table.matrix.is_empty()).then_some(Known { table, model }))
+        Ok((!table.matrix.is_empty()).then_some(LoadedIndex { table, model }))
     }
 
     /// How alike a few texts are to a question, made as they are needed: for texts
@@ -110,21 +110,21 @@ impl Meanings {
     /// Throws away the vectors of texts that nobody holds any more.
     pub(super) fn shrink_to(&self, store: &Store, wanted: &HashSet<u64>) -> Result<(), StoreError> {
         let Ok(model) = self.model.get() else { return Ok(()) };
-        let mut kept: Vec<(u64, VectorBytes)> = Vec::new();
+        let mut retained_rows: Vec<(u64, VectorBytes)> = Vec::new();
         let mut cursor = VectorCursor::default();
         store.vectors(|file| {
             file.read_on(model.identity(), &mut cursor, &mut |name, bytes| {
                 if wanted.contains(&name) {
-                    kept.push((name, *bytes));
+                    retained_rows.push((name, *bytes));
                 }
             })?;
-            file.rewrite(model.identity(), &kept)
+            file.rewrite(model.identity(), &retained_rows)
         })?;
         self.table_alone().read_on(store, model.identity())
     }
 
     /// The vectors, up to the end of their file.
-    fn table(&self, store: &Store, model: &Model) -> Result<RwLockReadGuard<'_, Table>, StoreError> {
+    fn table(&self, store: &Store, model: &Model) -> Result<RwLockReadGuard<'_, VectorTable>, StoreError> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         if store.vectors(|file| file.is_read(&table.cursor))?.unwrap_or(true) {
             return Ok(table);
@@ -134,12 +134,12 @@ impl Meanings {
         Ok(self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn table_alone(&self) -> RwLockWriteGuard<'_, Table> {
+    fn table_alone(&self) -> RwLockWriteGuard<'_, VectorTable> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl VectorTable {
     fn read_on(&mut self, store: &Store, model: u64) -> Result<(), StoreError> {
         // Twice at most: a file that was replaced is read from its start.
         for _ in 0..2 {
@@ -155,7 +155,7 @@ impl Table {
     }
 
     fn put(&mut self, name: u64, bytes: &VectorBytes) {
-        if let Ok(packed) = Packed::from_bytes(bytes)
+        if let Ok(packed) = PackedVector::from_bytes(bytes)
             && !self.rows.contains_key(&name)
         {
             self.rows.insert(name, self.matrix.push(&packed));
@@ -164,15 +164,15 @@ impl Table {
     }
 }
 
-impl<'m> Known<'m> {
+impl<'m> LoadedIndex<'m> {
     /// How near each is to this.
-    pub(crate) fn to(self, question: &Vector) -> Nearness<'m> {
+    pub(crate) fn to(self, question: &Vector) -> Similarities<'m> {
         let scores = self.table.matrix.scores(question);
-        Nearness { table: self.table, scores }
+        Similarities { table: self.table, scores }
     }
 }
 
-impl Nearness<'_> {
+impl Similarities<'_> {
     /// How near the text of this name is, from -1 to 1; nothing if it has no vector.
     pub(crate) fn of(&self, name: u64) -> Option<f64> {
         self.table.rows.get(&name).map(|row| f64::from(self.scores[*row]))
@@ -193,6 +193,6 @@ impl Nearness<'_> {
     /// How alike two texts are, from -1 to 1; nothing if one has no vector.
     pub(crate) fn alike(&self, one: u64, other: u64) -> Option<f64> {
         let (one, other) = (self.table.rows.get(&one)?, self.table.rows.get(&other)?);
-        self.table.matrix.alike(*one, *other).map(f64::from)
+        self.table.matrix.similarity(*one, *other).map(f64::from)
     }
 }

@@ -15,12 +15,12 @@ mod shelves;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fusion::{Ranked, Ranking, by_meaning, by_words, rank, rank_found};
-pub(crate) use meanings::{Known, Nearness};
-pub(crate) use question::Question;
-pub(crate) use shelves::{DecisionShelf, EntryShelf};
+pub(crate) use fusion::{RankedRecord, Ranking, by_meaning, by_words, rank, rank_found};
+pub(crate) use meanings::{LoadedIndex, Similarities};
+pub(crate) use question::SearchQuery;
+pub(crate) use shelves::{DecisionSearch, EntrySearch};
 
-pub use embedding::{Embedder, Embedding, Study};
-pub use fusion::{SearchMode, Why};
-pub use meanings::Meanings;
+pub use embedding::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker};
+pub use fusion::{ScoreParts, SearchMode};
+pub use meanings::EmbeddingIndex;
 pub use model::{LoadModel, ModelState};

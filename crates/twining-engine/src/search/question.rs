@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use twining_store::{Term, terms};
 
-use super::meanings::Nearness;
+use super::meanings::Similarities;
 
 /// How often the words of a task's first sentence count: it says what the rest explains.
 const TITLE_WEIGHT: f64 = 2.0;
@@ -12,22 +12,22 @@ const TITLE_CHARS: usize = 200;
 const SHORTEST_TITLE: usize = 20;
 
 /// What is asked for.
-pub(crate) struct Question<'m> {
+pub(crate) struct SearchQuery<'m> {
     /// Its words.
     pub(crate) terms: Vec<Term>,
     /// All of its words, to find out whether it names somebody.
     pub(super) named: HashSet<String>,
     /// How near every known text is; nothing where only words can answer.
-    pub(crate) nearness: Option<Nearness<'m>>,
+    pub(crate) nearness: Option<Similarities<'m>>,
     /// Finds that out, if it is being found out meanwhile.
-    meanwhile: Option<Box<dyn FnOnce() -> Option<Nearness<'m>> + 'm>>,
+    meanwhile: Option<Box<dyn FnOnce() -> Option<Similarities<'m>> + 'm>>,
     /// How many texts have no vector yet.
     pub(crate) waiting: u64,
 }
 
-impl<'m> Question<'m> {
+impl<'m> SearchQuery<'m> {
     /// A few words or a sentence.
-    pub(crate) fn of_query(text: &str, nearness: Option<Nearness<'m>>) -> Self {
+    pub(crate) fn of_query(text: &str, nearness: Option<Similarities<'m>>) -> Self {
         Self { terms: terms(text), named: words(text), nearness, meanwhile: None, waiting: 0 }
     }
 
@@ -49,7 +49,7 @@ impl<'m> Question<'m> {
     }
 
     /// The same while its meaning is being found out elsewhere.
-    pub(crate) fn meanwhile(self, nearness: impl FnOnce() -> Option<Nearness<'m>> + 'm) -> Self {
+    pub(crate) fn meanwhile(self, nearness: impl FnOnce() -> Option<Similarities<'m>> + 'm) -> Self {
         Self { meanwhile: Some(Box::new(nearness)), ..self }
     }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_words_of_the_title_count_twice() {
-        let question = Question::of_task("Limit the bursts of the gate! Tokens are slow.");
+        let question = SearchQuery::of_task("Limit the bursts of the gate! Tokens are slow.");
         let weight = |text: &str| question.terms.iter().find(|term| term.text == text).map(|term| term.weight);
         assert_eq!((weight("bursts"), weight("tokens"), weight("the")), (Some(2.0), Some(1.0), None));
     }

@@ -3,7 +3,7 @@
 use twining_store::{Card, DecisionFilter, Decisions, Entries, EntryFilter, Row, StoreError, Term};
 
 /// Records of one kind, behind one filter.
-pub(crate) trait Shelf {
+pub(crate) trait Searchable {
     /// Those in which one of the words stands, best first, with their BM25.
     fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError>;
     /// Those whose text or summary has one of these names.
@@ -15,18 +15,18 @@ pub(crate) trait Shelf {
 }
 
 /// Entries.
-pub(crate) struct EntryShelf<'v> {
+pub(crate) struct EntrySearch<'v> {
     pub(crate) entries: Entries<'v>,
     pub(crate) filter: EntryFilter,
 }
 
 /// Decisions.
-pub(crate) struct DecisionShelf<'v> {
+pub(crate) struct DecisionSearch<'v> {
     pub(crate) decisions: Decisions<'v>,
     pub(crate) filter: DecisionFilter,
 }
 
-impl Shelf for EntryShelf<'_> {
+impl Searchable for EntrySearch<'_> {
     fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
         self.entries.by_words(terms, &self.filter, most)
     }
@@ -44,7 +44,7 @@ impl Shelf for EntryShelf<'_> {
     }
 }
 
-impl Shelf for DecisionShelf<'_> {
+impl Searchable for DecisionSearch<'_> {
     fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
         self.decisions.by_words(terms, &self.filter, most)
     }

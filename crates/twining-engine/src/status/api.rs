@@ -13,17 +13,17 @@ impl Engine {
         let model = self.model_state()?;
         let mut report = self.store().view(|view| status::status(view, self.store().project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());
-        let mut unread = self.store().documents().turns().map(|shelf| status::unread::turns(&shelf)).unwrap_or_default();
+        let mut unread = self.store().documents().turns().map(|stored| status::unread::turns(&stored)).unwrap_or_default();
         unread.extend(self.store().documents().policy().ok().as_ref().and_then(status::unread::policy));
         unread.extend(self.store().documents().features().ok().as_ref().and_then(status::unread::features));
         match self.store().documents().agents() {
-            Ok(shelf) => {
-                report.tell_of_agents(&shelf, &config, self.store().ids().now());
-                unread.extend(status::unread::handoffs(&shelf));
+            Ok(stored) => {
+                report.add_agents(&stored, &config, self.store().ids().now());
+                unread.extend(status::unread::handoffs(&stored));
             }
             Err(error) => unread.push(UnreadableFile { file: "agents/registry.json".to_owned(), line: None, why: error.to_string() }),
         }
-        report.tell_unreadable(unread);
+        report.add_unreadable(unread);
         Ok(report)
     }
 

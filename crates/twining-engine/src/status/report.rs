@@ -6,7 +6,7 @@ use twining_model::{Claim, Time, limits};
 use twining_store::config::VERSION;
 use twining_store::{AgentShelf, Config, EntryFilter, Tally, View};
 
-use crate::agents::{self, AgentShown, Liveness};
+use crate::agents::{self, AgentLiveness, AgentSummary};
 use crate::failure::Failure;
 use crate::knowledge::KnowledgeMetrics;
 use crate::search::{ModelState, SearchMode};
@@ -112,7 +112,7 @@ pub struct StatusReport {
 /// Takes stock. `rejected` is the number of queued lines that were set aside.
 pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
     let tally = view.tally()?;
-    let stock = Stock {
+    let counts = StatusCounts {
         stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS))?,
         unanswered: unanswered(view, &tally)?,
         duplicates: view.entries().duplicate_ids()?,
@@ -123,8 +123,8 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
     };
     let mut unreadable = view.unreadable()?;
     unreadable.truncate(UNREADABLE_LISTED);
-    let notices = notices(&stock, config, model);
-    let tally = &stock.tally;
+    let notices = notices(&counts, config, model);
+    let tally = &counts.tally;
     Ok(StatusReport {
         project,
         blackboard_entries: tally.entries,
@@ -133,7 +133,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
         graph_entities: tally.entities,
         graph_relations: tally.relations,
         last_activity: tally.last_activity.map_or_else(|| "none".to_owned(), Time::into),
-        needs_archiving: stock.needs_archiving(),
+        needs_archiving: counts.needs_archiving(),
         superseded_decisions: tally.superseded,
         overridden_decisions: tally.overridden,
         open_needs: tally.open_needs,
@@ -156,27 +156,27 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
 
 impl StatusReport {
     /// Adds who is there and who holds what.
-    pub(super) fn tell_of_agents(&mut self, shelf: &AgentShelf, config: &Config, now: Time) {
-        let everyone = agents::everyone(shelf, config, now);
-        let count = |wanted: fn(&&AgentShown) -> bool| everyone.iter().filter(wanted).count() as u64;
+    pub(super) fn add_agents(&mut self, agent_files: &AgentShelf, config: &Config, now: Time) {
+        let everyone = agents::everyone(agent_files, config, now);
+        let count = |wanted: fn(&&AgentSummary) -> bool| everyone.iter().filter(wanted).count() as u64;
         self.registered_agents = count(|agent| agent.registered_at.is_some());
-        self.active_agents = count(|agent| agent.liveness == Liveness::Active);
-        self.open_handoffs = agents::open_handoffs(shelf, limits::HANDOFFS, |_| true).map_or(0, |open| open.len() as u64);
-        self.claims = agents::claims_on(shelf, now);
-        let mut notices = Notices(Vec::new());
-        if let Some((line, why)) = shelf.registered().unreadable.first() {
+        self.active_agents = count(|agent| agent.liveness == AgentLiveness::Active);
+        self.open_handoffs = agents::open_handoffs(agent_files, limits::HANDOFFS, |_| true).map_or(0, |open| open.len() as u64);
+        self.claims = agents::current_claims(agent_files, now);
+        let mut notices = StatusNotices(Vec::new());
+        if let Some((line, why)) = agent_files.registered().unreadable.first() {
             let message = format!("agents/registry.json, line {line}: {why}");
-            notices.add(Pressing::Yes, "unreadable_registry", message, "mend it by hand; nothing is written over it");
+            notices.add(Attention::Yes, "unreadable_registry", message, "mend it by hand; nothing is written over it");
         }
         for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
-            notices.add(Pressing::No, "look_alike_agents", why, "make sure that it is who you think");
+            notices.add(Attention::No, "look_alike_agents", why, "make sure that it is who you think");
         }
         self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
     }
 }
 
 /// What the warnings are drawn from.
-struct Stock {
+struct StatusCounts {
     tally: Tally,
     stale: u64,
     unanswered: u64,
@@ -186,7 +186,7 @@ struct Stock {
     rejected: u64,
 }
 
-impl Stock {
+impl StatusCounts {
     /// Whether the board is over its threshold and an archive would help: one
     /// full of decisions must not send agents to archive again and again.
     fn needs_archiving(&self) -> bool {
@@ -197,13 +197,13 @@ impl Stock {
 /// Whether someone should look now. A lone entity is worth knowing; a project is
 /// not unwell for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pressing {
+enum Attention {
     Yes,
     No,
 }
 
-struct Notice {
-    pressing: Pressing,
+struct StatusNotice {
+    attention: Attention,
     warning: StatusWarning,
 }
 
@@ -230,131 +230,131 @@ fn unanswered(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
     Ok(tally.open_questions.saturating_sub(view.entries().newest(&recent, 1)?.total))
 }
 
-fn notices(stock: &Stock, config: &Config, model: &ModelState) -> Vec<Notice> {
-    let tally = &stock.tally;
-    let mut notices = Notices(Vec::new());
+fn notices(counts: &StatusCounts, config: &Config, model: &ModelState) -> Vec<StatusNotice> {
+    let tally = &counts.tally;
+    let mut notices = StatusNotices(Vec::new());
     if config.version > VERSION {
         let message = format!("the folder has format version {}; it can be read but not written", config.version);
-        notices.add(Pressing::Yes, "format_too_new", message, "update twining");
+        notices.add(Attention::Yes, "format_too_new", message, "update twining");
     }
-    notices.count(tally.unreadable, Pressing::Yes, &UNREADABLE);
-    notices.count(tally.unconfirmed_overrides, Pressing::Yes, &UNCONFIRMED);
-    notices.count(stock.stale, Pressing::Yes, &STALE);
-    notices.count(stock.unanswered, Pressing::Yes, &UNANSWERED);
-    notices.count(tally.dangling, Pressing::Yes, &DANGLING);
-    notices.count(tally.future_dated, Pressing::Yes, &AHEAD);
-    notices.count(tally.provisional - stock.stale.min(tally.provisional), Pressing::No, &PROVISIONAL);
-    notices.count(tally.disconnected, Pressing::No, &LONE);
-    notices.count(stock.duplicates, Pressing::No, &TWICE);
-    notices.count(stock.rejected, Pressing::No, &REJECTED);
-    if stock.needs_archiving() {
-        let message = format!("the board has {}, {} or more", words::count(tally.entries, "entry", "entries"), stock.threshold);
-        notices.add(Pressing::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
+    notices.count(tally.unreadable, Attention::Yes, &UNREADABLE);
+    notices.count(tally.unconfirmed_overrides, Attention::Yes, &UNCONFIRMED);
+    notices.count(counts.stale, Attention::Yes, &STALE);
+    notices.count(counts.unanswered, Attention::Yes, &UNANSWERED);
+    notices.count(tally.dangling, Attention::Yes, &DANGLING);
+    notices.count(tally.future_dated, Attention::Yes, &AHEAD);
+    notices.count(tally.provisional - counts.stale.min(tally.provisional), Attention::No, &PROVISIONAL);
+    notices.count(tally.disconnected, Attention::No, &LONE);
+    notices.count(counts.duplicates, Attention::No, &TWICE);
+    notices.count(counts.rejected, Attention::No, &REJECTED);
+    if counts.needs_archiving() {
+        let message = format!("the board has {}, {} or more", words::count(tally.entries, "entry", "entries"), counts.threshold);
+        notices.add(Attention::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
     }
     if let ModelState::Unusable(why) = model {
         let message = format!("searches go by words alone: {why}");
-        notices.add(Pressing::No, "no_embeddings", message, "install twining anew, or unset TWINING_MODEL; everything else works");
+        notices.add(Attention::No, "no_embeddings", message, "install twining anew, or unset TWINING_MODEL; everything else works");
     }
     for note in &config.notes {
-        notices.add(Pressing::No, "config", note.clone(), "edit .twining/config.yml");
+        notices.add(Attention::No, "config", note.clone(), "edit .twining/config.yml");
     }
     notices.0
 }
 
-struct Notices(Vec<Notice>);
+struct StatusNotices(Vec<StatusNotice>);
 
-impl Notices {
-    fn count(&mut self, n: u64, pressing: Pressing, matter: &Matter) {
+impl StatusNotices {
+    fn count(&mut self, n: u64, attention: Attention, kind: &NoticeKind) {
         if n > 0 {
-            self.add(pressing, matter.code, words::count(n, matter.one, matter.many), matter.hint);
+            self.add(attention, kind.code, words::count(n, kind.one, kind.many), kind.hint);
         }
     }
 
-    fn add(&mut self, pressing: Pressing, code: &str, message: String, hint: &str) {
-        self.0.push(Notice { pressing, warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() } });
+    fn add(&mut self, attention: Attention, code: &str, message: String, hint: &str) {
+        self.0.push(StatusNotice { attention, warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() } });
     }
 }
 
 /// What can be the matter, in words.
-pub(super) struct Matter {
+pub(super) struct NoticeKind {
     pub(super) code: &'static str,
     pub(super) one: &'static str,
     pub(super) many: &'static str,
     pub(super) hint: &'static str,
 }
 
-pub(super) const UNREADABLE: Matter = Matter {
+pub(super) const UNREADABLE: NoticeKind = NoticeKind {
     code: "unreadable_files",
     one: "file or line could not be read",
     many: "files or lines could not be read",
     hint: "they are kept as they are; `unreadable` names them, mend them by hand",
 };
-const UNCONFIRMED: Matter = Matter {
+const UNCONFIRMED: NoticeKind = NoticeKind {
     code: "unconfirmed_overrides",
     one: "override was claimed by an agent and not confirmed",
     many: "overrides were claimed by agents and not confirmed",
     hint: "a person confirms one by overriding it again at a terminal: twining override",
 };
-const STALE: Matter = Matter {
+const STALE: NoticeKind = NoticeKind {
     code: "stale_provisional",
     one: "provisional decision is older than 7 days",
     many: "provisional decisions are older than 7 days",
     hint: "settle each with twining_promote, twining_override or a decision that supersedes it",
 };
-const UNANSWERED: Matter = Matter {
+const UNANSWERED: NoticeKind = NoticeKind {
     code: "unanswered_questions",
     one: "question is unanswered",
     many: "questions are unanswered",
     hint: "answer with an entry of type answer that relates to it, or use twining_dismiss",
 };
-const DANGLING: Matter = Matter {
+const DANGLING: NoticeKind = NoticeKind {
     code: "dangling_relations",
     one: "relation points to a missing entity",
     many: "relations point to missing entities",
     hint: "twining_prune_graph removes them",
 };
-const AHEAD: Matter = Matter {
+const AHEAD: NoticeKind = NoticeKind {
     code: "future_dated",
     one: "record is dated ahead of the clock",
     many: "records are dated ahead of the clock",
     hint: "they are ranked last; check the clock of the machine that wrote them",
 };
-const PROVISIONAL: Matter = Matter {
+const PROVISIONAL: NoticeKind = NoticeKind {
     code: "provisional",
     one: "provisional decision waits for review",
     many: "provisional decisions wait for review",
     hint: "twining_why shows what each is in conflict with; a person settles it with twining_override or twining_promote",
 };
 
-const LONE: Matter = Matter {
+const LONE: NoticeKind = NoticeKind {
     code: "disconnected_entities",
     one: "entity has no relation",
     many: "entities have no relation",
     hint: "relate them with twining_add_relation, or remove them with twining_prune_graph",
 };
-const TWICE: Matter = Matter {
+const TWICE: NoticeKind = NoticeKind {
     code: "duplicate_ids",
     one: "entry stands on more than one line",
     many: "entries stand on more than one line",
     hint: "a merge united both sides; each counts once, and the last line holds",
 };
-const REJECTED: Matter = Matter {
+const REJECTED: NoticeKind = NoticeKind {
     code: "rejected_queue_lines",
     one: "line that a hook queued was set aside",
     many: "lines that hooks queued were set aside",
     hint: "`.twining/pending-rejected.jsonl` has each with its reason; mend the hook, then remove the file",
 };
 
-fn summary(tally: &Tally, notices: &[Notice]) -> String {
-    let say = |pressing: Pressing| {
-        let said: Vec<&str> = notices.iter().filter(|n| n.pressing == pressing).map(|n| n.warning.message.as_str()).collect();
-        said.join("; ")
+fn summary(tally: &Tally, notices: &[StatusNotice]) -> String {
+    let say = |attention: Attention| {
+        let messages: Vec<&str> = notices.iter().filter(|n| n.attention == attention).map(|n| n.warning.message.as_str()).collect();
+        messages.join("; ")
     };
-    let pressing = say(Pressing::Yes);
-    if !pressing.is_empty() {
-        return format!("Needs attention: {pressing}.");
+    let attention = say(Attention::Yes);
+    if !attention.is_empty() {
+        return format!("Needs attention: {attention}.");
     }
-    let aside = say(Pressing::No);
+    let aside = say(Attention::No);
     format!(
         "Healthy. {}, {}, {}.{}",
         words::count(tally.entries, "blackboard entry", "blackboard entries"),

@@ -9,44 +9,44 @@ use crate::governance::turns;
 use crate::words;
 use crate::workflow;
 use twining_guard::policy::Examples;
-use twining_guard::{Guards, UserPolicy};
+use twining_guard::{GuardSet, UserPolicy};
 
 /// Turn files that are looked at, the last by name: `status` must not grow with the project.
 const TURNS: usize = 200;
 
 /// Turns that cannot be read, or lie where another belongs.
-pub(super) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
-    let listing = match shelf.all() {
+pub(super) fn turns(stored: &Shelf) -> Vec<UnreadableFile> {
+    let listing = match stored.all() {
         Ok(listing) => listing,
         Err(error) => return vec![unreadable("turns".to_owned(), &error.to_string())],
     };
     let odd = listing.odd.iter().map(|(file, why)| unreadable(file.clone(), why));
     let bad = listing.slots.iter().rev().take(TURNS);
-    odd.chain(bad.filter_map(|slot| turns::why_unreadable(shelf, slot).map(|why| unreadable(slot.path(), &why)))).collect()
+    odd.chain(bad.filter_map(|slot| turns::why_unreadable(stored, slot).map(|why| unreadable(slot.path(), &why)))).collect()
 }
 
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
 /// policy is asked for: the rest of it holds.
 pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
-    let mistake = Guards::load(&UserPolicy::default(), file, Examples::Skip).unread?;
+    let mistake = GuardSet::load(&UserPolicy::default(), file, Examples::Skip).unread?;
     let why = format!("{}; until it is mended its guards do not hold", text::excerpt(&mistake.message, 160));
     Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
 }
 
 /// A feature list that cannot be read.
-pub(super) fn features(shelf: &FeatureShelf) -> Option<UnreadableFile> {
-    let failure = workflow::list_on(shelf).err()?;
-    let file = shelf.path.strip_prefix(".twining/").unwrap_or(&shelf.path);
+pub(super) fn features(stored: &FeatureShelf) -> Option<UnreadableFile> {
+    let failure = workflow::read_list(stored).err()?;
+    let file = stored.path.strip_prefix(".twining/").unwrap_or(&stored.path);
     Some(unreadable(file.to_owned(), &failure.to_string()))
 }
 
 /// Handoffs that cannot be read, among the newest.
-pub(super) fn handoffs(shelf: &AgentShelf) -> Vec<UnreadableFile> {
-    let ids = match shelf.handoff_ids() {
+pub(super) fn handoffs(stored: &AgentShelf) -> Vec<UnreadableFile> {
+    let ids = match stored.handoff_ids() {
         Ok(ids) => ids,
         Err(error) => return vec![unreadable("handoffs".to_owned(), &error.to_string())],
     };
-    let why = |id: &twining_model::Id| match shelf.handoff(id) {
+    let why = |id: &twining_model::Id| match stored.handoff(id) {
         Ok(None) => None,
         Ok(Some(bytes)) => match serde_json::from_slice::<Handoff>(&bytes) {
             Ok(handoff) if handoff.id == id.as_str() => None,
@@ -65,7 +65,7 @@ fn unreadable(file: String, why: &str) -> UnreadableFile {
 impl StatusReport {
     /// Adds files that cannot be read to those of the index, in the list, the
     /// warning that counts them and the summary.
-    pub(super) fn tell_unreadable(&mut self, found: Vec<UnreadableFile>) {
+    pub(super) fn add_unreadable(&mut self, found: Vec<UnreadableFile>) {
         if found.is_empty() {
             return;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use twining_model::{Decision, Entry, EntryType, RelationType, Scope, Time, limits};
 use twining_store::{EntryFilter, Standing, StoreError, View};
 
-use super::scope::{Check, CheckItem, CheckStatus, History};
+use super::scope::{CheckItem, CheckStatus, History, ScopeCheck};
 use crate::decisions::same_domain;
 use crate::graph;
 use crate::words::count;
@@ -16,13 +16,13 @@ const LISTED: usize = 20;
 const IGNORED_WARNINGS: usize = 2;
 
 /// The decisions in force that bear on a scope.
-pub(super) struct InScope {
+pub(super) struct ScopeDecisions {
     decisions: Vec<Decision>,
     /// Further ones, not looked at.
     beyond: u64,
 }
 
-impl InScope {
+impl ScopeDecisions {
     pub(super) fn gather(view: &View<'_>, scope: &Scope) -> Result<Self, StoreError> {
         let rows = view.decisions().nearest(scope, Standing::InForce, limits::PAGE)?;
         let bearing = view.decisions().bearing(scope)?;
@@ -40,7 +40,7 @@ impl InScope {
 }
 
 /// Whether what decisions affect is tested, as far as the graph knows.
-pub(super) fn test_coverage(view: &View<'_>, scope: &InScope) -> Result<Check, StoreError> {
+pub(super) fn test_coverage(view: &View<'_>, scope: &ScopeDecisions) -> Result<ScopeCheck, StoreError> {
     let (mut checked, mut untested) = (0, Vec::new());
     for decision in &scope.decisions {
         if decision.affected_files.is_empty() && decision.affected_symbols.is_empty() {
@@ -66,14 +66,14 @@ pub(super) fn test_coverage(view: &View<'_>, scope: &InScope) -> Result<Check, S
 }
 
 /// Whether every warning was answered, or at least taken up.
-pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<Check, StoreError> {
+pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, StoreError> {
     let filter = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], ..EntryFilter::default() };
     let page = view.entries().about_scope(scope, &filter, limits::PAGE)?;
     let (mut resolved, mut acknowledged, mut ignored) = (0, 0, Vec::new());
     for warning in &page.items {
         if !view.entries().is_open(&warning.id)? {
             resolved += 1;
-        } else if is_taken_up(view, warning)? {
+        } else if is_acknowledged(view, warning)? {
             acknowledged += 1;
         } else {
             ignored.push(CheckItem { id: warning.id.clone(), summary: warning.summary.clone(), file: None });
@@ -93,7 +93,7 @@ pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<Check, StoreErr
 }
 
 /// Whether decisions were made with the context at hand.
-pub(super) fn assembly(scope: &InScope) -> Check {
+pub(super) fn assembly(scope: &ScopeDecisions) -> ScopeCheck {
     let known: Vec<&Decision> = scope.decisions.iter().filter(|decision| decision.assembled_before.is_some()).collect();
     let blind: Vec<CheckItem> = known.iter().filter(|decision| decision.assembled_before == Some(false)).map(|d| named(d)).collect();
     let status = match (known.len(), blind.len()) {
@@ -109,7 +109,7 @@ pub(super) fn assembly(scope: &InScope) -> Check {
 }
 
 /// Whether files changed after the decision about them, and nobody decided anew.
-pub(super) fn drift(scope: &InScope, history: &dyn History) -> Check {
+pub(super) fn drift(scope: &ScopeDecisions, history: &dyn History) -> ScopeCheck {
     let files: BTreeSet<&String> = scope.decisions.iter().flat_map(|decision| &decision.affected_files).collect();
     if files.is_empty() {
         return check(CheckStatus::Skip, "no decision here names a file".to_owned(), 0, Vec::new());
@@ -134,7 +134,7 @@ pub(super) fn drift(scope: &InScope, history: &dyn History) -> Check {
 }
 
 /// The constraints in force, for a person to check. They are read and never run.
-pub(super) fn constraints(view: &View<'_>, scope: &Scope) -> Result<Check, StoreError> {
+pub(super) fn constraints(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, StoreError> {
     let filter = EntryFilter { types: vec![EntryType::Constraint.as_str().to_owned()], ..EntryFilter::default() };
     let page = view.entries().about_scope(scope, &filter, limits::PAGE)?;
     let listed: Vec<CheckItem> =
@@ -148,10 +148,10 @@ pub(super) fn constraints(view: &View<'_>, scope: &Scope) -> Result<Check, Store
     Ok(check)
 }
 
-fn check(status: CheckStatus, message: String, checked: usize, mut items: Vec<CheckItem>) -> Check {
+fn check(status: CheckStatus, message: String, checked: usize, mut items: Vec<CheckItem>) -> ScopeCheck {
     let found = items.len() as u64;
     items.truncate(LISTED);
-    Check { status, message, checked: checked as u64, items, found }
+    ScopeCheck { status, message, checked: checked as u64, items, found }
 }
 
 fn named(decision: &Decision) -> CheckItem {
@@ -177,7 +177,7 @@ fn is_tested(view: &View<'_>, decision: &Decision) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-fn is_taken_up(view: &View<'_>, warning: &Entry) -> Result<bool, StoreError> {
+fn is_acknowledged(view: &View<'_>, warning: &Entry) -> Result<bool, StoreError> {
     let related = view.entries().relating_to(&warning.id, LISTED)?;
     Ok(related.items.iter().any(|entry| entry.kind() == Some(EntryType::Finding)))
 }

@@ -10,4 +10,4 @@ mod scope;
 mod tests;
 
 pub(crate) use scope::NoHistory;
-pub use scope::{Check, CheckItem, CheckStatus, History, VerifyDraft, VerifyInput, VerifyOutcome, verify};
+pub use scope::{CheckItem, CheckStatus, History, ScopeCheck, VerifyDraft, VerifyInput, VerifyOutcome, verify};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits};
+use twining_model::{Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, limits};
 use twining_store::View;
 
 use crate::input::{CHECKS, each_of};
@@ -77,7 +77,7 @@ pub struct CheckItem {
 
 /// What a check found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Check {
+pub struct ScopeCheck {
     /// How it went.
     pub status: CheckStatus,
     /// One sentence.
@@ -99,7 +99,7 @@ pub struct VerifyOutcome {
     /// When.
     pub verified_at: String,
     /// By name.
-    pub checks: BTreeMap<String, Check>,
+    pub checks: BTreeMap<String, ScopeCheck>,
     /// One line.
     pub summary: String,
     /// Secrets that were not written.
@@ -109,7 +109,7 @@ pub struct VerifyOutcome {
 
 /// A check that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum CheckName {
     TestCoverage,
     Warnings,
     Assembly,
@@ -117,26 +117,26 @@ enum Kind {
     Constraints,
 }
 
-const KINDS: [(&str, Kind); 5] = [
-    ("test_coverage", Kind::TestCoverage),
-    ("warnings", Kind::Warnings),
-    ("assembly", Kind::Assembly),
-    ("drift", Kind::Drift),
-    ("constraints", Kind::Constraints),
+const KINDS: [(&str, CheckName); 5] = [
+    ("test_coverage", CheckName::TestCoverage),
+    ("warnings", CheckName::Warnings),
+    ("assembly", CheckName::Assembly),
+    ("drift", CheckName::Drift),
+    ("constraints", CheckName::Constraints),
 ];
 
 /// A verification, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifyDraft {
     scope: Scope,
-    kinds: Vec<(&'static str, Kind)>,
+    kinds: Vec<(&'static str, CheckName)>,
 }
 
 impl VerifyDraft {
     /// Checks every word.
-    pub fn parse(input: &VerifyInput, root: &Root) -> Result<Self, Refused> {
+    pub fn parse(input: &VerifyInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         limits::at_most("checks", &input.checks, limits::LIST)?;
-        let mut wanted: Vec<Kind> = Vec::new();
+        let mut wanted: Vec<CheckName> = Vec::new();
         for word in &input.checks {
             wanted.push(words::one_of("checks", word.trim(), &KINDS)?);
         }
@@ -147,22 +147,22 @@ impl VerifyDraft {
 
 /// Verifies a scope, and writes the finding that says so.
 pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp: &Stamp<'_>) -> Result<(Entry, VerifyOutcome), Failure> {
-    let decisions = checks::InScope::gather(view, &draft.scope)?;
+    let decisions = checks::ScopeDecisions::gather(view, &draft.scope)?;
     let mut checks = BTreeMap::new();
     for &(name, kind) in &draft.kinds {
         let check = match kind {
-            Kind::TestCoverage => checks::test_coverage(view, &decisions)?,
-            Kind::Warnings => checks::warnings(view, &draft.scope)?,
-            Kind::Assembly => checks::assembly(&decisions),
-            Kind::Drift => checks::drift(&decisions, history),
-            Kind::Constraints => checks::constraints(view, &draft.scope)?,
+            CheckName::TestCoverage => checks::test_coverage(view, &decisions)?,
+            CheckName::Warnings => checks::warnings(view, &draft.scope)?,
+            CheckName::Assembly => checks::assembly(&decisions),
+            CheckName::Drift => checks::drift(&decisions, history),
+            CheckName::Constraints => checks::constraints(view, &draft.scope)?,
         };
         checks.insert(name.to_owned(), check);
     }
     let summary = summary(&draft.scope, &checks);
-    let told: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
+    let lines: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
     let finding = Entry {
-        detail: told.join("\n"),
+        detail: lines.join("\n"),
         tags: vec![VERIFIED_TAG.to_owned()],
         ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary)
     };
@@ -171,7 +171,7 @@ pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp
     Ok((finding, outcome))
 }
 
-fn summary(scope: &Scope, checks: &BTreeMap<String, Check>) -> String {
+fn summary(scope: &Scope, checks: &BTreeMap<String, ScopeCheck>) -> String {
     let named = |status: CheckStatus| {
         let names: Vec<&str> = checks.iter().filter(|(_, check)| check.status == status).map(|(name, _)| name.as_str()).collect();
         (!names.is_empty()).then(|| format!("{} {}", word(status), names.join(", ")))

@@ -4,7 +4,7 @@ use serde_json::json;
 use twining_model::Time;
 
 use crate::testing::{NoHistory, Project, caller, choice};
-use crate::{Check, CheckStatus, DecideInput, History, LinkCommitInput, PostInput, VerifyInput, VerifyOutcome};
+use crate::{CheckStatus, DecideInput, History, LinkCommitInput, PostInput, ScopeCheck, VerifyInput, VerifyOutcome};
 
 struct Commits(BTreeMap<String, Time>);
 
@@ -22,7 +22,7 @@ impl History for NoGit {
     }
 }
 
-fn verify(project: &Project, check: &str, history: &dyn History) -> Check {
+fn verify(project: &Project, check: &str, history: &dyn History) -> ScopeCheck {
     let input = VerifyInput { scope: Some("src/".into()), checks: vec![check.into()], agent_id: None };
     project.engine.verify(&caller("ada"), &input, history).expect("verifies").checks.remove(check).expect("the check ran")
 }

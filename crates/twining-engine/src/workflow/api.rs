@@ -11,16 +11,16 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::turns::{TurnDraft, plan_record};
-use crate::governance::{PromptInput, RecordTurnInput, TurnRecorded, UserPolicy};
+use crate::governance::{PromptInput, RecordTurnInput, RecordTurnOutcome, UserPolicy};
 use crate::hygiene::clean;
 use crate::workflow::edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
-use crate::workflow::evidence::{Case, EvidenceVerdict, FileStates, RunLog, judge_evidence};
-use crate::workflow::feature::{Feature, Status};
+use crate::workflow::evidence::{EvidenceCase, EvidenceVerdict, FileStates, RunLog, judge_evidence};
+use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::files::file_states;
 use crate::workflow::list::FeatureList;
-use crate::workflow::list_on;
-use crate::workflow::next::{Next, next};
+use crate::workflow::next::{NextStep, next};
 use crate::workflow::prompt::{NextBrief, NextInput, NextOutcome, task_text};
+use crate::workflow::read_list;
 use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report};
 
 /// The note that says that a host reports the results of tools.
@@ -36,24 +36,24 @@ impl Engine {
             return read_features(&self.store().documents().features()?, *status, id.as_deref(), *limit);
         }
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |shelf| {
+        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
             let passes = |feature: &Feature| {
-                let log = RunLog::read(&shelf.runs);
+                let log = RunLog::read(&feature_file.runs);
                 let files = states(checkout, feature)?;
-                accept(&Case { feature, log: &log, files: &files, needs: rules.tested_needs, given: None, command: None })
+                accept(&EvidenceCase { feature, log: &log, files: &files, needs: rules.tested_needs, given: None, command: None })
             };
-            plan_features(shelf, &draft, rules.max_test_failures, passes, &self.stamp(&caller))
+            plan_features(feature_file, &draft, rules.max_test_failures, passes, &self.stamp(&caller))
         })?;
         Ok(FeaturesOutcome { redacted, ..outcome })
     }
 
     /// Tells what to do now.
     pub fn next(&self, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
-        let shelf = self.store().documents().features()?;
-        let list = list_on(&shelf)?;
+        let feature_file = self.store().documents().features()?;
+        let list = read_list(&feature_file)?;
         let next = next(list.as_ref());
         let role = next.action.role();
-        let prompt = role.filter(|_| input.prompt.unwrap_or(true)).map(|role| self.prompt_for(user, role, &next, &shelf));
+        let prompt = role.filter(|_| input.prompt.unwrap_or(true)).map(|role| self.prompt_for(user, role, &next, &feature_file));
         let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
         let problems = next.problems.iter().take(limits::LIST).cloned().collect();
         Ok(NextOutcome {
@@ -62,7 +62,7 @@ impl Engine {
             details: next.feature.cloned(),
             prompt,
             counts,
-            path: shelf.path,
+            path: feature_file.path,
             auto: self.store().config()?.workflow.auto,
             problems,
         })
@@ -82,42 +82,42 @@ impl Engine {
         let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
         let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |shelf| {
-            plan_report(shelf, (&draft, run.clone()), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
+        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
+            plan_report(feature_file, (&draft, run.clone()), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
     }
 
     /// Records a turn. It stands here because the feature list says which features are
     /// completed and make room.
-    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
+    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<RecordTurnOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = TurnDraft::parse(&input, self.store().root())?;
-        let recorded = self.store().transact_on(Durability::Normal, Documents::turns, |shelf| {
-            plan_record(shelf, &draft, &self.stamp(&caller), || self.completed_features())
+        let recorded = self.store().transact_on(Durability::Normal, Documents::turns, |feature_file| {
+            plan_record(feature_file, &draft, &self.stamp(&caller), || self.completed_features())
         })?;
-        Ok(TurnRecorded { redacted, ..recorded })
+        Ok(RecordTurnOutcome { redacted, ..recorded })
     }
 
     /// The features that are completed by the list; none where it cannot be read.
     fn completed_features(&self) -> Vec<String> {
         let features = self.feature_list().ok().and_then(|(_, list)| list).map(|list| list.features).unwrap_or_default();
-        let completed = |feature: &Feature| matches!(feature.status, Status::Completed | Status::Tested);
+        let completed = |feature: &Feature| matches!(feature.status, FeatureStatus::Completed | FeatureStatus::Tested);
         features.into_iter().filter(completed).map(|feature| feature.id).collect()
     }
 
     /// The feature list and its path; none where there is none.
     pub fn feature_list(&self) -> Result<(String, Option<FeatureList>), Failure> {
-        let shelf = self.store().documents().features()?;
-        let list = list_on(&shelf)?;
-        Ok((shelf.path, list))
+        let feature_file = self.store().documents().features()?;
+        let list = read_list(&feature_file)?;
+        Ok((feature_file.path, list))
     }
 
     /// Reads what proves that features work.
-    pub fn proofs(&self) -> Result<Proofs<'_>, Failure> {
+    pub fn proofs(&self) -> Result<FeatureProofs<'_>, Failure> {
         let log = RunLog::read(&self.store().documents().runs()?);
-        Ok(Proofs { engine: self, log, needs: self.tested_needs()?, list: OnceCell::new() })
+        Ok(FeatureProofs { engine: self, log, needs: self.tested_needs()?, list: OnceCell::new() })
     }
 
     /// Notes that this project is worked on by a host that reports the results of
@@ -144,8 +144,8 @@ impl Engine {
 
     /// What a worker is told: the step, and what its role demands. A role that
     /// cannot be described is no reason to withhold the step.
-    fn prompt_for(&self, user: &UserPolicy, role: &str, next: &Next<'_>, shelf: &FeatureShelf) -> String {
-        let mut text = task_text(next, &RunLog::read(&shelf.runs));
+    fn prompt_for(&self, user: &UserPolicy, role: &str, next: &NextStep<'_>, feature_file: &FeatureShelf) -> String {
+        let mut text = task_text(next, &RunLog::read(&feature_file.runs));
         let Some(feature) = next.feature else { return text };
         let root = self.store().root();
         let input = PromptInput {
@@ -172,14 +172,14 @@ fn states(checkout: &Path, feature: &Feature) -> Result<FileStates, Failure> {
 
 /// Whether features were shown to work, asked while a tool call waits: runs and list
 /// are read once.
-pub struct Proofs<'e> {
+pub struct FeatureProofs<'e> {
     engine: &'e Engine,
     log: RunLog,
     needs: EvidenceSource,
     list: OnceCell<Result<Option<FeatureList>, String>>,
 }
 
-impl Proofs<'_> {
+impl FeatureProofs<'_> {
     /// Judges whether the feature of a name was shown to work, on the files as they
     /// are in `checkout`; none where the list has no such feature.
     pub fn of(&self, checkout: &Path, name: &str) -> Result<Option<EvidenceVerdict>, String> {

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use twining_model::{Change, DocumentText, Refused, Root, Scope, limits, text};
+use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, Scope, limits, text};
 use twining_store::FeatureShelf;
 
 use crate::caller::Stamp;
@@ -13,11 +13,11 @@ use crate::hygiene::{Redaction, redact_fields};
 use crate::input::{FEATURE_ACTIONS, FEATURE_STATUSES, number_or_text};
 use crate::words;
 use crate::workflow::evidence::VerifiedBy;
-use crate::workflow::feature::{Feature, Status, priority};
+use crate::workflow::feature::{Feature, FeatureStatus, priority};
 use crate::workflow::list::FeatureList;
-use crate::workflow::machine::{Event, event_towards};
-use crate::workflow::report::{Moved, attempt, move_feature};
-use crate::workflow::{list_on, order};
+use crate::workflow::machine::{FeatureEvent, event_towards};
+use crate::workflow::report::{StepChanges, attempt, move_feature};
+use crate::workflow::{order, read_list};
 
 /// What to do with the list, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -82,11 +82,11 @@ impl FeatureCounts {
     pub fn of(list: &FeatureList) -> Self {
         let count = |status| list.features.iter().filter(|feature| feature.status == status).count() as u64;
         Self {
-            pending: count(Status::Pending),
-            in_progress: count(Status::InProgress),
-            completed: count(Status::Completed),
-            tested: count(Status::Tested),
-            blocked: count(Status::Blocked),
+            pending: count(FeatureStatus::Pending),
+            in_progress: count(FeatureStatus::InProgress),
+            completed: count(FeatureStatus::Completed),
+            tested: count(FeatureStatus::Tested),
+            blocked: count(FeatureStatus::Blocked),
         }
     }
 }
@@ -115,13 +115,13 @@ pub struct FeaturesOutcome {
 /// What to do with the list, every rule checked.
 #[derive(Clone, Debug)]
 pub(crate) enum FeaturesDraft {
-    List { status: Option<Status>, id: Option<String>, limit: usize },
+    List { status: Option<FeatureStatus>, id: Option<String>, limit: usize },
     Add { id: String, fields: Vec<(&'static str, Value)> },
-    Update { id: String, fields: Vec<(&'static str, Value)>, status: Option<Status>, reason: String },
+    Update { id: String, fields: Vec<(&'static str, Value)>, status: Option<FeatureStatus>, reason: String },
 }
 
 impl FeaturesDraft {
-    pub(crate) fn parse(input: &FeaturesInput, root: &Root) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &FeaturesInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         let action = input.action.as_deref().map(str::trim).filter(|word| !word.is_empty()).unwrap_or("list");
         let known = ["list", "add", "update"].map(|word| (word, word));
         let action = words::one_of("action", action, &known)?;
@@ -130,24 +130,26 @@ impl FeaturesDraft {
         if action == "list" {
             return Ok(Self::List { status, id, limit: words::page("limit", input.limit, 50)? });
         }
-        let id = id.ok_or_else(|| Refused::new("id", "is required to add or update a feature"))?;
+        let id = id.ok_or_else(|| InvalidInput::new("id", "is required to add or update a feature"))?;
         let fields = fields(input, root)?;
         if action == "add" {
             if input.description.is_none() {
-                return Err(Refused::new("description", "is required: say what is to be built"));
+                return Err(InvalidInput::new("description", "is required: say what is to be built"));
             }
-            if status.is_some_and(|status| status != Status::Pending) || input.tested == Some(true) {
-                return Err(Refused::new("status", "must be pending in a feature that is new").because("add it, then report what was done"));
+            if status.is_some_and(|status| status != FeatureStatus::Pending) || input.tested == Some(true) {
+                return Err(
+                    InvalidInput::new("status", "must be pending in a feature that is new").because("add it, then report what was done")
+                );
             }
             return Ok(Self::Add { id, fields });
         }
         let status = match (status, input.tested) {
-            (None, Some(true)) => Some(Status::Tested),
-            (Some(status), Some(tested)) if tested != (status == Status::Tested) => {
-                return Err(Refused::new("tested", "contradicts `status`").because(format!("the status is {}", status.as_str())));
+            (None, Some(true)) => Some(FeatureStatus::Tested),
+            (Some(status), Some(tested)) if tested != (status == FeatureStatus::Tested) => {
+                return Err(InvalidInput::new("tested", "contradicts `status`").because(format!("the status is {}", status.as_str())));
             }
             (None, Some(false)) => {
-                return Err(Refused::new("tested", "cannot be taken back by itself")
+                return Err(InvalidInput::new("tested", "cannot be taken back by itself")
                     .because("report the feature as failed with what broke, or as reopened"));
             }
             (status, _) => status,
@@ -157,12 +159,12 @@ impl FeaturesDraft {
     }
 }
 
-fn status(word: &str) -> Result<Status, Refused> {
-    let known = Status::ALL.map(|status| (status.as_str(), status));
+fn status(word: &str) -> Result<FeatureStatus, InvalidInput> {
+    let known = FeatureStatus::ALL.map(|status| (status.as_str(), status));
     words::one_of("status", &word.trim().to_lowercase(), &known)
 }
 
-fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value)>, Refused> {
+fn fields(input: &FeaturesInput, root: &ProjectRoot) -> Result<Vec<(&'static str, Value)>, InvalidInput> {
     let mut fields = Vec::new();
     if let Some(description) = &input.description {
         fields.push(("description", Value::from(text::required("description", description)?)));
@@ -181,7 +183,7 @@ fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value
         let word = text::name("priority", given)?;
         let value = word.parse::<i64>().map_or_else(|_| Value::from(word.as_str()), Value::from);
         if priority(&value).is_none() {
-            return Err(Refused::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
+            return Err(InvalidInput::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
                 .because(format!("`{}` is none of them", text::excerpt(given, 40))));
         }
         fields.push(("priority", value));
@@ -191,12 +193,12 @@ fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value
 
 /// Reads the list.
 pub(crate) fn read_features(
-    shelf: &FeatureShelf,
-    status: Option<Status>,
+    feature_file: &FeatureShelf,
+    status: Option<FeatureStatus>,
     id: Option<&str>,
     limit: usize,
 ) -> Result<FeaturesOutcome, Failure> {
-    let list = list_on(shelf)?.unwrap_or_default();
+    let list = read_list(feature_file)?.unwrap_or_default();
     if let Some(id) = id.filter(|id| list.get(id).is_none()) {
         return Err(no_feature(id));
     }
@@ -204,16 +206,16 @@ pub(crate) fn read_features(
     let mut features: Vec<Feature> = list.features.iter().filter(chosen).cloned().collect();
     let total = features.len() as u64;
     features.truncate(limit);
-    let (features, _) = crate::answer::within_answer(features);
-    let mut outcome = outcome(shelf, &list, features);
+    let (features, _) = crate::answer::fit_reply(features);
+    let mut outcome = outcome(feature_file, &list, features);
     (outcome.total, outcome.truncated) = (total, total > outcome.features.len() as u64);
     Ok(outcome)
 }
 
-fn outcome(shelf: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
+fn outcome(feature_file: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
     let problems = list.problems.iter().cloned().chain(order::cycle_problems(&list.features)).take(limits::LIST).collect();
     FeaturesOutcome {
-        path: shelf.path.clone(),
+        path: feature_file.path.clone(),
         features,
         total: list.features.len() as u64,
         truncated: false,
@@ -226,25 +228,27 @@ fn outcome(shelf: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> 
 /// Plans an addition or a change. `passes` judges the evidence of a feature that
 /// is to be tested.
 pub(crate) fn plan_features(
-    shelf: &FeatureShelf,
+    feature_file: &FeatureShelf,
     draft: &FeaturesDraft,
     max_test_failures: u32,
     passes: impl FnOnce(&Feature) -> Result<VerifiedBy, Failure>,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, FeaturesOutcome), Failure> {
-    let list = list_on(shelf)?.unwrap_or_default();
+    let list = read_list(feature_file)?.unwrap_or_default();
     let (id, text, mut change) = match draft {
         FeaturesDraft::List { status, id, limit } => {
-            return Ok((Change::default(), read_features(shelf, *status, id.as_deref(), *limit)?));
+            return Ok((Change::default(), read_features(feature_file, *status, id.as_deref(), *limit)?));
         }
         FeaturesDraft::Add { id, fields } => {
             if list.get(id).is_some() {
-                return Err(Refused::new("id", "is taken").because(format!("`{id}` is in the list already; update it instead")).into());
+                return Err(InvalidInput::new("id", "is taken")
+                    .because(format!("`{id}` is in the list already; update it instead"))
+                    .into());
             }
             let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
             let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
             // Another tool's list has fields of its own.
-            let ours = shelf.path.starts_with(".twining/");
+            let ours = feature_file.path.starts_with(".twining/");
             let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
             let all = all.chain(who.into_iter().filter(|_| ours));
             let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
@@ -256,39 +260,39 @@ pub(crate) fn plan_features(
             let mut change = Change::default();
             if let Some(status) = status.filter(|status| *status != feature.status) {
                 let event = event_towards(id, feature.status, status)?;
-                if matches!(event, Event::GaveUp | Event::Reopened) && reason.trim().is_empty() {
-                    return Err(Refused::new("reason", format!("is required to make a feature {}", status.as_str())).into());
+                if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened) && reason.trim().is_empty() {
+                    return Err(InvalidInput::new("reason", format!("is required to make a feature {}", status.as_str())).into());
                 }
-                let evidence = if event == Event::Passed { Some(passes(feature)?) } else { None };
+                let evidence = if event == FeatureEvent::Passed { Some(passes(feature)?) } else { None };
                 // A step is one however it is told: what counts after a report counts after this.
                 let run = evidence.as_ref().map(|by| by.run.clone());
                 change.runs.push(attempt(id, event, "other", reason, run, stamp).to_line());
-                let moved: Moved = move_feature(feature, event, reason, evidence.as_ref(), max_test_failures, stamp)?;
+                let moved: StepChanges = move_feature(feature, event, reason, evidence.as_ref(), max_test_failures, stamp)?;
                 fields.extend(moved.fields);
                 change.entries = moved.entries;
             }
             if fields.is_empty() {
-                return Err(Refused::new("arguments", "change nothing").because("give the fields that are to be different").into());
+                return Err(InvalidInput::new("arguments", "change nothing").because("give the fields that are to be different").into());
             }
             (id, list.with_fields(id, &fields), change)
         }
     };
-    let after =
-        FeatureList::parse(text.as_deref().unwrap_or_default()).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
+    let after = FeatureList::parse(text.as_deref().unwrap_or_default())
+        .map_err(|why| Failure::UnreadableList { path: feature_file.path.clone(), why })?;
     let feature = after.get(id).cloned().ok_or_else(|| no_feature(id))?;
     if let Some(cycle) = order::cycles(&after.features).into_iter().find(|cycle| cycle.contains(id))
         && order::cycles(&list.features).iter().all(|known| !known.contains(id))
     {
-        return Err(Refused::new("depends_on", "would make a circle").because(cycle.join(" -> ")).into());
+        return Err(InvalidInput::new("depends_on", "would make a circle").because(cycle.join(" -> ")).into());
     }
     if after.features.len() > limits::FEATURES {
-        return Err(Refused::new("features", format!("may be at most {}", limits::FEATURES)).into());
+        return Err(InvalidInput::new("features", format!("may be at most {}", limits::FEATURES)).into());
     }
     // The same text again is no change, and needs no write.
     if after.get(id) != list.get(id) || !change.entries.is_empty() {
-        change.documents.extend(text.map(|text| DocumentText { path: shelf.path.clone(), text }));
+        change.documents.extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
     }
-    Ok((change, outcome(shelf, &after, vec![feature])))
+    Ok((change, outcome(feature_file, &after, vec![feature])))
 }
 
 pub(crate) fn no_feature(id: &str) -> Failure {

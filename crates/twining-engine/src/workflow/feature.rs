@@ -13,12 +13,12 @@ use twining_model::{limits, text};
 
 use crate::words;
 use crate::workflow::evidence::VerifiedBy;
-use crate::workflow::spans::{self, Span};
+use crate::workflow::spans::{self, TextRange};
 
 /// How far a feature is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum FeatureStatus {
     /// Nobody began.
     #[default]
     Pending,
@@ -32,7 +32,7 @@ pub enum Status {
     Blocked,
 }
 
-impl Status {
+impl FeatureStatus {
     /// Every status, in the order a feature goes through them.
     pub const ALL: [Self; 5] = [Self::Pending, Self::InProgress, Self::Completed, Self::Tested, Self::Blocked];
 
@@ -70,7 +70,7 @@ pub struct Feature {
     /// What is to be built.
     pub description: String,
     /// How far it is.
-    pub status: Status,
+    pub status: FeatureStatus,
     /// Whether it was shown to work.
     pub tested: bool,
     /// Its files and folders.
@@ -108,11 +108,11 @@ pub struct Feature {
 
 /// What a list says beside the fields of a feature.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ListContext {
     /// The key it stands under in a map.
     pub(crate) key: Option<String>,
     /// The status of the bucket it stands in.
-    pub(crate) bucket: Option<Status>,
+    pub(crate) bucket: Option<FeatureStatus>,
     /// The category it stands under.
     pub(crate) group: Option<String>,
 }
@@ -141,11 +141,11 @@ fn is_read(key: &str) -> bool {
 
 /// What an object says, as far as it is read; of two fields with one name the last counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fields<'t>(Vec<(Cow<'t, str>, Value)>);
+pub(crate) struct FeatureFields<'t>(Vec<(Cow<'t, str>, Value)>);
 
-impl<'t> Fields<'t> {
+impl<'t> FeatureFields<'t> {
     /// Only what is read is parsed: lists carry logs and evidence of any size.
-    pub(super) fn of(text: &'t str, members: &[(Cow<'t, str>, Span)]) -> Self {
+    pub(super) fn of(text: &'t str, members: &[(Cow<'t, str>, TextRange)]) -> Self {
         let known = members.iter().filter(|(key, _)| is_read(key));
         Self(known.map(|(key, at)| (key.clone(), spans::value(text, at))).collect())
     }
@@ -171,24 +171,25 @@ impl Feature {
 
     /// Reads a feature, and tells what about it is odd, each as the end of a
     /// sentence that begins with its name.
-    pub(crate) fn read(fields: &Fields<'_>, around: Surroundings) -> (Self, Vec<String>) {
-        let mut odd = Vec::new();
-        let description = first(fields, DESCRIPTION, said).unwrap_or_default();
-        let id = first(fields, ID, said).or(around.key).unwrap_or_else(|| {
-            odd.push("has no `id`; it is called by its description until it gets one".to_owned());
+    pub(crate) fn read(fields: &FeatureFields<'_>, around: ListContext) -> (Self, Vec<String>) {
+        let mut problems = Vec::new();
+        let description = first(fields, DESCRIPTION, text_of).unwrap_or_default();
+        let id = first(fields, ID, text_of).or(around.key).unwrap_or_else(|| {
+            problems.push("has no `id`; it is called by its description until it gets one".to_owned());
             slug(&description)
         });
-        let status = match first(fields, STATUS, said) {
-            Some(word) => Status::read(&word).or_else(|| {
-                odd.push(format!("has the unknown status `{}`; it is taken for pending", text::excerpt(&word, 40)));
+        let status = match first(fields, STATUS, text_of) {
+            Some(word) => FeatureStatus::read(&word).or_else(|| {
+                problems.push(format!("has the unknown status `{}`; it is taken for pending", text::excerpt(&word, 40)));
                 None
             }),
             None => around.bucket,
         };
         let flag = first(fields, FLAG, Value::as_bool);
-        let (status, tested) = standing(status, flag, &mut odd);
+        let (status, tested) = standing(status, flag, &mut problems);
         let priority = fields.get("priority").map_or(Some(MIDDLE), priority).unwrap_or_else(|| {
-            odd.push("has a priority that is no number, P0 to P9, mvp, critical, high, medium or low; it is taken for medium".to_owned());
+            problems
+                .push("has a priority that is no number, P0 to P9, mvp, critical, high, medium or low; it is taken for medium".to_owned());
             MIDDLE
         });
         let feature = Self {
@@ -203,14 +204,14 @@ impl Feature {
             priority,
             depends_on: first_list(fields, DEPENDS_ON),
             retries: first(fields, RETRIES, Value::as_u64).map_or(0, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
-            need: fields.get("need").and_then(said),
+            need: fields.get("need").and_then(text_of),
             // What is no such object says nothing of a run.
             verified_by: fields.get("verified_by").and_then(|by| VerifiedBy::deserialize(by).ok()).filter(|_| tested),
-            group: around.group.or_else(|| fields.get("category").and_then(said)),
+            group: around.group.or_else(|| fields.get("category").and_then(text_of)),
             complexity: fields.get("complexity").and_then(Value::as_i64),
-            task_type: fields.get("task_type").or_else(|| fields.get("type")).and_then(said),
+            task_type: fields.get("task_type").or_else(|| fields.get("type")).and_then(text_of),
         };
-        (feature, odd)
+        (feature, problems)
     }
 }
 
@@ -220,15 +221,17 @@ pub(crate) const PASSES: &str = "passes";
 
 /// Where status and flag disagree, the one that asks for more work is right: a
 /// feature tested twice costs a minute, one that never was costs more.
-fn standing(status: Option<Status>, flag: Option<bool>, odd: &mut Vec<String>) -> (Status, bool) {
+fn standing(status: Option<FeatureStatus>, flag: Option<bool>, problems: &mut Vec<String>) -> (FeatureStatus, bool) {
     match (status, flag) {
-        (None | Some(Status::Completed | Status::Tested), Some(true)) | (Some(Status::Tested), None) => (Status::Tested, true),
-        (Some(Status::Tested), Some(false)) => {
-            odd.push("has the status tested and says `tested: false`; it is taken for completed".to_owned());
-            (Status::Completed, false)
+        (None | Some(FeatureStatus::Completed | FeatureStatus::Tested), Some(true)) | (Some(FeatureStatus::Tested), None) => {
+            (FeatureStatus::Tested, true)
+        }
+        (Some(FeatureStatus::Tested), Some(false)) => {
+            problems.push("has the status tested and says `tested: false`; it is taken for completed".to_owned());
+            (FeatureStatus::Completed, false)
         }
         (Some(status), Some(true)) => {
-            odd.push(format!("says `tested: true` and has the status {}; the status counts", status.as_str()));
+            problems.push(format!("says `tested: true` and has the status {}; the status counts", status.as_str()));
             (status, false)
         }
         (status, _) => (status.unwrap_or_default(), false),
@@ -236,12 +239,12 @@ fn standing(status: Option<Status>, flag: Option<bool>, odd: &mut Vec<String>) -
 }
 
 /// What the first of these fields that says something says.
-fn first<T>(fields: &Fields<'_>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+fn first<T>(fields: &FeatureFields<'_>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
     keys.iter().find_map(|key| fields.get(key).and_then(&read))
 }
 
 /// A text that says something, also where it was written as a number.
-fn said(value: &Value) -> Option<String> {
+fn text_of(value: &Value) -> Option<String> {
     let words = match value {
         Value::String(words) => words.clone(),
         Value::Number(number) => number.to_string(),
@@ -252,10 +255,10 @@ fn said(value: &Value) -> Option<String> {
 }
 
 /// The first of these fields that is there, as a list; one text is a list of one.
-fn first_list(fields: &Fields<'_>, keys: &[&str]) -> Vec<String> {
+fn first_list(fields: &FeatureFields<'_>, keys: &[&str]) -> Vec<String> {
     let items = match keys.iter().find_map(|key| fields.get(key)) {
-        Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(said).collect(),
-        one => one.and_then(said).into_iter().collect::<Vec<_>>(),
+        Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(text_of).collect(),
+        one => one.and_then(text_of).into_iter().collect::<Vec<_>>(),
     };
     let mut seen = std::collections::HashSet::new();
     items.into_iter().filter(|item| seen.insert(item.clone())).collect()

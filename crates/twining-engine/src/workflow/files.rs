@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use twining_model::{Refused, Root, Scope, Time, limits};
+use twining_model::{InvalidInput, ProjectRoot, Scope, Time, limits};
 use twining_store::{StoreError, disk};
 
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ fn state_of(checkout: &Path, path: &str) -> Result<Option<FileState>, Failure> {
     let plain = path.find(['*', '?', '[', '{']).map_or(path, |at| path[..at].rfind('/').map_or("", |slash| &path[..slash]));
     let inside = match plain {
         "" => ".".to_owned(),
-        plain => Scope::parse("files", plain, &Root::new([checkout])).map(|scope| scope.to_string()).unwrap_or_default(),
+        plain => Scope::parse("files", plain, &ProjectRoot::new([checkout])).map(|scope| scope.to_string()).unwrap_or_default(),
     };
     if inside.is_empty() {
         return Ok(None);
@@ -27,7 +27,7 @@ fn state_of(checkout: &Path, path: &str) -> Result<Option<FileState>, Failure> {
     match disk::state_inside(checkout, &inside, limits::FEATURE_FILES, limits::EVIDENCE_BYTES) {
         Ok(state) => Ok(state.map(|state| FileState { modified: time_of(state.mtime_ns), hash: format!("{:032x}", state.hash) })),
         Err(StoreError::Unsafe { .. }) => Ok(None),
-        Err(StoreError::Damaged { what }) => Err(Refused::new("files", "cannot be compared").because(what).into()),
+        Err(StoreError::Damaged { what }) => Err(InvalidInput::new("files", "cannot be compared").because(what).into()),
         Err(error) => Err(error.into()),
     }
 }

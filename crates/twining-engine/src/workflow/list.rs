@@ -10,8 +10,8 @@ use memchr::memmem;
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
 
-use crate::workflow::feature::{self, Feature, Fields, PASSES, SPELLINGS, Status, Surroundings, TESTED};
-use crate::workflow::spans::{self, Kind, Span};
+use crate::workflow::feature::{self, Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED};
+use crate::workflow::spans::{self, JsonKind, TextRange};
 
 /// How deep groups may be nested.
 const DEPTH: usize = 6;
@@ -30,9 +30,9 @@ pub struct FeatureList {
     /// What is odd about it, a sentence each.
     pub problems: Vec<String>,
     text: String,
-    places: Vec<Span>,
+    places: Vec<TextRange>,
     /// The array or map that a new feature goes to.
-    home: Option<Span>,
+    home: Option<TextRange>,
 }
 
 impl FeatureList {
@@ -44,12 +44,12 @@ impl FeatureList {
         }
         let bare = text.trim_start_matches('\u{FEFF}');
         let root = spans::whole(bare).map_err(|error| format!("is no JSON: {error}"))?;
-        if spans::kind(bare, &root) == Kind::Other {
+        if spans::kind(bare, &root) == JsonKind::Other {
             return Err("is neither a JSON array nor an object".to_owned());
         }
-        let mut walk = Walk { text: bare, found: Vec::new(), homes: Vec::new(), problems: Vec::new() };
+        let mut walk = ListWalk { text: bare, found: Vec::new(), homes: Vec::new(), problems: Vec::new() };
         walk.begin(&root);
-        let Walk { found, homes, mut problems, .. } = walk;
+        let ListWalk { found, homes, mut problems, .. } = walk;
         if found.len() > limits::FEATURES {
             return Err(format!("holds {} features, and at most {} are read", found.len(), limits::FEATURES));
         }
@@ -57,10 +57,10 @@ impl FeatureList {
         let mut seen = std::collections::HashSet::new();
         for (at, around) in found {
             let members = spans::members(bare, &at);
-            let (feature, odd) = Feature::read(&Fields::of(bare, &members), around);
+            let (feature, feature_problems) = Feature::read(&FeatureFields::of(bare, &members), around);
             let name = || text::excerpt(&feature.id, 80);
-            problems.extend(odd.into_iter().map(|odd| format!("`{}` {odd}", name())));
-            if let Some(key) = doubled(&members) {
+            problems.extend(feature_problems.into_iter().map(|feature_problems| format!("`{}` {feature_problems}", name())));
+            if let Some(key) = duplicate_key(&members) {
                 problems.push(format!("`{}` says `{}` twice; the last counts", name(), text::excerpt(key, 40)));
             }
             if seen.insert(feature.id.clone()) {
@@ -89,7 +89,7 @@ impl FeatureList {
     }
 
     /// Where each feature stands in the text without its byte order mark, in the order of the list.
-    pub(super) fn places(&self) -> &[Span] {
+    pub(super) fn places(&self) -> &[TextRange] {
         &self.places
     }
 
@@ -125,7 +125,7 @@ impl FeatureList {
         let skipped = self.text.len() - self.bare().len();
         let bare = self.bare();
         let text = match (&self.home, spans::whole(bare)) {
-            (Some(at), _) if spans::kind(bare, at) == Kind::Array => spans::push_element(bare, at, &json!(fields)),
+            (Some(at), _) if spans::kind(bare, at) == JsonKind::Array => spans::push_element(bare, at, &json!(fields)),
             (Some(at), _) => spans::set_member(bare, at, id, &json!(fields)),
             (None, Ok(root)) => spans::set_member(bare, &root, "features", &json!([fields])),
             (None, Err(_)) => format!("{:#}\n", json!({ "features": [fields] })),
@@ -139,7 +139,7 @@ impl FeatureList {
 }
 
 /// The object that begins at `start`: edits inside it move its end.
-fn object_at(text: &str, start: usize) -> Option<Span> {
+fn object_at(text: &str, start: usize) -> Option<TextRange> {
     let mut values = serde_json::Deserializer::from_str(text.get(start..)?).into_iter::<serde::de::IgnoredAny>();
     values.next()?.ok()?;
     Some(start..start + values.byte_offset())
@@ -147,14 +147,14 @@ fn object_at(text: &str, start: usize) -> Option<Span> {
 
 /// The spelling this feature has for a field of ours: a second spelling beside
 /// it would be a second opinion.
-fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
+fn own_key<'k>(text: &str, at: &TextRange, key: &'k str) -> &'k str {
     let members = spans::members(text, at);
     let spellings = SPELLINGS.iter().find(|names| names[0] == key).copied().unwrap_or_default();
     let own = spellings.iter().find(|name| members.iter().any(|(member, _)| member == *name));
     own.copied().unwrap_or(key)
 }
 
-fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
+fn duplicate_key<'m>(members: &'m [(Cow<'_, str>, TextRange)]) -> Option<&'m str> {
     let mut seen = std::collections::HashSet::new();
     // A handful of fields is compared quicker than hashed.
     let mut is_new = |at: usize, key: &'m Cow<'_, str>| match members.get(..at) {
@@ -164,16 +164,16 @@ fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
     members.iter().enumerate().find(|(at, (key, _))| !is_new(*at, key)).map(|(_, (key, _))| &**key)
 }
 
-struct Walk<'t> {
+struct ListWalk<'t> {
     text: &'t str,
-    found: Vec<(Span, Surroundings)>,
-    homes: Vec<(Span, Option<Status>)>,
+    found: Vec<(TextRange, ListContext)>,
+    homes: Vec<(TextRange, Option<FeatureStatus>)>,
     problems: Vec<String>,
 }
 
-impl Walk<'_> {
-    fn begin(&mut self, root: &Span) {
-        if spans::kind(self.text, root) == Kind::Array {
+impl ListWalk<'_> {
+    fn begin(&mut self, root: &TextRange) {
+        if spans::kind(self.text, root) == JsonKind::Array {
             self.take_array(root, None, None, DEPTH);
             return;
         }
@@ -188,18 +188,18 @@ impl Walk<'_> {
     }
 
     /// Looks for features in an object that is none itself.
-    fn scan(&mut self, object: &Span, group: Option<&str>, depth: usize) {
+    fn scan(&mut self, object: &TextRange, group: Option<&str>, depth: usize) {
         for (key, at) in spans::members(self.text, object) {
             let kind = spans::kind(self.text, &at);
             match kind {
                 _ if ABOUT.contains(&&*key) => {}
-                Kind::Array if LISTS.contains(&&*key) => self.take_array(&at, group, None, depth),
-                Kind::Object if LISTS.contains(&&*key) => self.take_map(&at, group, depth),
-                Kind::Array if bucket_status(&key).is_some() => self.take_array(&at, group, bucket_status(&key), depth),
-                Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
-                Kind::Array if depth > 0 => {
+                JsonKind::Array if LISTS.contains(&&*key) => self.take_array(&at, group, None, depth),
+                JsonKind::Object if LISTS.contains(&&*key) => self.take_map(&at, group, depth),
+                JsonKind::Array if bucket_status(&key).is_some() => self.take_array(&at, group, bucket_status(&key), depth),
+                JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
+                JsonKind::Array if depth > 0 => {
                     for element in spans::elements(self.text, &at) {
-                        if spans::kind(self.text, &element) == Kind::Object {
+                        if spans::kind(self.text, &element) == JsonKind::Object {
                             let name = self.name_of(&element);
                             self.scan(&element, name.as_deref().or(group), depth - 1);
                         }
@@ -210,32 +210,32 @@ impl Walk<'_> {
         }
     }
 
-    fn take_array(&mut self, array: &Span, group: Option<&str>, bucket: Option<Status>, depth: usize) {
+    fn take_array(&mut self, array: &TextRange, group: Option<&str>, bucket: Option<FeatureStatus>, depth: usize) {
         self.homes.push((array.clone(), bucket));
         for (index, at) in spans::elements(self.text, array).into_iter().enumerate() {
-            if spans::kind(self.text, &at) != Kind::Object {
+            if spans::kind(self.text, &at) != JsonKind::Object {
                 let shown = text::excerpt(&self.text[at], 40);
                 self.problems.push(format!("element {} of a list of features is no object and is left out: {shown}", index + 1));
             } else if depth > 0 && self.is_group(&at) {
                 let name = self.name_of(&at);
                 self.scan(&at, name.as_deref().or(group), depth - 1);
             } else {
-                self.found.push((at, Surroundings { key: None, bucket, group: group.map(str::to_owned) }));
+                self.found.push((at, ListContext { key: None, bucket, group: group.map(str::to_owned) }));
             }
         }
     }
 
     /// Features by their ids, or groups by their names.
-    fn take_map(&mut self, map: &Span, group: Option<&str>, depth: usize) {
+    fn take_map(&mut self, map: &TextRange, group: Option<&str>, depth: usize) {
         let before = self.found.len();
         for (key, at) in spans::members(self.text, map) {
             match spans::kind(self.text, &at) {
                 _ if ABOUT.contains(&&*key) => {}
-                Kind::Object if self.is_feature(&at) => {
-                    self.found.push((at, Surroundings { key: Some(key.into_owned()), bucket: None, group: group.map(str::to_owned) }));
+                JsonKind::Object if self.is_feature(&at) => {
+                    self.found.push((at, ListContext { key: Some(key.into_owned()), bucket: None, group: group.map(str::to_owned) }));
                 }
-                Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
-                Kind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket_status(&key), depth - 1),
+                JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
+                JsonKind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket_status(&key), depth - 1),
                 _ => {}
             }
         }
@@ -244,21 +244,21 @@ impl Walk<'_> {
         }
     }
 
-    fn is_group(&self, object: &Span) -> bool {
+    fn is_group(&self, object: &TextRange) -> bool {
         // All the names for lists have this in common, and few features do.
         if memmem::find(self.text[object.clone()].as_bytes(), b"feature").is_none() {
             return false;
         }
         let members = spans::members(self.text, object);
-        members.iter().any(|(key, at)| LISTS.contains(&&**key) && spans::kind(self.text, at) != Kind::Other)
+        members.iter().any(|(key, at)| LISTS.contains(&&**key) && spans::kind(self.text, at) != JsonKind::Other)
             && !members.iter().any(|(key, _)| MARKS[..4].contains(&&**key))
     }
 
-    fn is_feature(&self, object: &Span) -> bool {
+    fn is_feature(&self, object: &TextRange) -> bool {
         spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&&**key) || key == "description") && !self.is_group(object)
     }
 
-    fn name_of(&self, object: &Span) -> Option<String> {
+    fn name_of(&self, object: &TextRange) -> Option<String> {
         let members = spans::members(self.text, object);
         let (_, at) = ["name", "title", "category", "id"].iter().find_map(|name| members.iter().find(|(key, _)| key == name))?;
         spans::value(self.text, at).as_str().map(str::to_owned)
@@ -266,13 +266,13 @@ impl Walk<'_> {
 }
 
 /// The status a bucket is named after.
-pub(super) fn bucket_status(key: &str) -> Option<Status> {
-    Status::read(key.strip_suffix("_features").unwrap_or(key))
+pub(super) fn bucket_status(key: &str) -> Option<FeatureStatus> {
+    FeatureStatus::read(key.strip_suffix("_features").unwrap_or(key))
 }
 
 /// New features are pending: their bucket, else the last place that holds any.
-fn home_of(homes: Vec<(Span, Option<Status>)>) -> Option<Span> {
-    let pending = homes.iter().position(|(_, bucket)| *bucket == Some(Status::Pending));
+fn home_of(homes: Vec<(TextRange, Option<FeatureStatus>)>) -> Option<TextRange> {
+    let pending = homes.iter().position(|(_, bucket)| *bucket == Some(FeatureStatus::Pending));
     let plain = homes.iter().rposition(|(_, bucket)| bucket.is_none());
     homes.into_iter().nth(plain.or(pending)?).map(|(home, _)| home)
 }

@@ -2,20 +2,20 @@
 //! stands then out. What is not listed is refused, with the step that would be next.
 
 use crate::failure::Failure;
-use crate::workflow::feature::Status;
+use crate::workflow::feature::FeatureStatus;
 
 /// Where a feature stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct FeatureState {
     /// How far it is.
-    pub status: Status,
+    pub status: FeatureStatus,
     /// Tests that failed since it was last opened.
     pub retries: u32,
 }
 
 /// What happened to a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum FeatureEvent {
     /// Someone began.
     Started,
     /// The code is there.
@@ -31,37 +31,37 @@ pub enum Event {
 }
 
 /// Takes one step. `max_test_failures` counts after the failure.
-pub fn advance(id: &str, at: Standing, event: Event, max_test_failures: u32) -> Result<Standing, Failure> {
-    use Status::{Blocked, Completed, InProgress, Pending, Tested};
-    let to = |status| Ok(Standing { status, ..at });
+pub fn advance(id: &str, at: FeatureState, event: FeatureEvent, max_test_failures: u32) -> Result<FeatureState, Failure> {
+    use FeatureStatus::{Blocked, Completed, InProgress, Pending, Tested};
+    let to = |status| Ok(FeatureState { status, ..at });
     match (at.status, event) {
-        (Pending | InProgress, Event::Started) => to(InProgress),
+        (Pending | InProgress, FeatureEvent::Started) => to(InProgress),
         // Work that is finished was begun, whether or not somebody said so.
-        (Pending | InProgress | Completed, Event::Completed) => to(Completed),
-        (Completed | Tested, Event::Passed) => to(Tested),
-        (Completed | Tested, Event::Failed) => {
+        (Pending | InProgress | Completed, FeatureEvent::Completed) => to(Completed),
+        (Completed | Tested, FeatureEvent::Passed) => to(Tested),
+        (Completed | Tested, FeatureEvent::Failed) => {
             let retries = at.retries.saturating_add(1);
-            Ok(Standing { status: if retries >= max_test_failures { Blocked } else { InProgress }, retries })
+            Ok(FeatureState { status: if retries >= max_test_failures { Blocked } else { InProgress }, retries })
         }
-        (Pending | InProgress | Completed, Event::GaveUp) => to(Blocked),
-        (_, Event::Reopened) => Ok(Standing::default()),
+        (Pending | InProgress | Completed, FeatureEvent::GaveUp) => to(Blocked),
+        (_, FeatureEvent::Reopened) => Ok(FeatureState::default()),
         (status, event) => Err(out_of_step(id, status, event)),
     }
 }
 
-fn out_of_step(id: &str, status: Status, event: Event) -> Failure {
+fn out_of_step(id: &str, status: FeatureStatus, event: FeatureEvent) -> Failure {
     let (why, next_step) = match (status, event) {
-        (Status::Blocked, _) => ("it is blocked and waits for a person", reopen(id)),
-        (Status::Tested, Event::GaveUp) => ("it is tested; nothing is left to give up", reopen(id)),
-        (Status::Tested, _) => ("it is tested; work on it would begin anew", reopen(id)),
-        (Status::Completed, _) => (
+        (FeatureStatus::Blocked, _) => ("it is blocked and waits for a person", reopen(id)),
+        (FeatureStatus::Tested, FeatureEvent::GaveUp) => ("it is tested; nothing is left to give up", reopen(id)),
+        (FeatureStatus::Tested, _) => ("it is tested; work on it would begin anew", reopen(id)),
+        (FeatureStatus::Completed, _) => (
             "its code is finished and waits for its tests",
             format!("report `{id}` as passed or failed in the role tester, with the run as evidence"),
         ),
-        (Status::Pending, _) => {
+        (FeatureStatus::Pending, _) => {
             ("nobody began it", format!("report `{id}` as started in the role coder, build it, then report it as completed"))
         }
-        (Status::InProgress, _) => {
+        (FeatureStatus::InProgress, _) => {
             ("nobody said that its code is finished", format!("report `{id}` as completed in the role coder, then test it"))
         }
     };
@@ -74,15 +74,15 @@ fn reopen(id: &str) -> String {
 
 /// The event that would bring a feature to a status, for whoever sets the status
 /// itself. A status that is more than one step away is refused.
-pub fn event_towards(id: &str, from: Status, to: Status) -> Result<Event, Failure> {
-    use Status::{Blocked, Completed, InProgress, Pending, Tested};
+pub fn event_towards(id: &str, from: FeatureStatus, to: FeatureStatus) -> Result<FeatureEvent, Failure> {
+    use FeatureStatus::{Blocked, Completed, InProgress, Pending, Tested};
     match (from, to) {
-        (_, Pending) => Ok(Event::Reopened),
-        (Pending | InProgress, InProgress) => Ok(Event::Started),
-        (InProgress | Completed, Completed) => Ok(Event::Completed),
-        (Completed | Tested, Tested) => Ok(Event::Passed),
-        (Pending | InProgress | Completed, Blocked) => Ok(Event::GaveUp),
-        (Pending, Completed) | (_, Tested) => Err(out_of_step(id, from, Event::Passed)),
-        (from, _) => Err(out_of_step(id, from, Event::Started)),
+        (_, Pending) => Ok(FeatureEvent::Reopened),
+        (Pending | InProgress, InProgress) => Ok(FeatureEvent::Started),
+        (InProgress | Completed, Completed) => Ok(FeatureEvent::Completed),
+        (Completed | Tested, Tested) => Ok(FeatureEvent::Passed),
+        (Pending | InProgress | Completed, Blocked) => Ok(FeatureEvent::GaveUp),
+        (Pending, Completed) | (_, Tested) => Err(out_of_step(id, from, FeatureEvent::Passed)),
+        (from, _) => Err(out_of_step(id, from, FeatureEvent::Started)),
     }
 }

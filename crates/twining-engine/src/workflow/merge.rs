@@ -11,9 +11,9 @@ use twining_model::{EvidenceSource, text};
 use twining_store::merge::tree::{Node, has_keys_once};
 use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, join_sides};
 
-use crate::workflow::feature::{Feature, PASSES, SPELLINGS, Status, TESTED};
+use crate::workflow::feature::{Feature, FeatureStatus, PASSES, SPELLINGS, TESTED};
 use crate::workflow::list::{FeatureList, bucket_status};
-use crate::workflow::spans::{self, Kind, Span};
+use crate::workflow::spans::{self, JsonKind, TextRange};
 
 /// What stands for a feature while the list around it is merged; no JSON begins so.
 const MARK: char = '@';
@@ -27,10 +27,10 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
         return Ok(settled);
     }
     let (first, second) = versions.ordered();
-    let one = Apart::read(first, versions.name(first))?;
-    let other = Apart::read(second, versions.name(second))?;
+    let one = SplitList::read(first, versions.name(first))?;
+    let other = SplitList::read(second, versions.name(second))?;
     // A base that cannot be read decides nothing.
-    let base = Apart::read(versions.base, "the common ancestor").unwrap_or_default();
+    let base = SplitList::read(versions.base, "the common ancestor").unwrap_or_default();
 
     let mut contested = Vec::new();
     let mut features: BTreeMap<&String, Node> = BTreeMap::new();
@@ -53,19 +53,19 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
     contested.sort();
     contested.dedup();
 
-    let (mut around, clashes) = match (&one.around, &other.around) {
-        (Some(left), Some(right)) => ThreeWay::record(base.around.as_ref(), left, right, &|_, _, _, _| None),
+    let (mut surroundings, clashes) = match (&one.surroundings, &other.surroundings) {
+        (Some(left), Some(right)) => ThreeWay::record(base.surroundings.as_ref(), left, right, &|_, _, _, _| None),
         (Some(only), None) | (None, Some(only)) => (only.clone(), Vec::new()),
         (None, None) => return Ok(Merged::default()),
     };
     contested.extend(clashes.iter().map(|clash| text::excerpt(&clash.field, 60)));
     let mut homes: BTreeMap<String, usize> = BTreeMap::new();
-    each_mark(&around, None, &mut |id, bucket| {
+    each_mark(&surroundings, None, &mut |id, bucket| {
         homes.entry(id.to_owned()).and_modify(|least| *least = rank(bucket).min(*least)).or_insert(rank(bucket));
     });
-    fill(&mut around, None, &features, &mut homes);
+    fill(&mut surroundings, None, &features, &mut homes);
 
-    let mut text = print(&around, first);
+    let mut text = print(&surroundings, first);
     for (id, feature) in features.iter().filter(|(id, _)| !homes.contains_key(**id)) {
         // The place it stood in was taken away by the side that did not touch it.
         let fields: Map<String, Value> = serde_json::from_str(&feature.to_compact()).unwrap_or_default();
@@ -92,13 +92,13 @@ fn is_list(text: &[u8]) -> bool {
 
 /// A list taken apart: its features, and what stands around them.
 #[derive(Default)]
-struct Apart {
+struct SplitList {
     list: FeatureList,
     nodes: BTreeMap<String, Node>,
-    around: Option<Node>,
+    surroundings: Option<Node>,
 }
 
-impl Apart {
+impl SplitList {
     fn read(bytes: &[u8], side: &'static str) -> Result<Self, Unmerged> {
         let unreadable = |why: String| Unmerged::Unreadable { side, why };
         let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
@@ -111,15 +111,15 @@ impl Apart {
             list.places().iter().zip(&list.features).map(|(at, feature)| (at.start, feature.id.clone())).collect();
         let root = spans::whole(text).map_err(|error| unreadable(error.to_string()))?;
         let mut nodes = BTreeMap::new();
-        let around = Some(take_apart(text, &root, &places, &mut nodes, DEPTH));
-        Ok(Self { list, nodes, around })
+        let surroundings = Some(split(text, &root, &places, &mut nodes, DEPTH));
+        Ok(Self { list, nodes, surroundings })
     }
 }
 
 /// How deep features are looked for; the list itself looks no deeper.
 const DEPTH: usize = 16;
 
-fn take_apart(text: &str, at: &Span, places: &BTreeMap<usize, String>, nodes: &mut BTreeMap<String, Node>, depth: usize) -> Node {
+fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &mut BTreeMap<String, Node>, depth: usize) -> Node {
     let whole = || Node::parse(&text[at.clone()]).unwrap_or_else(|_| Node::Leaf(text[at.clone()].to_owned()));
     if let Some(id) = places.get(&at.start) {
         nodes.insert(id.clone(), whole());
@@ -129,15 +129,15 @@ fn take_apart(text: &str, at: &Span, places: &BTreeMap<usize, String>, nodes: &m
         return whole();
     }
     match spans::kind(text, at) {
-        Kind::Object => {
+        JsonKind::Object => {
             let members = spans::members(text, at).into_iter();
-            Node::Object(members.map(|(key, at)| (key.into_owned(), take_apart(text, &at, places, nodes, depth - 1))).collect())
+            Node::Object(members.map(|(key, at)| (key.into_owned(), split(text, &at, places, nodes, depth - 1))).collect())
         }
-        Kind::Array => {
+        JsonKind::Array => {
             let elements = spans::elements(text, at).into_iter();
-            Node::Array(elements.map(|at| take_apart(text, &at, places, nodes, depth - 1)).collect())
+            Node::Array(elements.map(|at| split(text, &at, places, nodes, depth - 1)).collect())
         }
-        Kind::Other => whole(),
+        JsonKind::Other => whole(),
     }
 }
 
@@ -146,9 +146,9 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
     let pick = |first: bool| Some(if first { one.clone() } else { other.clone() });
     match path {
         ["status" | "state"] => {
-            let [left, right] = [one, other].map(|node| node.as_text().and_then(|word| Status::read(&word)));
+            let [left, right] = [one, other].map(|node| node.as_text().and_then(|word| FeatureStatus::read(&word)));
             let (left, right) = (left?, right?);
-            pick(left == Status::Blocked || (right != Status::Blocked && left <= right))
+            pick(left == FeatureStatus::Blocked || (right != FeatureStatus::Blocked && left <= right))
         }
         ["retries" | "retry_count" | "retry"] => {
             let [left, right] = [one, other].map(|node| node.to_compact().parse::<u64>().ok());
@@ -167,20 +167,20 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
 /// Takes back what only one side can vouch for: a feature that the other side has
 /// worked on since is not tested.
 fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Feature>); 2]) -> Node {
-    let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == Status::Tested);
+    let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == FeatureStatus::Tested);
     let worked_on = |node: &Node| {
         SPELLINGS.iter().copied().chain([EVIDENCE]).flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)))
     };
     if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
         return merged;
     }
-    let says_so = if merged.get(PASSES).is_some() && merged.get(TESTED).is_none() { PASSES } else { TESTED };
+    let flag = if merged.get(PASSES).is_some() && merged.get(TESTED).is_none() { PASSES } else { TESTED };
     if sides.iter().any(|(_, feature)| is_tested(*feature)) {
-        merged.set(says_so, Node::Leaf("false".to_owned()));
+        merged.set(flag, Node::Leaf("false".to_owned()));
     }
     for field in ["status", "state"] {
-        if merged.get(field).and_then(Node::as_text).is_some_and(|word| Status::read(&word) == Some(Status::Tested)) {
-            merged.set(field, Node::text(Status::Completed.as_str()));
+        if merged.get(field).and_then(Node::as_text).is_some_and(|word| FeatureStatus::read(&word) == Some(FeatureStatus::Tested)) {
+            merged.set(field, Node::text(FeatureStatus::Completed.as_str()));
         }
     }
     merged
@@ -194,7 +194,7 @@ fn mark_of(node: &Node) -> Option<&str> {
 }
 
 /// Every place a feature has, with the state its bucket is named after.
-fn each_mark(node: &Node, bucket: Option<Status>, found: &mut dyn FnMut(&str, Option<Status>)) {
+fn each_mark(node: &Node, bucket: Option<FeatureStatus>, found: &mut dyn FnMut(&str, Option<FeatureStatus>)) {
     match node {
         Node::Leaf(_) => mark_of(node).into_iter().for_each(|id| found(id, bucket)),
         Node::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
@@ -204,7 +204,7 @@ fn each_mark(node: &Node, bucket: Option<Status>, found: &mut dyn FnMut(&str, Op
 
 /// Puts the features back, and tells whether a node stays. One that both sides moved
 /// has two places, and keeps the one that says less of it.
-fn fill(node: &mut Node, bucket: Option<Status>, features: &BTreeMap<&String, Node>, homes: &mut BTreeMap<String, usize>) -> bool {
+fn fill(node: &mut Node, bucket: Option<FeatureStatus>, features: &BTreeMap<&String, Node>, homes: &mut BTreeMap<String, usize>) -> bool {
     if let Some(id) = mark_of(node).map(str::to_owned) {
         let feature = features.get(&id).filter(|_| homes.get(&id) == Some(&rank(bucket)));
         let stays = feature.is_some() && homes.insert(id, usize::MAX).is_some();
@@ -224,8 +224,8 @@ fn fill(node: &mut Node, bucket: Option<Status>, features: &BTreeMap<&String, No
 }
 
 /// How far a bucket says that a feature is; less comes first.
-fn rank(bucket: Option<Status>) -> usize {
-    bucket.filter(|status| *status != Status::Blocked).map_or(0, |status| 1 + status as usize)
+fn rank(bucket: Option<FeatureStatus>) -> usize {
+    bucket.filter(|status| *status != FeatureStatus::Blocked).map_or(0, |status| 1 + status as usize)
 }
 
 /// In the layout of the list it came from.

@@ -22,18 +22,18 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use api::Proofs;
+pub use api::FeatureProofs;
 pub use edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};
 pub use evidence::{
-    AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, Selection, TestRun, VerifiedBy, counts_in, judge_evidence,
+    AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, TestRun, TestSelection, VerifiedBy, counts_in, judge_evidence,
 };
-pub use feature::{Feature, Status};
+pub use feature::{Feature, FeatureStatus};
 pub use files::file_states;
 pub use list::FeatureList;
-pub use machine::{Event, Standing, advance, event_towards};
+pub use machine::{FeatureEvent, FeatureState, advance, event_towards};
 pub(crate) use merge::LIST;
 pub use merge::merge_features;
-pub use next::{Action, Next, next};
+pub use next::{NextAction, NextStep, next};
 pub use prompt::{NextBrief, NextInput, NextOutcome};
 pub use report::{EvidenceInput, ReportContext, ReportInput, ReportOutcome};
 
@@ -42,9 +42,9 @@ use twining_store::{FeatureShelf, TextFile};
 use crate::failure::Failure;
 
 /// The list on a shelf; none where none is.
-pub(crate) fn list_on(shelf: &FeatureShelf) -> Result<Option<FeatureList>, Failure> {
-    let unreadable = |why: String| Failure::UnreadableList { path: shelf.path.clone(), why };
-    match &shelf.file {
+pub(crate) fn read_list(feature_file: &FeatureShelf) -> Result<Option<FeatureList>, Failure> {
+    let unreadable = |why: String| Failure::UnreadableList { path: feature_file.path.clone(), why };
+    match &feature_file.file {
         TextFile::Missing => Ok(None),
         TextFile::Text(text) if text.trim().is_empty() => Ok(None),
         TextFile::Unusable(why) => Err(unreadable(format!("cannot be read: {why}"))),
@@ -54,8 +54,8 @@ pub(crate) fn list_on(shelf: &FeatureShelf) -> Result<Option<FeatureList>, Failu
                 Ok(list) => list,
                 Err(why) => FeatureList::parse(&merge::one_list(text).ok_or_else(|| unreadable(why))?).map_err(unreadable)?,
             };
-            if let Some(unused) = &shelf.unused {
-                list.problems.push(format!("`{unused}` is there too and is not used; `{}` is", shelf.path));
+            if let Some(unused) = &feature_file.unused {
+                list.problems.push(format!("`{unused}` is there too and is not used; `{}` is", feature_file.path));
             }
             Ok(Some(list))
         }

@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::words;
-use crate::workflow::feature::{Feature, Status};
+use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::list::FeatureList;
 use crate::workflow::order;
 
 /// What kind of thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum NextAction {
     /// Break the work down into features.
     Initialize,
     /// Build a feature.
@@ -32,7 +32,7 @@ pub enum Action {
     Done,
 }
 
-impl Action {
+impl NextAction {
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -66,9 +66,9 @@ impl Action {
 
 /// What to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Next<'l> {
+pub struct NextStep<'l> {
     /// What kind of thing.
-    pub action: Action,
+    pub action: NextAction,
     /// Which feature.
     pub feature: Option<&'l Feature>,
     /// Which attempt at it, from 1.
@@ -81,9 +81,9 @@ pub struct Next<'l> {
 
 /// Tells what to do now. No list is a project that was not broken down yet.
 #[must_use]
-pub fn next(list: Option<&FeatureList>) -> Next<'_> {
-    let plain = |action, why: &str| Next { action, feature: None, attempt: 0, why: why.to_owned(), problems: Vec::new() };
-    let Some(list) = list else { return plain(Action::Initialize, "there is no feature list yet") };
+pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
+    let plain = |action, why: &str| NextStep { action, feature: None, attempt: 0, why: why.to_owned(), problems: Vec::new() };
+    let Some(list) = list else { return plain(NextAction::Initialize, "there is no feature list yet") };
     let mut problems = list.problems.clone();
     problems.extend(order::cycle_problems(&list.features));
     let by_id: HashMap<&str, &Feature> = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
@@ -95,37 +95,37 @@ pub fn next(list: Option<&FeatureList>) -> Next<'_> {
     }
     let workable = list.features.iter().enumerate().filter_map(|(place, feature)| {
         let (rank, action) = match feature.status {
-            Status::InProgress if feature.retries > 0 => (0, Action::Resume),
-            Status::Completed => (1, Action::Test),
-            Status::InProgress => (2, Action::Code),
-            Status::Pending if order::held_by(feature, &by_id).is_empty() => (3, Action::Code),
+            FeatureStatus::InProgress if feature.retries > 0 => (0, NextAction::Resume),
+            FeatureStatus::Completed => (1, NextAction::Test),
+            FeatureStatus::InProgress => (2, NextAction::Code),
+            FeatureStatus::Pending if order::blocked_by(feature, &by_id).is_empty() => (3, NextAction::Code),
             _ => return None,
         };
         Some((rank, feature.priority, place, action, feature))
     });
     if let Some((_, _, _, action, feature)) = workable.min_by_key(|&(rank, priority, place, ..)| (rank, priority, place)) {
         let attempt = feature.retries.saturating_add(1);
-        return Next { action, feature: Some(feature), attempt, why: why(action, feature), problems };
+        return NextStep { action, feature: Some(feature), attempt, why: why(action, feature), problems };
     }
     let stuck = |status| list.features.iter().filter(move |feature| feature.status == status).min_by_key(|feature| feature.priority);
-    if let Some(feature) = stuck(Status::Blocked) {
+    if let Some(feature) = stuck(FeatureStatus::Blocked) {
         let why = format!("`{}` is blocked after {}; nothing else can be done", feature.id, failures(feature.retries));
-        return Next { action: Action::Blocked, feature: Some(feature), attempt: feature.retries, why, problems };
+        return NextStep { action: NextAction::Blocked, feature: Some(feature), attempt: feature.retries, why, problems };
     }
-    if let Some(feature) = stuck(Status::Pending) {
-        let held = order::held_by(feature, &by_id);
-        let why = format!("`{}` waits for {}, which nothing can finish", feature.id, words::some_names(held.into_iter()));
-        return Next { action: Action::Blocked, feature: Some(feature), attempt: 0, why, problems };
+    if let Some(feature) = stuck(FeatureStatus::Pending) {
+        let blockers = order::blocked_by(feature, &by_id);
+        let why = format!("`{}` waits for {}, which nothing can finish", feature.id, words::some_names(blockers.into_iter()));
+        return NextStep { action: NextAction::Blocked, feature: Some(feature), attempt: 0, why, problems };
     }
     let done = if list.features.is_empty() { "the list has no features" } else { "every feature is tested" };
-    Next { problems, ..plain(Action::Done, done) }
+    NextStep { problems, ..plain(NextAction::Done, done) }
 }
 
-fn why(action: Action, feature: &Feature) -> String {
+fn why(action: NextAction, feature: &Feature) -> String {
     match (action, feature.status) {
-        (Action::Resume, _) => format!("it comes back after {}", failures(feature.retries)),
-        (Action::Test, _) => "its code is finished, and nobody showed that it works".to_owned(),
-        (_, Status::InProgress) => "it was begun and is not finished".to_owned(),
+        (NextAction::Resume, _) => format!("it comes back after {}", failures(feature.retries)),
+        (NextAction::Test, _) => "its code is finished, and nobody showed that it works".to_owned(),
+        (_, FeatureStatus::InProgress) => "it was begun and is not finished".to_owned(),
         _ => "it is the next that waits for nothing".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use crate::workflow::feature::Feature;
 
 /// What holds a feature back: its dependencies that are not tested, and those
 /// that are in no list.
-pub(crate) fn held_by<'f>(feature: &'f Feature, by_id: &HashMap<&str, &Feature>) -> Vec<&'f str> {
+pub(crate) fn blocked_by<'f>(feature: &'f Feature, by_id: &HashMap<&str, &Feature>) -> Vec<&'f str> {
     let open = |id: &&str| by_id.get(id).is_none_or(|other| !other.tested);
     feature.depends_on.iter().map(String::as_str).filter(open).collect()
 }

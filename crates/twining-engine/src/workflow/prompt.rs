@@ -9,7 +9,7 @@ use crate::words;
 use crate::workflow::edit::FeatureCounts;
 use crate::workflow::evidence::RunLog;
 use crate::workflow::feature::Feature;
-use crate::workflow::next::{Action, Next};
+use crate::workflow::next::{NextAction, NextStep};
 
 /// Characters of one stored line.
 const LINE: usize = 300;
@@ -28,7 +28,7 @@ pub struct NextInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NextBrief {
     /// What kind of thing.
-    pub action: Action,
+    pub action: NextAction,
     /// Which feature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
@@ -48,9 +48,9 @@ fn is_nought(n: &u32) -> bool {
 impl NextBrief {
     /// A step in short.
     #[must_use]
-    pub fn of(next: &Next<'_>) -> Self {
+    pub fn of(next: &NextStep<'_>) -> Self {
         let feature = next.feature.map(|feature| feature.id.clone());
-        let attempt = (next.action == Action::Resume).then(|| format!("attempt {}", next.attempt));
+        let attempt = (next.action == NextAction::Resume).then(|| format!("attempt {}", next.attempt));
         let words = [Some(next.action.as_str().to_owned()), feature.clone(), attempt];
         let say = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
         Self { action: next.action, feature, attempt: next.attempt, say, why: next.why.clone() }
@@ -85,12 +85,12 @@ pub struct NextOutcome {
 
 /// What a worker is told of the step itself. Stored text stands on one visible
 /// line each, so that none of it can pass for a heading of ours.
-pub(crate) fn task_text(next: &Next<'_>, log: &RunLog) -> String {
+pub(crate) fn task_text(next: &NextStep<'_>, log: &RunLog) -> String {
     let Some(feature) = next.feature else { return INITIALIZE.to_owned() };
     let id = line(&feature.id);
     let mut text = match next.action {
-        Action::Test => format!("# Test {id}\n"),
-        Action::Resume => format!("# Resume {id}, attempt {}\n", next.attempt),
+        NextAction::Test => format!("# Test {id}\n"),
+        NextAction::Resume => format!("# Resume {id}, attempt {}\n", next.attempt),
         _ => format!("# Build {id}\n"),
     };
     text.push_str(&format!("\n{}\n", line(&feature.description)));
@@ -98,11 +98,11 @@ pub(crate) fn task_text(next: &Next<'_>, log: &RunLog) -> String {
     list(&mut text, "Files", &feature.files);
     list(&mut text, "Tests", &feature.tests);
     let failed = log.last_report(&feature.id, |report| report.outcome == "failed");
-    if let Some(report) = failed.filter(|_| next.action == Action::Resume) {
+    if let Some(report) = failed.filter(|_| next.action == NextAction::Resume) {
         text.push_str(&format!("\n## What broke last time\n\n{}\n", line(&report.summary)));
     }
     let done = match next.action {
-        Action::Test => format!(
+        NextAction::Test => format!(
             "Run the tests yourself in this session, on the code as it is. Then call twining_report with feature {id}, role tester and outcome \
              passed; without hooks, with the command, its exit code and its output as evidence; or outcome failed with what broke. Zero tests \
              are not evidence. Do not edit the feature list."

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use twining_model::{Change, DocumentText, Entry, EntryType, EvidenceSource, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Change, DocumentText, Entry, EntryType, EvidenceSource, InvalidInput, ProjectRoot, Scope, Time, limits, text};
 use twining_store::FeatureShelf;
 
 use crate::blackboard::note;
@@ -15,14 +15,14 @@ use crate::hygiene::{Redact, Redaction, redact_fields};
 use crate::input::TestCountsInput;
 use crate::words;
 use crate::workflow::edit::no_feature;
-use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
-use crate::workflow::feature::{Feature, Status};
+use crate::workflow::evidence::{AttemptReport, EvidenceCase, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
+use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::list::FeatureList;
-use crate::workflow::list_on;
-use crate::workflow::machine::{Event, Standing, advance};
+use crate::workflow::machine::{FeatureEvent, FeatureState, advance};
 use crate::workflow::next::next;
 use crate::workflow::order;
 use crate::workflow::prompt::NextBrief;
+use crate::workflow::read_list;
 
 /// A run, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub struct ReportOutcome {
     /// The feature as it is now.
     pub feature: Feature,
     /// How far it was.
-    pub was: Status,
+    pub was: FeatureStatus,
     /// The run that was accepted as evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -117,8 +117,8 @@ pub struct ReportOutcome {
 #[derive(Clone, Debug)]
 pub(crate) struct ReportDraft {
     pub(crate) feature: String,
-    role: Role,
-    event: Event,
+    role: ReporterRole,
+    event: FeatureEvent,
     summary: String,
     files: Vec<String>,
     pub(crate) command: Option<String>,
@@ -127,14 +127,14 @@ pub(crate) struct ReportDraft {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum ReporterRole {
     Coder,
     Tester,
     Other,
 }
 
-impl Role {
-    fn read(field: &'static str, word: &str) -> Result<Self, Refused> {
+impl ReporterRole {
+    fn read(field: &'static str, word: &str) -> Result<Self, InvalidInput> {
         let word = text::name(field, word)?.to_lowercase().replace([' ', '_'], "-");
         Ok(match word.strip_suffix("-agent").unwrap_or(&word) {
             "coder" | "coding" | "player" | "developer" | "implementer" | "programmer" | "engineer" => Self::Coder,
@@ -152,21 +152,21 @@ impl Role {
     }
 
     /// Who writes a feature does not judge it, and the other way round.
-    fn may_report(self, event: Event, feature: &str, word: &str) -> Result<(), Failure> {
+    fn may_report(self, event: FeatureEvent, feature: &str, word: &str) -> Result<(), Failure> {
         let out_of_step = |why: String, next_step: &str| Err(Failure::OutOfStep { why, next_step: next_step.to_owned() });
         match (event, self) {
-            (Event::Passed | Event::Failed, Self::Coder) => out_of_step(
+            (FeatureEvent::Passed | FeatureEvent::Failed, Self::Coder) => out_of_step(
                 format!("whoever wrote `{feature}` does not judge it"),
                 "report it as completed; then have it tested and reported in the role tester",
             ),
-            (Event::Started | Event::Completed, Self::Tester) => out_of_step(
+            (FeatureEvent::Started | FeatureEvent::Completed, Self::Tester) => out_of_step(
                 format!("a tester does not write `{feature}`"),
                 "report passed or failed; the role coder reports started and completed",
             ),
-            (Event::Passed | Event::Failed | Event::Started | Event::Completed, Self::Other) => {
+            (FeatureEvent::Passed | FeatureEvent::Failed | FeatureEvent::Started | FeatureEvent::Completed, Self::Other) => {
                 let roles = "must be coder (or player, developer, implementer) or tester (or coach, reviewer, verifier, qa)";
                 let why = format!("`{}` is neither; any role may report blocked and reopened", text::excerpt(word, 40));
-                Err(Refused::new("role", roles).because(why).into())
+                Err(InvalidInput::new("role", roles).because(why).into())
             }
             _ => Ok(()),
         }
@@ -174,18 +174,18 @@ impl Role {
 }
 
 impl ReportDraft {
-    pub(crate) fn parse(input: &ReportInput, root: &Root, now: Time) -> Result<Self, Failure> {
+    pub(crate) fn parse(input: &ReportInput, root: &ProjectRoot, now: Time) -> Result<Self, Failure> {
         let evidence = &input.evidence;
-        let (feature, role) = (text::name("feature", &input.feature)?, Role::read("role", &input.role)?);
+        let (feature, role) = (text::name("feature", &input.feature)?, ReporterRole::read("role", &input.role)?);
         let event = outcome(&input.outcome)?;
         let summary = text::long("summary", input.summary.as_deref().unwrap_or_default())?;
-        if matches!(event, Event::GaveUp | Event::Reopened | Event::Failed) && summary.trim().is_empty() {
-            return Err(Refused::new("summary", "must say why").because("whoever works on it next begins there").into());
+        if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened | FeatureEvent::Failed) && summary.trim().is_empty() {
+            return Err(InvalidInput::new("summary", "must say why").because("whoever works on it next begins there").into());
         }
         role.may_report(event, &feature, &input.role)?;
         let finished_at = evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
         if let Some(at) = finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS)) {
-            return Err(Refused::new("finished_at", "must not lie ahead").because(at).into());
+            return Err(InvalidInput::new("finished_at", "must not lie ahead").because(at).into());
         }
         let files = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
         let command = evidence.command.as_deref().map(|command| text::required("command", command)).transpose()?;
@@ -194,7 +194,7 @@ impl ReportDraft {
         if command.is_none()
             && (evidence.exit_code.is_some() || claimed.is_some() || evidence.output.is_some() || !evidence.reports.is_empty())
         {
-            return Err(Refused::new("evidence", "must name the command that was run").into());
+            return Err(InvalidInput::new("evidence", "must name the command that was run").into());
         }
         let files = text::list("files", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
         Ok(Self { feature, role, event, summary, files, command, claimed, finished_at })
@@ -202,16 +202,16 @@ impl ReportDraft {
 }
 
 /// What may be reported.
-const OUTCOMES: [(&str, Event); 6] = [
-    ("started", Event::Started),
-    ("completed", Event::Completed),
-    ("passed", Event::Passed),
-    ("failed", Event::Failed),
-    ("blocked", Event::GaveUp),
-    ("reopened", Event::Reopened),
+const OUTCOMES: [(&str, FeatureEvent); 6] = [
+    ("started", FeatureEvent::Started),
+    ("completed", FeatureEvent::Completed),
+    ("passed", FeatureEvent::Passed),
+    ("failed", FeatureEvent::Failed),
+    ("blocked", FeatureEvent::GaveUp),
+    ("reopened", FeatureEvent::Reopened),
 ];
 
-fn outcome(word: &str) -> Result<Event, Refused> {
+fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
     let given = word.trim().to_lowercase().replace([' ', '-'], "_");
     let same = match given.as_str() {
         "start" | "in_progress" => "started",
@@ -225,16 +225,16 @@ fn outcome(word: &str) -> Result<Event, Refused> {
     words::one_of("outcome", same, &OUTCOMES)
 }
 
-fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, Refused> {
+fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, InvalidInput> {
     let (run, passed, failed) = match (evidence.tests.run, evidence.tests.passed, evidence.tests.failed) {
         (None, None, None) => return Ok(None),
         (run, Some(passed), failed) => (run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))), passed, failed.unwrap_or(0)),
         (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),
         (Some(0), None, None) => (0, 0, 0),
-        _ => return Err(Refused::new("tests", "must say how many were run, passed and failed")),
+        _ => return Err(InvalidInput::new("tests", "must say how many were run, passed and failed")),
     };
     if passed.saturating_add(failed) > run {
-        return Err(Refused::new("tests", "cannot have more passed and failed than were run"));
+        return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run"));
     }
     Ok(Some(TestCounts { run, passed, failed }))
 }
@@ -247,7 +247,7 @@ pub(crate) struct StepRules {
 }
 
 /// A feature's fields and what is posted after a step.
-pub(crate) struct Moved {
+pub(crate) struct StepChanges {
     pub(crate) fields: Vec<(&'static str, Value)>,
     pub(crate) entries: Vec<Entry>,
 }
@@ -255,19 +255,19 @@ pub(crate) struct Moved {
 /// Takes a step and puts it into fields; those that stay as they are are left alone.
 pub(crate) fn move_feature(
     feature: &Feature,
-    event: Event,
+    event: FeatureEvent,
     reason: &str,
     verified_by: Option<&VerifiedBy>,
     max_test_failures: u32,
     stamp: &Stamp<'_>,
-) -> Result<Moved, Failure> {
-    let at = Standing { status: feature.status, retries: feature.retries };
+) -> Result<StepChanges, Failure> {
+    let at = FeatureState { status: feature.status, retries: feature.retries };
     let to = advance(&feature.id, at, event, max_test_failures)?;
-    let mut moved = Moved { fields: Vec::new(), entries: Vec::new() };
+    let mut moved = StepChanges { fields: Vec::new(), entries: Vec::new() };
     if to.status != at.status {
         moved.fields.push(("status", json!(to.status.as_str())));
     }
-    let tested = to.status == Status::Tested;
+    let tested = to.status == FeatureStatus::Tested;
     if tested != feature.tested {
         moved.fields.push(("tested", json!(tested)));
     }
@@ -279,7 +279,7 @@ pub(crate) fn move_feature(
     }
     let scope = feature.files.first().map_or("project", String::as_str);
     let id = text::excerpt(&feature.id, 60);
-    if to.status == Status::Blocked {
+    if to.status == FeatureStatus::Blocked {
         let summary = format!("Feature {id} is blocked: {}", words::fold(reason));
         let failed = words::count(u64::from(to.retries), "failed test", "failed tests");
         let detail = format!("{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}", feature.description);
@@ -291,7 +291,7 @@ pub(crate) fn move_feature(
         moved.fields.push(("need", json!(entry.id)));
         moved.entries.push(entry);
     }
-    if let Some(need) = feature.need.as_ref().filter(|_| event == Event::Reopened) {
+    if let Some(need) = feature.need.as_ref().filter(|_| event == FeatureEvent::Reopened) {
         let summary = format!("Feature {id} is open again: {}", words::fold(reason));
         moved.entries.push(Entry { relates_to: vec![need.clone()], ..note(stamp, EntryType::Status, scope, &summary) });
         moved.fields.push(("need", Value::Null));
@@ -300,7 +300,7 @@ pub(crate) fn move_feature(
 }
 
 /// Judges the evidence for a feature; what its list will say of the run.
-pub(crate) fn accept(case: &Case<'_>) -> Result<VerifiedBy, Failure> {
+pub(crate) fn accept(case: &EvidenceCase<'_>) -> Result<VerifiedBy, Failure> {
     match judge(case) {
         EvidenceVerdict::Accepted { run, note } => {
             let run = case.log.runs.iter().rev().find(|known| known.id == run).cloned().unwrap_or_default();
@@ -316,34 +316,35 @@ pub(crate) fn accept(case: &Case<'_>) -> Result<VerifiedBy, Failure> {
 /// Plans a report: the step, what is remembered of it, and what is posted. `states`
 /// tells how files are now.
 pub(crate) fn plan_report(
-    shelf: &FeatureShelf,
+    feature_file: &FeatureShelf,
     (draft, run): (&ReportDraft, Option<TestRun>),
     rules: StepRules,
     context: &ReportContext<'_>,
     stamp: &Stamp<'_>,
     states: impl FnOnce(&[String]) -> Result<FileStates, Failure>,
 ) -> Result<(Change, ReportOutcome), Failure> {
-    let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
+    let list = read_list(feature_file)?.ok_or_else(|| no_feature(&draft.feature))?;
     let before = list.get(&draft.feature).ok_or_else(|| no_feature(&draft.feature))?;
-    if matches!(draft.event, Event::Completed | Event::Passed) {
+    if matches!(draft.event, FeatureEvent::Completed | FeatureEvent::Passed) {
         must_not_wait(&list, before)?;
     }
     let mut feature = before.clone();
     let new_files = draft.files.iter().filter(|file| !before.files.contains(file));
     feature.files.extend(new_files.take(limits::LIST.saturating_sub(before.files.len())).cloned());
 
-    let mut log = RunLog::read(&shelf.runs);
+    let mut log = RunLog::read(&feature_file.runs);
     let watched: Vec<String> = feature.watched().map(str::to_owned).collect();
-    let files = if run.is_some() || draft.event == Event::Passed { states(&watched)? } else { FileStates::new() };
+    let files = if run.is_some() || draft.event == FeatureEvent::Passed { states(&watched)? } else { FileStates::new() };
     let mut change = Change::default();
     let run = run.map(|run| TestRun { tree: files.clone(), ..run });
     if let Some(run) = &run {
         change.runs.push(run.to_line());
         log.runs.push(run.clone());
     }
-    let verified_by = if draft.event == Event::Passed {
+    let verified_by = if draft.event == FeatureEvent::Passed {
         let needs = rules.tested_needs;
-        let case = Case { feature: &feature, log: &log, files: &files, needs, given: run.as_ref(), command: draft.command.as_deref() };
+        let case =
+            EvidenceCase { feature: &feature, log: &log, files: &files, needs, given: run.as_ref(), command: draft.command.as_deref() };
         let by = accept(&case)?;
         let notes: Vec<&str> = by.note.as_deref().into_iter().chain(context.tests_changed).collect();
         Some(VerifiedBy { note: (!notes.is_empty()).then(|| notes.join("; ")), ..by })
@@ -358,12 +359,12 @@ pub(crate) fn plan_report(
     change.runs.push(attempt(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
     change.entries = moved.entries;
     let text = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
-    let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why });
+    let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: feature_file.path.clone(), why });
     let changed = text.as_deref().map(read).transpose()?;
-    change.documents.extend(text.map(|text| DocumentText { path: shelf.path.clone(), text }));
+    change.documents.extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
     let after = changed.as_ref().unwrap_or(&list);
     let mut notes: Vec<String> = verified_by.into_iter().filter_map(|by| by.note).collect();
-    if draft.event == Event::Completed && feature.files.is_empty() {
+    if draft.event == FeatureEvent::Completed && feature.files.is_empty() {
         notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());
     }
     let outcome = ReportOutcome {
@@ -382,16 +383,23 @@ pub(crate) fn plan_report(
 fn must_not_wait(list: &FeatureList, feature: &Feature) -> Result<(), Failure> {
     let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
     // What is in no list cannot be waited for; `next` tells of it.
-    let waits: Vec<&str> = order::held_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
+    let waits: Vec<&str> = order::blocked_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
     if waits.is_empty() {
         return Ok(());
     }
     let why = format!("`{}` depends on it", feature.id);
-    Err(Refused::new("feature", format!("must wait until {} is tested", words::some_names(waits.into_iter()))).because(why).into())
+    Err(InvalidInput::new("feature", format!("must wait until {} is tested", words::some_names(waits.into_iter()))).because(why).into())
 }
 
 /// What is remembered of a step.
-pub(crate) fn attempt(feature: &str, event: Event, role: &str, summary: &str, run: Option<String>, stamp: &Stamp<'_>) -> AttemptReport {
+pub(crate) fn attempt(
+    feature: &str,
+    event: FeatureEvent,
+    role: &str,
+    summary: &str,
+    run: Option<String>,
+    stamp: &Stamp<'_>,
+) -> AttemptReport {
     AttemptReport {
         at: stamp.at,
         feature: feature.to_owned(),

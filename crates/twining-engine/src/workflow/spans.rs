@@ -11,59 +11,59 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Where something stands in a text.
-pub(crate) type Span = Range<usize>;
+pub(crate) type TextRange = Range<usize>;
 
 /// What kind of JSON stands at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     Object,
     Array,
     Other,
 }
 
 /// The place of the one value a text holds.
-pub(crate) fn whole(text: &str) -> Result<Span, serde_json::Error> {
+pub(crate) fn whole(text: &str) -> Result<TextRange, serde_json::Error> {
     serde_json::from_str::<&RawValue>(text).map(|raw| span_in(text, raw))
 }
 
-pub(crate) fn kind(text: &str, at: &Span) -> Kind {
+pub(crate) fn kind(text: &str, at: &TextRange) -> JsonKind {
     match text.as_bytes().get(at.start) {
-        Some(b'{') => Kind::Object,
-        Some(b'[') => Kind::Array,
-        _ => Kind::Other,
+        Some(b'{') => JsonKind::Object,
+        Some(b'[') => JsonKind::Array,
+        _ => JsonKind::Other,
     }
 }
 
 /// The members of an object, in order; nothing if it is none.
-pub(crate) fn members<'t>(text: &'t str, at: &Span) -> Vec<(Cow<'t, str>, Span)> {
-    let Members(members) = serde_json::from_str(&text[at.clone()]).unwrap_or_default();
+pub(crate) fn members<'t>(text: &'t str, at: &TextRange) -> Vec<(Cow<'t, str>, TextRange)> {
+    let ObjectMembers(members) = serde_json::from_str(&text[at.clone()]).unwrap_or_default();
     members.into_iter().map(|(key, raw)| (key, span_in(text, raw))).collect()
 }
 
 /// The elements of an array, in order; nothing if it is none.
-pub(crate) fn elements(text: &str, at: &Span) -> Vec<Span> {
+pub(crate) fn elements(text: &str, at: &TextRange) -> Vec<TextRange> {
     let elements: Vec<&RawValue> = serde_json::from_str(&text[at.clone()]).unwrap_or_default();
     elements.into_iter().map(|raw| span_in(text, raw)).collect()
 }
 
 /// The value at a place.
-pub(crate) fn value(text: &str, at: &Span) -> Value {
+pub(crate) fn value(text: &str, at: &TextRange) -> Value {
     serde_json::from_str(&text[at.clone()]).unwrap_or_default()
 }
 
-fn span_in(text: &str, raw: &RawValue) -> Span {
+fn span_in(text: &str, raw: &RawValue) -> TextRange {
     let start = raw.get().as_ptr().addr() - text.as_ptr().addr();
     start..start + raw.get().len()
 }
 
 #[derive(Default)]
-struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
+struct ObjectMembers<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
-impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
+impl<'de: 't, 't> Deserialize<'de> for ObjectMembers<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Ordered;
+        struct MembersVisitor;
 
-        impl<'de> Visitor<'de> for Ordered {
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,25 +72,25 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                while let Some((MemberKey(key), value)) = map.next_entry::<MemberKey<'de>, &'de RawValue>()? {
                     members.push((key, value));
                 }
                 Ok(members)
             }
         }
 
-        deserializer.deserialize_map(Ordered).map(Members)
+        deserializer.deserialize_map(MembersVisitor).map(ObjectMembers)
     }
 }
 
 /// A key, borrowed from the text wherever it is written plainly.
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct Key<'t>(#[serde(borrow)] Cow<'t, str>);
+struct MemberKey<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// Replaces the value of a member, the last of that name because that is the one
 /// other readers take, or adds one at the end in the layout of the others.
-pub(crate) fn set_member(text: &str, object: &Span, key: &str, value: &Value) -> String {
+pub(crate) fn set_member(text: &str, object: &TextRange, key: &str, value: &Value) -> String {
     let members = members(text, object);
     if let Some((_, at)) = members.iter().rev().find(|(name, _)| name == key) {
         let indent = indent_before(text, at.start);
@@ -101,14 +101,14 @@ pub(crate) fn set_member(text: &str, object: &Span, key: &str, value: &Value) ->
 }
 
 /// Adds an element at the end of an array, in the layout of the others.
-pub(crate) fn push_element(text: &str, array: &Span, value: &Value) -> String {
+pub(crate) fn push_element(text: &str, array: &TextRange, value: &Value) -> String {
     let elements = elements(text, array);
     let broken = elements.last().is_none_or(|last| text[last.clone()].contains('\n'));
     insert(text, array, elements.last(), |indent, _| laid_out(value, indent, broken))
 }
 
 /// Puts one more item behind the last of a container, or as its first.
-fn insert(text: &str, container: &Span, last: Option<&Span>, item: impl Fn(&str, bool) -> String) -> String {
+fn insert(text: &str, container: &TextRange, last: Option<&TextRange>, item: impl Fn(&str, bool) -> String) -> String {
     let Some(last) = last else {
         let outer = indent_before(text, container.start);
         let inner = format!("{outer}  ");
@@ -142,7 +142,7 @@ fn indent_before(text: &str, at: usize) -> String {
     line[..line.len() - line.trim_start_matches([' ', '\t']).len()].to_owned()
 }
 
-fn spliced(text: &str, at: &Span, with: &str) -> String {
+fn spliced(text: &str, at: &TextRange, with: &str) -> String {
     format!("{}{with}{}", &text[..at.start], &text[at.end..])
 }
 

@@ -5,10 +5,10 @@
 use serde::Deserialize;
 use twining_model::{Time, agent, scope, text};
 
-use crate::effects::{Effects, Extent};
-use crate::facts::{Claim, Claims, Facts};
+use crate::effects::{ChangeExtent, Effects};
+use crate::facts::{ActiveClaim, ClaimLookup, Facts};
 use crate::paths::normal;
-use crate::policy::rule::{Answer, Guard};
+use crate::policy::rule::{Guard, GuardAnswer};
 
 /// Claims that are looked at.
 const MAX_CLAIMS: usize = 1_000;
@@ -27,19 +27,19 @@ pub struct Claimant {
 
 /// Claims of others that hold now.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimsOfOthers {
+pub struct ForeignClaims {
     /// Each with its paths, as guards see them.
-    others: Vec<(Vec<String>, Claim)>,
+    others: Vec<(Vec<String>, ActiveClaim)>,
 }
 
 #[derive(Deserialize)]
-struct File {
+struct ClaimsFile {
     #[serde(default)]
-    claims: Vec<Line>,
+    claims: Vec<ClaimRecord>,
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct ClaimRecord {
     agent_id: Option<String>,
     session_id: Option<String>,
     #[serde(default)]
@@ -49,13 +49,13 @@ struct Line {
     until: Option<String>,
 }
 
-impl ClaimsOfOthers {
+impl ForeignClaims {
     /// Reads the file of claims. One that is damaged claims nothing: nobody could
     /// give back what it holds. A claim of an agent that goes by the asker's own name
     /// does not hold it where its session is gone.
     #[must_use]
     pub fn read(bytes: &[u8], asker: &Claimant, now: Time, is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool) -> Self {
-        let Ok(file) = serde_json::from_slice::<File>(bytes) else { return Self::default() };
+        let Ok(file) = serde_json::from_slice::<ClaimsFile>(bytes) else { return Self::default() };
         let longest = agent::longest_claim(now).as_ms();
         let others = file.claims.into_iter().take(MAX_CLAIMS).filter_map(|line| {
             // Without an end it would never end, and one further off than any may be is nobody's claim.
@@ -65,7 +65,7 @@ impl ClaimsOfOthers {
             }
             let paths: Vec<String> = line.paths.iter().filter_map(|path| claimed_path(path)).collect();
             let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "another agent".to_owned());
-            Some((paths, Claim { by: short(&by), until, reason: short(line.reason.as_deref().unwrap_or_default()) }))
+            Some((paths, ActiveClaim { by: short(&by), until, reason: short(line.reason.as_deref().unwrap_or_default()) }))
         });
         Self { others: others.collect() }
     }
@@ -76,7 +76,7 @@ impl ClaimsOfOthers {
         self.others.is_empty()
     }
 
-    fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Claim> {
+    fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<ActiveClaim> {
         self.others.iter().find(|(paths, _)| paths.iter().any(|path| is_meant(path))).map(|(_, claim)| claim.clone())
     }
 }
@@ -89,7 +89,7 @@ pub struct ClaimOrigin<'a> {
     pub since: Option<Time>,
 }
 
-impl Line {
+impl ClaimRecord {
     fn origin(&self) -> ClaimOrigin<'_> {
         ClaimOrigin { session: self.session_id.as_deref().unwrap_or_default(), since: self.since.as_deref().and_then(Time::read) }
     }
@@ -111,33 +111,33 @@ impl Line {
     }
 }
 
-impl Claims for ClaimsOfOthers {
-    fn held(&self, path: &str) -> Option<Claim> {
+impl ClaimLookup for ForeignClaims {
+    fn claim_on(&self, path: &str) -> Option<ActiveClaim> {
         let path = path.to_lowercase();
-        self.find(|held| is_within(&path, held))
+        self.find(|claim_on| is_within(&path, claim_on))
     }
 
-    fn held_below(&self, folder: &str) -> Option<Claim> {
+    fn claim_below(&self, folder: &str) -> Option<ActiveClaim> {
         let folder = folder.trim_matches('/').to_lowercase();
-        self.find(|held| folder.is_empty() || is_within(&folder, held) || is_within(held, &folder))
+        self.find(|claim_on| folder.is_empty() || is_within(&folder, claim_on) || is_within(claim_on, &folder))
     }
 }
 
 /// Whether a change falls into what another works on.
-pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let claimed = effects.changes.iter().filter(|change| change.changes_something()).find_map(|change| {
         let claim = match change.extent {
-            Extent::File => facts.claims.held(&change.path),
-            Extent::Tree => facts.claims.held_below(&change.path),
+            ChangeExtent::File => facts.claims.claim_on(&change.path),
+            ChangeExtent::Tree => facts.claims.claim_below(&change.path),
             // Whose uncommitted work that is nobody can tell.
-            Extent::Uncommitted => None,
+            ChangeExtent::Uncommitted => None,
         }?;
         let effect = format!("`{}` would change `{}`", change.by, change.path);
         let why = if claim.reason.is_empty() { String::new() } else { format!(" ({})", claim.reason) };
         let why = format!("{} works on it until {}{why}", claim.by, claim.until);
-        Some(Answer { why: Some(why), ..Answer::about(guard.action, &change.path, effect) })
+        Some(GuardAnswer { why: Some(why), ..GuardAnswer::about(guard.action, &change.path, effect) })
     });
-    claimed.unwrap_or_else(|| Answer::silent("nobody else works on it"))
+    claimed.unwrap_or_else(|| GuardAnswer::silent("nobody else works on it"))
 }
 
 /// A path that is claimed, as guards see paths. Nobody holds the whole project.
@@ -168,27 +168,30 @@ mod tests {
         {"id":"8","agent_id":"main","session_id":"01K9Z3M4E0A1B2C3D4E5F6G7H1@812","paths":["web"],"until":"2026-01-01T02:00:00Z"},
         {"id":"6","agent_id":"dave","paths":["bin"],"until":"2026-01-02T01:00:00Z"}]}"#;
 
-    fn held(asker: &Claimant, path: &str) -> Option<String> {
+    fn claim_on(asker: &Claimant, path: &str) -> Option<String> {
         let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
-        ClaimsOfOthers::read(FILE.as_bytes(), asker, now, &|_| false).held(path).map(|claim| claim.by)
+        ForeignClaims::read(FILE.as_bytes(), asker, now, &|_| false).claim_on(path).map(|claim| claim.by)
     }
 
     #[test]
     fn a_claim_covers_what_is_under_it_until_it_ends_and_never_its_own_agent() {
         let me = Claimant { session: "s-c".into(), ..Claimant::default() };
-        assert_eq!(held(&me, "src/auth/jwt.rs").as_deref(), Some("alice"));
-        assert_eq!(held(&me, "src/authority.rs"), None);
-        assert_eq!(held(&me, "docs/a.md"), None, "it has ended");
-        assert_eq!(held(&me, "x"), None, "it never began to end");
-        assert_eq!((held(&me, "lib/a"), held(&me, "app/a")), (None, None), "nobody may claim for longer than a day");
-        assert_eq!(held(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
-        assert_eq!((held(&me, "src/b.rs"), held(&me, "setup.py")), (None, None), "a claim names places, not patterns");
-        assert_eq!(held(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
-        assert_eq!(held(&Claimant { session: "s-a".into(), ..Claimant::default() }, "src/auth/jwt.rs"), None);
-        assert_eq!(held(&Claimant { session: "s-c".into(), names: vec!["alice".into()], ..Claimant::default() }, "src/auth/jwt.rs"), None);
-        assert_eq!(held(&me, "web/a").as_deref(), Some("main"));
-        let beside = |processes: &[u32]| held(&Claimant { processes: processes.to_vec(), ..me.clone() }, "web/a");
+        assert_eq!(claim_on(&me, "src/auth/jwt.rs").as_deref(), Some("alice"));
+        assert_eq!(claim_on(&me, "src/authority.rs"), None);
+        assert_eq!(claim_on(&me, "docs/a.md"), None, "it has ended");
+        assert_eq!(claim_on(&me, "x"), None, "it never began to end");
+        assert_eq!((claim_on(&me, "lib/a"), claim_on(&me, "app/a")), (None, None), "nobody may claim for longer than a day");
+        assert_eq!(claim_on(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
+        assert_eq!((claim_on(&me, "src/b.rs"), claim_on(&me, "setup.py")), (None, None), "a claim names places, not patterns");
+        assert_eq!(claim_on(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
+        assert_eq!(claim_on(&Claimant { session: "s-a".into(), ..Claimant::default() }, "src/auth/jwt.rs"), None);
+        assert_eq!(
+            claim_on(&Claimant { session: "s-c".into(), names: vec!["alice".into()], ..Claimant::default() }, "src/auth/jwt.rs"),
+            None
+        );
+        assert_eq!(claim_on(&me, "web/a").as_deref(), Some("main"));
+        let beside = |processes: &[u32]| claim_on(&Claimant { processes: processes.to_vec(), ..me.clone() }, "web/a");
         assert_eq!((beside(&[900, 812, 1]), beside(&[813]).as_deref()), (None, Some("main")), "a server of the same host made it");
-        assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0), &|_| false).held("src/auth/jwt.rs").is_none());
+        assert!(ForeignClaims::read(b"{", &me, Time::from_ms(0), &|_| false).claim_on("src/auth/jwt.rs").is_none());
     }
 }

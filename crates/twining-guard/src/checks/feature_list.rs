@@ -10,28 +10,28 @@ use serde_json::{Map, Value};
 use twining_model::text;
 
 use crate::effects::{Effects, FileChange, NewContent};
-use crate::facts::{Evidence, Facts, Proof};
-use crate::policy::rule::{Answer, Guard};
-use crate::verdict::Level;
+use crate::facts::{EvidenceLookup, Facts, FeatureProof};
+use crate::policy::rule::{Guard, GuardAnswer};
+use crate::verdict::Verdict;
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the feature list is no JSON: {0}")]
-pub struct NotAList(String);
+pub struct FeatureListError(String);
 
 /// The features a list calls tested, by id, name or place. Flat lists, lists in
 /// categories, buckets by status and bare arrays are all read.
-pub fn tested(list: &str) -> Result<BTreeSet<String>, NotAList> {
+pub fn tested(list: &str) -> Result<BTreeSet<String>, FeatureListError> {
     let mut tested = BTreeSet::new();
-    collect_tested(&parse(list)?, &Place { key: None, path: String::new(), in_bucket: false }, &mut tested);
+    collect_tested(&parse(list)?, &ListPlace { key: None, path: String::new(), in_bucket: false }, &mut tested);
     Ok(tested)
 }
 
 /// The JSON of a list; an empty one is null.
-fn parse(list: &str) -> Result<Value, NotAList> {
+fn parse(list: &str) -> Result<Value, FeatureListError> {
     match list.trim_start_matches('\u{feff}') {
         list if list.trim().is_empty() => Ok(Value::Null),
-        list => serde_json::from_str(list).map_err(|error| NotAList(error.to_string())),
+        list => serde_json::from_str(list).map_err(|error| FeatureListError(error.to_string())),
     }
 }
 
@@ -42,7 +42,7 @@ const IDS: [&str; 4] = ["id", "feature_id", "featureId", "key"];
 const NAMES: [&str; 4] = ["description", "name", "title", "feature"];
 
 /// Where a value stands in a list.
-struct Place<'l> {
+struct ListPlace<'l> {
     /// The key it stands under.
     key: Option<&'l str>,
     /// The whole way to it, for one that has no name.
@@ -51,17 +51,17 @@ struct Place<'l> {
     in_bucket: bool,
 }
 
-fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String>) {
+fn collect_tested(value: &Value, place: &ListPlace<'_>, tested: &mut BTreeSet<String>) {
     match value {
         Value::String(name) if place.in_bucket => drop(tested.insert(name.clone())),
         Value::Array(items) => {
             let in_bucket = place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
             for (at, item) in items.iter().enumerate() {
-                collect_tested(item, &Place { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
+                collect_tested(item, &ListPlace { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
             }
         }
         Value::Object(fields) => {
-            let is_tested = fields.iter().any(|(key, value)| says_tested(key.trim(), value));
+            let is_tested = fields.iter().any(|(key, value)| states_tested(key.trim(), value));
             if is_tested || place.in_bucket {
                 let first = |keys: &[&str]| keys.iter().find_map(|key| shown(fields.get(*key)?)).filter(|name| !name.trim().is_empty());
                 let name = first(&IDS).or_else(|| place.key.map(str::to_owned)).or_else(|| first(&NAMES));
@@ -70,7 +70,7 @@ fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String
             // A list has many texts, and a tool call waits: only what may hold features is gone into.
             for (key, value) in fields.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
                 let path = if place.path.is_empty() { key.clone() } else { format!("{}.{key}", place.path) };
-                collect_tested(value, &Place { key: Some(key), path, in_bucket: false }, tested);
+                collect_tested(value, &ListPlace { key: Some(key), path, in_bucket: false }, tested);
             }
         }
         _ => {}
@@ -78,7 +78,7 @@ fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String
 }
 
 /// Whether a field says that what it belongs to is tested.
-fn says_tested(key: &str, value: &Value) -> bool {
+fn states_tested(key: &str, value: &Value) -> bool {
     let is = |name: &str| key.eq_ignore_ascii_case(name);
     let words: &[&str] = match () {
         () if is("tested") || is("passes") => &["true", "yes", "1"],
@@ -99,7 +99,7 @@ fn shown(value: &Value) -> Option<String> {
 
 /// The features that one list calls tested and an earlier one does not. A list that
 /// was broken before is no reason to trust what comes after it.
-pub fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, NotAList> {
+pub fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, FeatureListError> {
     if before == after {
         return Ok(BTreeSet::new());
     }
@@ -110,35 +110,35 @@ pub fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, NotAL
 
 /// The first feature that a list newly calls tested without proof, and what is missing.
 #[must_use]
-pub fn first_unproven(before: &str, after: &str, evidence: &dyn Evidence) -> Option<(String, String)> {
+pub fn first_unproven(before: &str, after: &str, evidence: &dyn EvidenceLookup) -> Option<(String, String)> {
     newly_tested(before, after).ok()?.into_iter().find_map(|feature| match evidence.proof_of(&feature) {
-        Proof::Recorded(_) => None,
-        Proof::Missing(why) => Some((feature, why)),
+        FeatureProof::Recorded(_) => None,
+        FeatureProof::Missing(why) => Some((feature, why)),
     })
 }
 
 /// Whether a call marks a feature tested that was not shown to work.
-pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let unproven = guard.concerned(effects).find_map(|change| {
         let NewContent::Text { before, after: Some(after) } = &*change.content else { return unseen(change) };
         if let Some(feature) = grade_raised(before.as_deref().unwrap_or_default(), after) {
             let effect = format!("`{}` would raise the grade of `{feature}`'s evidence in `{}`", change.by, change.path);
-            return Some(Answer::about(guard.action, &change.path, effect));
+            return Some(GuardAnswer::about(guard.action, &change.path, effect));
         }
         let (feature, missing) = first_unproven(before.as_deref().unwrap_or_default(), after, facts.evidence)?;
         let feature = text::excerpt(&feature, 60);
         let effect = format!("`{}` would mark `{feature}` tested in `{}`", change.by, change.path);
-        let answer = Answer { why: Some(missing), ..Answer::about(guard.action, &change.path, effect) };
+        let answer = GuardAnswer { why: Some(missing), ..GuardAnswer::about(guard.action, &change.path, effect) };
         Some(answer.instead(format!("run its tests, then `twining report {feature} --role tester --outcome passed`")))
     });
-    unproven.unwrap_or_else(|| Answer::silent("no feature is newly called tested"))
+    unproven.unwrap_or_else(|| GuardAnswer::silent("no feature is newly called tested"))
 }
 
 /// A note where an editor on the command line changes a list and nobody can see how.
-fn unseen(change: &FileChange) -> Option<Answer> {
+fn unseen(change: &FileChange) -> Option<GuardAnswer> {
     let is_editor = ["sed", "perl"].iter().any(|name| change.by.starts_with(name));
     let effect = format!("what `{}` makes of `{}` cannot be seen, and is compared when the turn ends", change.by, change.path);
-    is_editor.then(|| Answer::about(Level::Warn, &change.path, effect).instead("use an edit tool, or `twining features update`"))
+    is_editor.then(|| GuardAnswer::about(Verdict::Warn, &change.path, effect).instead("use an edit tool, or `twining features update`"))
 }
 
 /// The feature whose `verified_by` would vouch for more than it does.

@@ -11,14 +11,14 @@ use std::collections::HashSet;
 
 use twining_model::text;
 
-use crate::checks::lexer::{Family, Lexed};
+use crate::checks::lexer::{CommentStyle, LexedText};
 use crate::checks::{contains, imports};
-use crate::effects::{Effects, Extent, FileChange, NewContent};
+use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
 use crate::facts::Facts;
 use crate::paths::normal;
-use crate::policy::Guards;
-use crate::policy::rule::{Answer, CheckKind, Guard};
-use crate::verdict::Level;
+use crate::policy::GuardSet;
+use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
+use crate::verdict::Verdict;
 
 /// Longest line that is looked at.
 const MAX_LINE: usize = 4_096;
@@ -31,7 +31,7 @@ pub struct ForbiddenUse {
     /// The guard that says so.
     pub guard: String,
     /// What it does about it.
-    pub level: Level,
+    pub level: Verdict,
     /// What is used.
     pub item: String,
     /// The first line that uses it.
@@ -42,7 +42,7 @@ pub struct ForbiddenUse {
     pub otherwise: String,
 }
 
-impl Guards {
+impl GuardSet {
     /// Whether anything is ruled out anywhere.
     #[must_use]
     pub fn has_clauses(&self) -> bool {
@@ -86,7 +86,7 @@ impl Guards {
 }
 
 /// Whether a call brings in what is ruled out.
-pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     // A part of a file that moves to a new one brings nothing into the project.
     let sources: Vec<&str> = effects.changes.iter().filter_map(removed_text).collect();
     let used = guard.concerned(effects).find_map(|change| {
@@ -95,9 +95,9 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answ
             return None;
         }
         let effect = format!("`{}` would bring `{}` into `{}`", change.by, text::excerpt(item, 80), change.path);
-        Some(Answer::about(guard.action, &change.path, effect).instead(format!("write it without `{}`", text::excerpt(item, 60))))
+        Some(GuardAnswer::about(guard.action, &change.path, effect).instead(format!("write it without `{}`", text::excerpt(item, 60))))
     });
-    used.unwrap_or_else(|| Answer::silent("nothing that is ruled out is brought in"))
+    used.unwrap_or_else(|| GuardAnswer::silent("nothing that is ruled out is brought in"))
 }
 
 /// Files of a folder that are compared with a new one, and bytes of each.
@@ -112,7 +112,7 @@ fn moved_from_sibling(change: &FileChange, item: &str, facts: &Facts<'_>) -> boo
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let beside = facts.files.siblings(&path).into_iter().filter(|other| *other != path && other.ends_with(ending)).take(MAX_SIBLINGS);
     let texts = beside.filter_map(|other| facts.files.read(&other).ok().flatten()).filter(|text| text.len() <= MAX_SIBLING_BYTES);
-    texts.into_iter().any(|text| contains_half(&text, after) && Uses::of(&text, &change.path, Piece::Whole).has(item))
+    texts.into_iter().any(|text| contains_half(&text, after) && UseScan::of(&text, &change.path, TextPart::Whole).has(item))
 }
 
 /// Whether at least half of the lines of one text are in another.
@@ -133,11 +133,11 @@ fn removed_text(change: &FileChange) -> Option<&str> {
 
 /// What a change brings in that is ruled out.
 fn brought_in<'i>(items: &'i [String], change: &FileChange, effects: &Effects, sources: &[&str], facts: &Facts<'_>) -> Option<&'i str> {
-    if change.extent != Extent::File {
+    if change.extent != ChangeExtent::File {
         return None;
     }
     let path = change.path.as_str();
-    let whole = |text| Uses::of(text, path, Piece::Whole);
+    let whole = |text| UseScan::of(text, path, TextPart::Whole);
     match &*change.content {
         NewContent::Text { before, after: Some(after) } => {
             let (before, after) = (whole(before.as_deref().unwrap_or_default()), whole(after));
@@ -147,7 +147,7 @@ fn brought_in<'i>(items: &'i [String], change: &FileChange, effects: &Effects, s
         NewContent::Text { .. } => None,
         // What becomes of the file is not known; what the line puts in is.
         NewContent::Unknown(_) => {
-            let put_in: Vec<Uses> = effects.inserted.iter().map(|text| Uses::of(text, path, Piece::Part)).collect();
+            let put_in: Vec<UseScan> = effects.inserted.iter().map(|text| UseScan::of(text, path, TextPart::Part)).collect();
             let used: Vec<&str> = items.iter().map(String::as_str).filter(|item| put_in.iter().any(|text| text.has(item))).collect();
             if used.is_empty() {
                 return None;
@@ -161,12 +161,12 @@ fn brought_in<'i>(items: &'i [String], change: &FileChange, effects: &Effects, s
 
 /// The first line of a whole file that uses something; none if it does not.
 fn line_of_use(item: &str, text: &str, path: &str) -> Option<usize> {
-    let used = Uses::of(text, path, Piece::Whole);
+    let used = UseScan::of(text, path, TextPart::Whole);
     if !used.has(item) {
         return None;
     }
     // A notebook's cells stand in no line of their own, and an import may go over several.
-    let alone = |(at, line): (usize, &str)| Uses::of(line, path, Piece::Whole).has(item).then_some(at + 1);
+    let alone = |(at, line): (usize, &str)| UseScan::of(line, path, TextPart::Whole).has(item).then_some(at + 1);
     let named = |(at, line): (usize, &str)| line.contains(item).then_some(at + 1);
     let lines = || text.lines().take(MAX_LINES).enumerate().filter(|(_, line)| line.len() <= MAX_LINE);
     Some(lines().find_map(alone).or_else(|| lines().find_map(named)).unwrap_or(1))
@@ -174,23 +174,23 @@ fn line_of_use(item: &str, text: &str, path: &str) -> Option<usize> {
 
 /// How much of a file a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece {
+enum TextPart {
     Whole,
     /// What a command puts in, with words of that command perhaps.
     Part,
 }
 
 /// What a text uses; read only if it says the word at all.
-struct Uses<'t> {
+struct UseScan<'t> {
     text: &'t str,
     path: &'t str,
-    piece: Piece,
-    lexed: OnceCell<Lexed>,
+    text_part: TextPart,
+    lexed: OnceCell<LexedText>,
 }
 
-impl<'t> Uses<'t> {
-    fn of(text: &'t str, path: &'t str, piece: Piece) -> Self {
-        Self { text, path, piece, lexed: OnceCell::new() }
+impl<'t> UseScan<'t> {
+    fn of(text: &'t str, path: &'t str, text_part: TextPart) -> Self {
+        Self { text, path, text_part, lexed: OnceCell::new() }
     }
 
     fn has(&self, item: &str) -> bool {
@@ -199,12 +199,12 @@ impl<'t> Uses<'t> {
         if !is_path && !self.text.contains(item) {
             return false;
         }
-        let lexed = self.lexed.get_or_init(|| Lexed::of(self.text, self.path));
+        let lexed = self.lexed.get_or_init(|| LexedText::of(self.text, self.path));
         let lines = || lexed.plain.lines().zip(lexed.bare.lines()).filter(|(line, _)| line.len() <= MAX_LINE);
         if !is_path {
-            let may_list = lexed.family == Family::Hash || is_manifest(self.path);
+            let may_list = lexed.family == CommentStyle::Hash || is_manifest(self.path);
             let lists = |line: &str| may_list && (is_entry(line, item) || heads_a_table(line, item));
-            let brings = |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family, self.piece == Piece::Part);
+            let brings = |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family, self.text_part == TextPart::Part);
             return lines().any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
                 || is_listed(&lexed.plain, item, self.path)
                 || imports::continued(lexed).any(|(plain, bare)| names(&plain, item) && brings(&plain, &bare));
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     fn uses(text: &str, item: &str, path: &str) -> bool {
-        Uses::of(text, path, Piece::Whole).has(item)
+        UseScan::of(text, path, TextPart::Whole).has(item)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! module, is not the module.
 
 use crate::checks::contains;
-use crate::checks::lexer::{Family, Lexed};
+use crate::checks::lexer::{CommentStyle, LexedText};
 
 /// Words with which a statement begins that brings something in.
 const BEGINS: &str = "import from use using include extern require require_relative load library";
@@ -20,7 +20,7 @@ pub(super) fn has_word(line: &str) -> bool {
 
 /// Whether a statement brings a module in. `plain` has its strings, `bare` has not.
 /// Of a part of a file nobody knows where a statement begins.
-pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: Family, is_part: bool) -> bool {
+pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: CommentStyle, is_part: bool) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii();
     let bytes = plain.as_bytes();
     plain.match_indices(item).any(|(at, _)| {
@@ -39,16 +39,17 @@ pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: Family, is_
 
 /// Whether a string is the module, or a part of it: `kind/locale`, and where a
 /// module is called by the place it is kept at, `github.com/x/kind`.
-fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: Family) -> bool {
+fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: CommentStyle) -> bool {
     let Some(quote) = bare.get(..at).and_then(|before| before.rfind(['"', '\'', '`'])) else { return false };
     let before = plain.get(quote + 1..at).unwrap_or_default();
-    let is_place = before.ends_with(['/', ':']) && !before.starts_with('.') && (family != Family::Script || before.starts_with("http"));
+    let is_place =
+        before.ends_with(['/', ':']) && !before.starts_with('.') && (family != CommentStyle::Script || before.starts_with("http"));
     let opens = is_place || matches!(before, "" | "node:" | "npm:" | "jsr:" | "@types/");
     opens && plain.get(end..).is_some_and(|rest| rest.starts_with(['"', '\'', '`', '/', '.', '@']))
 }
 
 /// Whether the statement around an unquoted name brings it in as a module.
-fn is_given(bare: &str, at: usize, item: &str, family: Family, is_part: bool) -> bool {
+fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bool) -> bool {
     let (before, after) = (bare.get(..at).unwrap_or_default(), bare.get(at + item.len()..).unwrap_or_default());
     let begins = |(from, word): &(usize, &str)| contains(BEGINS, word) && (is_part || is_beginning(before, *from));
     let Some((from, word)) = words(before).filter(begins).last() else { return false };
@@ -65,9 +66,9 @@ fn is_given(bare: &str, at: usize, item: &str, family: Family, is_part: bool) ->
             let rest = after.split(';').next().unwrap_or_default();
             let is_named = words(rest).any(|(_, word)| matches!(word, "from" | "require")) || words(last).any(|(_, word)| word == "as");
             let is_module = match family {
-                Family::Python => last.is_empty(),
+                CommentStyle::Python => last.is_empty(),
                 // What stands in brackets is taken out of a module that a later line names.
-                Family::Script => !between.contains('{') && rest.trim().is_empty(),
+                CommentStyle::Script => !between.contains('{') && rest.trim().is_empty(),
                 _ => true,
             };
             !is_named && is_module
@@ -115,7 +116,7 @@ const MOST_CONTINUED: usize = 200;
 
 /// Each import that goes over several lines, as one, with its strings and without:
 /// `import (` … `)`, `require(` … `)`, `use {` … `}`, `import a, \`.
-pub(super) fn continued(lexed: &Lexed) -> impl Iterator<Item = (String, String)> {
+pub(super) fn continued(lexed: &LexedText) -> impl Iterator<Item = (String, String)> {
     let mut lines = lexed.plain.lines().zip(lexed.bare.lines());
     std::iter::from_fn(move || {
         loop {

@@ -13,7 +13,7 @@ const MOST_PATTERN: usize = 1_000;
 
 /// How a language writes comments and strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum CommentStyle {
     /// `//`, `/* */`, and strings in any quotes: JavaScript and its kin.
     Script,
     /// The same, where one quote is no string: Rust.
@@ -32,7 +32,7 @@ pub(super) enum Family {
     Prose,
 }
 
-impl Family {
+impl CommentStyle {
     /// By the name of a file.
     pub(super) fn of(path: &str) -> Self {
         let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
@@ -53,25 +53,33 @@ impl Family {
 
 /// A text, twice, line by line and byte by byte as long as it was.
 #[derive(Debug)]
-pub(super) struct Lexed {
+pub(super) struct LexedText {
     /// Without comments.
     pub(super) plain: String,
     /// Without comments and without what strings hold.
     pub(super) bare: String,
-    pub(super) family: Family,
+    pub(super) family: CommentStyle,
 }
 
-impl Lexed {
+impl LexedText {
     /// Reads the text of a file.
     pub(super) fn of(text: &str, path: &str) -> Self {
-        let family = Family::of(path);
+        let family = CommentStyle::of(path);
         let text = if path.to_lowercase().ends_with(".ipynb") { code_of(text) } else { Cow::Borrowed(text) };
         let bytes = text.as_bytes();
-        let mut lexer =
-            Lexer { bytes, at: 0, plain: bytes.to_vec(), bare: bytes.to_vec(), family, depth: 0, is_too_deep: false, is_endless: false };
+        let mut lexer = CodeLexer {
+            bytes,
+            at: 0,
+            plain: bytes.to_vec(),
+            bare: bytes.to_vec(),
+            family,
+            depth: 0,
+            is_too_deep: false,
+            is_endless: false,
+        };
         match family {
-            Family::Prose => lexer.blank(0, text.len(), What::Comment),
-            Family::Data => lexer.lines(),
+            CommentStyle::Prose => lexer.blank(0, text.len(), BlankKind::Comment),
+            CommentStyle::Data => lexer.lines(),
             _ => lexer.code(None),
         }
         if lexer.is_too_deep {
@@ -98,17 +106,17 @@ fn code_of(text: &str) -> Cow<'_, str> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum BlankKind {
     Comment,
     Inside,
 }
 
-struct Lexer<'t> {
+struct CodeLexer<'t> {
     bytes: &'t [u8],
     at: usize,
     plain: Vec<u8>,
     bare: Vec<u8>,
-    family: Family,
+    family: CommentStyle,
     /// Templates in templates that are open.
     depth: usize,
     is_too_deep: bool,
@@ -116,18 +124,18 @@ struct Lexer<'t> {
     is_endless: bool,
 }
 
-impl Lexer<'_> {
+impl CodeLexer<'_> {
     fn starts(&self, sign: &str) -> bool {
         self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(sign.as_bytes()))
     }
 
-    fn blank(&mut self, from: usize, to: usize, what: What) {
+    fn blank(&mut self, from: usize, to: usize, what: BlankKind) {
         for at in from..to.min(self.bytes.len()) {
             if self.bytes[at] == b'\n' {
                 continue;
             }
             self.bare[at] = b' ';
-            if what == What::Comment {
+            if what == BlankKind::Comment {
                 self.plain[at] = b' ';
             }
         }
@@ -149,7 +157,7 @@ impl Lexer<'_> {
             let line: &[u8] = self.bytes[self.at..end].trim_ascii_start();
             let is_directive = ["#include", "#import", "#require"].iter().any(|word| line.starts_with(word.as_bytes()));
             if !is_directive && [&b"//"[..], b"#", b"* ", b"--", b"<!--", b";"].iter().any(|sign| line.starts_with(sign)) {
-                self.blank(self.at, end, What::Comment);
+                self.blank(self.at, end, BlankKind::Comment);
             }
             self.at = end + 1;
         }
@@ -176,12 +184,12 @@ impl Lexer<'_> {
 
     fn comment(&mut self) -> bool {
         let from = self.at;
-        let is_slashed = matches!(self.family, Family::Script | Family::Rust | Family::Braces);
+        let is_slashed = matches!(self.family, CommentStyle::Script | CommentStyle::Rust | CommentStyle::Braces);
         let is_line = match self.family {
             _ if is_slashed => self.starts("//"),
-            Family::Python => self.starts("#"),
+            CommentStyle::Python => self.starts("#"),
             // `$#` and `${x#y}` are no comments.
-            Family::Hash => self.starts("#") && (from == 0 || self.bytes[from - 1].is_ascii_whitespace()),
+            CommentStyle::Hash => self.starts("#") && (from == 0 || self.bytes[from - 1].is_ascii_whitespace()),
             _ => self.starts("--"),
         };
         let mut end = is_line.then(|| self.end_of_line());
@@ -191,7 +199,7 @@ impl Lexer<'_> {
             self.is_endless = end.is_none();
         }
         let Some(end) = end else { return false };
-        self.blank(from, end, What::Comment);
+        self.blank(from, end, BlankKind::Comment);
         self.at = end;
         true
     }
@@ -199,7 +207,7 @@ impl Lexer<'_> {
     /// The end of `/* */`, which in Rust may hold others.
     fn past_comment(&self) -> Option<usize> {
         let mut end = self.past("*/", self.at + 2)?;
-        if self.family == Family::Rust {
+        if self.family == CommentStyle::Rust {
             let mut from = self.at + 2;
             while let Some(inner) = self.past("/*", from).filter(|inner| *inner < end) {
                 from = inner;
@@ -210,31 +218,31 @@ impl Lexer<'_> {
     }
 
     fn string(&mut self) -> bool {
-        let (from, quote, is_rust) = (self.at, self.bytes[self.at], self.family == Family::Rust);
+        let (from, quote, is_rust) = (self.at, self.bytes[self.at], self.family == CommentStyle::Rust);
         // `'"'` opens no string.
         if is_rust && (self.starts("'\"'") || self.starts("'\\\"'")) {
             self.at += 3;
             return true;
         }
-        let is_template = quote == b'`' && matches!(self.family, Family::Script | Family::Braces);
+        let is_template = quote == b'`' && matches!(self.family, CommentStyle::Script | CommentStyle::Braces);
         if quote != b'"' && (quote != b'\'' || is_rust) && !is_template {
             return false;
         }
         if let Some((opening, closing)) = self.long_quotes() {
             let end = self.past(&closing, from + opening).unwrap_or(self.bytes.len());
-            self.blank(from + opening, end.saturating_sub(closing.len()), What::Inside);
+            self.blank(from + opening, end.saturating_sub(closing.len()), BlankKind::Inside);
             self.at = end;
             return true;
         }
         self.at += 1;
         let mut inside = self.at;
         while let Some(&byte) = self.bytes.get(self.at) {
-            if byte == b'\\' && !(is_template && self.family == Family::Braces) {
+            if byte == b'\\' && !(is_template && self.family == CommentStyle::Braces) {
                 self.at += 2;
             } else if byte == quote || (byte == b'\n' && !is_template && !is_rust) {
                 break;
-            } else if is_template && self.family == Family::Script && self.starts("${") {
-                self.blank(inside, self.at, What::Inside);
+            } else if is_template && self.family == CommentStyle::Script && self.starts("${") {
+                self.blank(inside, self.at, BlankKind::Inside);
                 self.at += 2;
                 self.depth += 1;
                 self.is_too_deep |= self.depth > MOST_DEPTH;
@@ -250,7 +258,7 @@ impl Lexer<'_> {
             }
         }
         self.at = self.at.min(self.bytes.len());
-        self.blank(inside, self.at, What::Inside);
+        self.blank(inside, self.at, BlankKind::Inside);
         self.at += 1;
         true
     }
@@ -260,16 +268,16 @@ impl Lexer<'_> {
         let before = &self.bytes[..self.at];
         let hashes = before.iter().rev().take_while(|byte| **byte == b'#').count();
         match self.family {
-            Family::Python if self.starts("\"\"\"") => Some((3, "\"\"\"".to_owned())),
-            Family::Python if self.starts("'''") => Some((3, "'''".to_owned())),
-            Family::Rust if before[..self.at - hashes].ends_with(b"r") => Some((1, format!("\"{}", "#".repeat(hashes)))),
+            CommentStyle::Python if self.starts("\"\"\"") => Some((3, "\"\"\"".to_owned())),
+            CommentStyle::Python if self.starts("'''") => Some((3, "'''".to_owned())),
+            CommentStyle::Rust if before[..self.at - hashes].ends_with(b"r") => Some((1, format!("\"{}", "#".repeat(hashes)))),
             _ => None,
         }
     }
 
     /// A regular expression of JavaScript, in which `/*` opens no comment.
     fn pattern(&mut self) -> bool {
-        if self.family != Family::Script || self.bytes[self.at] != b'/' {
+        if self.family != CommentStyle::Script || self.bytes[self.at] != b'/' {
             return false;
         }
         let before = self.bytes[..self.at].iter().rev().find(|byte| !byte.is_ascii_whitespace());
@@ -284,7 +292,7 @@ impl Lexer<'_> {
                 b'[' => in_class = true,
                 b']' => in_class = false,
                 b'/' if !in_class => {
-                    self.blank(self.at + 1, at, What::Inside);
+                    self.blank(self.at + 1, at, BlankKind::Inside);
                     self.at = at + 1;
                     return true;
                 }
@@ -301,7 +309,7 @@ mod tests {
     use super::*;
 
     fn bare(text: &str, path: &str) -> String {
-        let lexed = Lexed::of(text, path);
+        let lexed = LexedText::of(text, path);
         assert_eq!((lexed.plain.len(), lexed.bare.len()), (text.len(), text.len()), "{text}");
         lexed.bare.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -332,10 +340,10 @@ mod tests {
     fn any_text_is_read_to_its_end() {
         for text in ["'", "\"\\", "`${", "`${`${", "/", "/*", "r#\"", "'''", "\\", "//", "é'é\\", "'\"'", "[/"] {
             for path in ["a.js", "a.rs", "a.py", "a.go", "a.sh", "a.lua", "a.md", "a", "a.ipynb"] {
-                let _ = Lexed::of(text, path);
+                let _ = LexedText::of(text, path);
             }
         }
         let deep = "`${".repeat(200_000);
-        assert_eq!(Lexed::of(&deep, "a.js").plain.len(), deep.len());
+        assert_eq!(LexedText::of(&deep, "a.js").plain.len(), deep.len());
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that only a person gives: what lifts a guard, or all of them.
 
 use crate::effects::Effects;
-use crate::policy::rule::{Answer, Guard};
+use crate::policy::rule::{Guard, GuardAnswer};
 
 /// What follows `twining` in such a command.
 const COMMANDS: [&[&str]; 5] = [&["guard", "bypass"], &["guard", "promote"], &["guard", "allow"], &["trust"], &["uninstall"]];
@@ -9,10 +9,13 @@ const COMMANDS: [&[&str]; 5] = [&["guard", "bypass"], &["guard", "promote"], &["
 const SHOWS: [&str; 3] = ["--help", "-h", "--dry-run"];
 
 /// Whether a call gives a person's command.
-pub(crate) fn check(guard: &Guard, effects: &Effects) -> Answer {
+pub(crate) fn check_person_command(guard: &Guard, effects: &Effects) -> GuardAnswer {
     let given = effects.commands.iter().find(|command| is_for_a_person(&command.words));
     let line = given.map(|command| twining_model::text::excerpt(&command.words.join(" "), 80));
-    line.map_or_else(|| Answer::silent("no such command is given"), |line| Answer::of_call(guard.action, format!("`{line}` would run")))
+    line.map_or_else(
+        || GuardAnswer::silent("no such command is given"),
+        |line| GuardAnswer::of_call(guard.action, format!("`{line}` would run")),
+    )
 }
 
 fn is_for_a_person(words: &[String]) -> bool {

@@ -1,17 +1,17 @@
 //! Twining's own records: written by its tools, never by hand.
 
 use crate::checks::feature_list;
-use crate::effects::{Effects, Extent, NewContent};
+use crate::effects::{ChangeExtent, Effects, NewContent};
 use crate::facts::Facts;
 use crate::policy::builtin::OWN_LIST;
-use crate::policy::rule::{Answer, Guard};
-use crate::verdict::Level;
+use crate::policy::rule::{Guard, GuardAnswer};
+use crate::verdict::Verdict;
 
 /// What is derived and may be deleted at any moment.
 const DERIVED: &str = ".twining/local/index.db";
 
 /// Whether a call writes our records.
-pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let changed = guard.concerned(effects).filter(|change| change.changes_something()).filter_map(|change| {
         let path = change.path.as_str();
         let is_removed = matches!(&*change.content, NewContent::Text { after: None, .. });
@@ -20,25 +20,25 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answ
         }
         // Features are reworded and added by hand; only what moves one is a report's to do.
         if path == OWN_LIST
-            && change.extent == Extent::File
+            && change.extent == ChangeExtent::File
             && let NewContent::Text { before, after: Some(after) } = &*change.content
         {
             let moved = feature_list::status_changed(before.as_deref().unwrap_or_default(), after)?;
-            let answer = Answer::about(guard.action, path, format!("`{}` would change `{path}`: {moved}", change.by));
+            let answer = GuardAnswer::about(guard.action, path, format!("`{}` would change `{path}`: {moved}", change.by));
             return Some(answer.instead("use `twining report`, or twining_features to add and reword features"));
         }
         let verb = if is_removed { "remove" } else { "change" };
-        let names = if change.extent == Extent::Tree && path.is_empty() { ".twining" } else { path };
-        Some(Answer::about(guard.action, names, format!("`{}` would {verb} `{names}`", change.by)))
+        let names = if change.extent == ChangeExtent::Tree && path.is_empty() { ".twining" } else { path };
+        Some(GuardAnswer::about(guard.action, names, format!("`{}` would {verb} `{names}`", change.by)))
     });
     let discarded = || {
         // A record that is named is brought back on purpose.
         let covers = |path: &str| path.is_empty() || path == ".twining";
-        let change = effects.changes.iter().find(|change| change.extent == Extent::Uncommitted && covers(&change.path))?;
+        let change = effects.changes.iter().find(|change| change.extent == ChangeExtent::Uncommitted && covers(&change.path))?;
         let lost = facts.files.uncommitted_records();
         let effect = format!("`{}` may discard {lost} records in `.twining` that are in no commit", change.by);
-        let note = Answer::about(guard.action.min(Level::Warn), ".twining", effect);
+        let note = GuardAnswer::about(guard.action.min(Verdict::Warn), ".twining", effect);
         (lost > 0).then(|| note.instead("commit .twining first, or leave it out with `-e .twining` or `':!.twining'`"))
     };
-    Answer::strictest(changed.chain(discarded())).unwrap_or_else(|| Answer::silent("no record is written"))
+    GuardAnswer::strictest(changed.chain(discarded())).unwrap_or_else(|| GuardAnswer::silent("no record is written"))
 }

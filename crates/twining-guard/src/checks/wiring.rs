@@ -4,8 +4,8 @@
 use crate::effects::{Effects, FileChange, NewContent};
 use crate::facts::Facts;
 use crate::paths::normal;
-use crate::policy::rule::{Answer, Guard};
-use crate::verdict::Level;
+use crate::policy::rule::{Guard, GuardAnswer};
+use crate::verdict::Verdict;
 
 /// Where git's hook is, from the project's root.
 const GIT_HOOKS: [&str; 2] = [".git/hooks/pre-commit", ".husky/pre-commit"];
@@ -15,23 +15,23 @@ const RUNS_HOOKS: [&str; 6] = ["commit", "merge", "rebase", "cherry-pick", "reve
 const TAKES_VALUE: &str = "mFCctSu";
 
 /// Whether a call takes our hooks away.
-pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let changed = guard.concerned(effects).filter_map(|change| of_change(guard, change));
     let run = || {
         let (level, effect) = effects.commands.iter().filter_map(|command| of_command(&command.words)).max_by_key(|(level, _)| *level)?;
-        let answer = Answer::about(guard.action.min(level), ".git/hooks/pre-commit", effect);
-        let answer = if level == Level::Warn { answer.instead("commit without `--no-verify`") } else { answer };
+        let answer = GuardAnswer::about(guard.action.min(level), ".git/hooks/pre-commit", effect);
+        let answer = if level == Verdict::Warn { answer.instead("commit without `--no-verify`") } else { answer };
         is_wired(facts).then_some(answer)
     };
-    Answer::strictest(changed.chain(run())).unwrap_or_else(|| Answer::silent("hosts and git go on calling Twining"))
+    GuardAnswer::strictest(changed.chain(run())).unwrap_or_else(|| GuardAnswer::silent("hosts and git go on calling Twining"))
 }
 
-fn of_change(guard: &Guard, change: &FileChange) -> Option<Answer> {
+fn of_change(guard: &Guard, change: &FileChange) -> Option<GuardAnswer> {
     let path = change.path.as_str();
     match &*change.content {
         NewContent::Text { before, after } => {
             let how = unwired(path, before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default())?;
-            Some(Answer::about(guard.action, path, format!("`{}` would change `{path}`: {how}", change.by)))
+            Some(GuardAnswer::about(guard.action, path, format!("`{}` would change `{path}`: {how}", change.by)))
         }
         NewContent::Unknown(_) => None,
     }
@@ -77,7 +77,7 @@ fn is_wired(facts: &Facts<'_>) -> bool {
 }
 
 /// How a command would keep git from running hooks, and how grave that is.
-fn of_command(words: &[String]) -> Option<(Level, String)> {
+fn of_command(words: &[String]) -> Option<(Verdict, String)> {
     let (program, words) = words.split_first()?;
     if program.rsplit('/').next() != Some("git") {
         return None;
@@ -95,14 +95,14 @@ fn of_command(words: &[String]) -> Option<(Level, String)> {
     };
     let words: Vec<&str> = words.collect();
     if elsewhere && RUNS_HOOKS.contains(&command) {
-        return Some((Level::Block, format!("git would look for hooks elsewhere for this {command}")));
+        return Some((Verdict::Block, format!("git would look for hooks elsewhere for this {command}")));
     }
     match command {
         "config" => hooks_path_set(&words)
             .filter(|folder| leads_away(folder))
-            .map(|folder| (Level::Block, format!("`git config core.hooksPath {folder}` would leave `.git/hooks/pre-commit` uncalled"))),
+            .map(|folder| (Verdict::Block, format!("`git config core.hooksPath {folder}` would leave `.git/hooks/pre-commit` uncalled"))),
         "commit" if words.iter().take_while(|word| **word != "--").any(|word| skips_hooks(word)) => {
-            Some((Level::Warn, "this commit skips `.git/hooks/pre-commit`; the turn's end and CI still look at it".to_owned()))
+            Some((Verdict::Warn, "this commit skips `.git/hooks/pre-commit`; the turn's end and CI still look at it".to_owned()))
         }
         _ => None,
     }
@@ -146,10 +146,10 @@ mod tests {
             "git -c core.hooksPath=/nowhere commit -m x",
             "git --no-pager -c Core.HooksPath= -c a=b merge x",
         ] {
-            assert_eq!(level(line), Some(Level::Block), "{line}");
+            assert_eq!(level(line), Some(Verdict::Block), "{line}");
         }
         for line in ["git commit --no-verify -m x", "git commit -nm x", "git commit -anm x", "git commit --no-veri", "git -C x commit -n"] {
-            assert_eq!(level(line), Some(Level::Warn), "{line}");
+            assert_eq!(level(line), Some(Verdict::Warn), "{line}");
         }
         for line in [
             "git config core.hooksPath .husky",

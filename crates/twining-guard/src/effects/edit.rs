@@ -22,7 +22,7 @@ pub(super) fn edited(before: &str, replacements: &[Replacement]) -> Result<Optio
     if before.len().saturating_mul(replacements.len()) > MAX_EDITED_BYTES {
         return Err(TooManyEdits);
     }
-    let mut budget = Budget { bytes: MAX_EDITED_BYTES, places: MAX_REPLACED };
+    let mut budget = EditBudget { bytes: MAX_EDITED_BYTES, places: MAX_REPLACED };
     let mut text = Cow::Borrowed(before);
     for Replacement { old, new, everywhere } in replacements {
         let found = memmem::find(text.as_bytes(), old.as_bytes());
@@ -43,12 +43,12 @@ pub(super) fn edited(before: &str, replacements: &[Replacement]) -> Result<Optio
 }
 
 /// What edits may still take.
-struct Budget {
+struct EditBudget {
     bytes: usize,
     places: usize,
 }
 
-impl Budget {
+impl EditBudget {
     /// Replaces everywhere, once it is known how long the result is.
     fn replace_all(&mut self, text: &str, old: &str, new: &str) -> Result<String, TooManyEdits> {
         let places = memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();

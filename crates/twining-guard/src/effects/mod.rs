@@ -11,7 +11,7 @@ pub mod shell;
 
 use std::sync::Arc;
 
-use crate::event::{Event, ToolAction};
+use crate::event::{GuardEvent, ToolAction};
 use crate::paths::{inside, name_matches, normal};
 use shell::{SimpleCommand, WriteKind};
 
@@ -19,7 +19,7 @@ use shell::{SimpleCommand, WriteKind};
 const MAX_CHANGES: usize = 4_096;
 
 /// The files as they are now.
-pub trait Files {
+pub trait FileAccess {
     /// The text at an absolute path; none if there is no file; else why not.
     fn read(&self, path: &str) -> Result<Option<String>, String>;
     /// The path with its links followed, as far as it exists.
@@ -52,7 +52,7 @@ pub enum NewContent {
 
 /// How much of the tree a change is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum ChangeExtent {
     /// One file.
     File,
     /// Everything at and below a folder, which is removed.
@@ -67,7 +67,7 @@ pub struct FileChange {
     /// From the project's root; absolute if it lies elsewhere.
     pub path: String,
     /// How much is meant.
-    pub extent: Extent,
+    pub extent: ChangeExtent,
     /// What becomes of it. Shared: one file may go by two names.
     pub content: Arc<NewContent>,
     /// The tool or program that does it.
@@ -78,7 +78,7 @@ impl FileChange {
     /// Whether anything becomes different.
     #[must_use]
     pub fn changes_something(&self) -> bool {
-        self.extent != Extent::File || !matches!(&*self.content, NewContent::Text { before, after } if before == after)
+        self.extent != ChangeExtent::File || !matches!(&*self.content, NewContent::Text { before, after } if before == after)
     }
 }
 
@@ -100,17 +100,17 @@ pub struct Effects {
 impl Effects {
     /// Works out what an event would do in the project at `root`.
     #[must_use]
-    pub fn of(event: &Event, root: &str, files: &dyn Files) -> Self {
-        let mut found = Collector { effects: Self::default(), event, root, files };
+    pub fn of(event: &GuardEvent, root: &str, files: &dyn FileAccess) -> Self {
+        let mut found = EffectCollector { effects: Self::default(), event, root, files };
         match &event.action {
             ToolAction::Nothing => {}
             ToolAction::Read(path) | ToolAction::ReadPart(path) => found.reads(path),
             ToolAction::ReadMany(paths) => paths.iter().take(MAX_CHANGES).for_each(|path| found.reads(path)),
             ToolAction::Write { path, content } => {
                 let after = Some(content.clone());
-                found.change(path, Extent::File, &event.tool, |before| NewContent::Text { before, after });
+                found.change(path, ChangeExtent::File, &event.tool, |before| NewContent::Text { before, after });
             }
-            ToolAction::Edit { path, replacements } => found.change(path, Extent::File, &event.tool, |before| {
+            ToolAction::Edit { path, replacements } => found.change(path, ChangeExtent::File, &event.tool, |before| {
                 match edit::edited(before.as_deref().unwrap_or_default(), replacements) {
                     Ok(after) => NewContent::Text { after: after.or_else(|| before.clone()), before },
                     Err(edit::TooManyEdits) => NewContent::Unknown(format!("{} edits in one call", replacements.len())),
@@ -118,7 +118,7 @@ impl Effects {
             }),
             ToolAction::Notebook { path, cell } => {
                 found.effects.inserted.push(cell.source.clone());
-                found.change(path, Extent::File, &event.tool, |before| match notebook::edited(before.as_deref(), cell) {
+                found.change(path, ChangeExtent::File, &event.tool, |before| match notebook::edited_notebook(before.as_deref(), cell) {
                     Some(after) => NewContent::Text { before, after: Some(after) },
                     None => NewContent::Unknown("the cell is not found".to_owned()),
                 });
@@ -126,7 +126,7 @@ impl Effects {
             ToolAction::Touches(paths) => {
                 for path in paths {
                     let why = format!("`{}` does not say what it writes", event.tool);
-                    found.change(path, Extent::File, &event.tool, |_| NewContent::Unknown(why));
+                    found.change(path, ChangeExtent::File, &event.tool, |_| NewContent::Unknown(why));
                 }
             }
             ToolAction::Patch(text) => found.patch(text),
@@ -142,14 +142,14 @@ fn is_record(spellings: &[String]) -> bool {
     spellings.iter().all(|path| path.starts_with(".twining/") && !COMPARED.contains(&path.as_str()))
 }
 
-struct Collector<'a> {
+struct EffectCollector<'a> {
     effects: Effects,
-    event: &'a Event,
+    event: &'a GuardEvent,
     root: &'a str,
-    files: &'a dyn Files,
+    files: &'a dyn FileAccess,
 }
 
-impl Collector<'_> {
+impl EffectCollector<'_> {
     /// A path as it is spelt and as it really is, from the project's root.
     fn spellings(&self, path: &str) -> (String, Vec<String>) {
         let path = normal(&self.event.cwd, path);
@@ -163,21 +163,21 @@ impl Collector<'_> {
         self.effects.reads.extend(spellings);
     }
 
-    fn change(&mut self, path: &str, extent: Extent, by: &str, content: impl FnOnce(Option<String>) -> NewContent) {
+    fn change(&mut self, path: &str, extent: ChangeExtent, by: &str, content: impl FnOnce(Option<String>) -> NewContent) {
         let (path, spellings) = self.spellings(path);
         let content = Arc::new(match extent {
             // A record of megabytes is refused without being read.
-            Extent::File if is_record(&spellings) => match content(Some(String::new())) {
+            ChangeExtent::File if is_record(&spellings) => match content(Some(String::new())) {
                 NewContent::Text { before, after: None } => NewContent::Text { before, after: None },
                 _ => NewContent::Unknown("it is a record".to_owned()),
             },
-            Extent::File => self.files.read(&path).map_or_else(NewContent::Unknown, content),
-            Extent::Tree | Extent::Uncommitted => content(None),
+            ChangeExtent::File => self.files.read(&path).map_or_else(NewContent::Unknown, content),
+            ChangeExtent::Tree | ChangeExtent::Uncommitted => content(None),
         });
         self.push(spellings, extent, by, &content);
     }
 
-    fn push(&mut self, spellings: Vec<String>, extent: Extent, by: &str, content: &Arc<NewContent>) {
+    fn push(&mut self, spellings: Vec<String>, extent: ChangeExtent, by: &str, content: &Arc<NewContent>) {
         if self.effects.changes.len() >= MAX_CHANGES {
             if self.effects.unread.is_empty() {
                 self.effects.unread.push(format!("more than {MAX_CHANGES} files change at once"));
@@ -192,7 +192,7 @@ impl Collector<'_> {
         let (cwd, files) = (&self.event.cwd, self.files);
         for (path, content) in patch::apply(text, &|path| files.read(&normal(cwd, path))) {
             let (_, spellings) = self.spellings(&path);
-            self.push(spellings, Extent::File, &self.event.tool, &Arc::new(content));
+            self.push(spellings, ChangeExtent::File, &self.event.tool, &Arc::new(content));
         }
     }
 
@@ -231,9 +231,9 @@ impl Collector<'_> {
 
     fn shell_write(&mut self, path: &str, kind: &WriteKind, by: &str) {
         let extent = match kind {
-            WriteKind::RemoveTree => Extent::Tree,
-            WriteKind::Discard => Extent::Uncommitted,
-            _ => Extent::File,
+            WriteKind::RemoveTree => ChangeExtent::Tree,
+            WriteKind::Discard => ChangeExtent::Uncommitted,
+            _ => ChangeExtent::File,
         };
         let (cwd, files) = (&self.event.cwd, self.files);
         // `chmod` and `touch` change only what is not there yet.

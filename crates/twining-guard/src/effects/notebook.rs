@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::event::NotebookCell;
 
 /// The notebook with the edit carried out; none where it is no notebook, or has no such cell.
-pub(super) fn edited(notebook: Option<&str>, cell: &NotebookCell) -> Option<String> {
+pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Option<String> {
     let mut whole: Value = match notebook {
         Some(text) if !text.trim().is_empty() => serde_json::from_str(text).ok()?,
         _ => json!({ "cells": [] }),
@@ -49,7 +49,7 @@ mod tests {
             ..NotebookCell::default()
         };
         let sources = |cell: &NotebookCell| {
-            let edited: Value = serde_json::from_str(&edited(Some(notebook), cell)?).ok()?;
+            let edited: Value = serde_json::from_str(&edited_notebook(Some(notebook), cell)?).ok()?;
             Some(edited["cells"].as_array()?.iter().map(|cell| cell["source"].to_string()).collect::<Vec<_>>())
         };
         let new = r#"["import kind\n","x"]"#;
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(sources(&of("a", "insert")).map(|all| all[1].clone()), Some(new.to_owned()));
         assert_eq!(sources(&of("b", "delete")).map(|all| all.len()), Some(1));
         assert_eq!(sources(&of("nobody", "replace")), None);
-        assert_eq!(edited(Some("no notebook"), &of("a", "insert")), None);
-        assert!(edited(None, &of("a", "insert")).is_some_and(|text| text.contains("import kind")));
+        assert_eq!(edited_notebook(Some("no notebook"), &of("a", "insert")), None);
+        assert!(edited_notebook(None, &of("a", "insert")).is_some_and(|text| text.contains("import kind")));
     }
 }

@@ -78,7 +78,7 @@ const MAX_COMPARED: usize = 32_000_000;
 /// The text with each `@@` part put in, in order.
 fn updated(before: &str, body: &[&str]) -> Option<String> {
     let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
-    let (mut from, mut looked_at) = (0, 0);
+    let (mut from, mut compared) = (0, 0);
     for part in body.split(|line| line.starts_with("@@")) {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for line in part.iter().filter(|line| !line.starts_with("*** End of File")) {
@@ -86,9 +86,9 @@ fn updated(before: &str, body: &[&str]) -> Option<String> {
                 Some(("-", gone)) => old.push(gone),
                 Some(("+", added)) => new.push(added.to_owned()),
                 _ => {
-                    let kept = line.strip_prefix(' ').unwrap_or(line);
-                    old.push(kept);
-                    new.push(kept.to_owned());
+                    let context_line = line.strip_prefix(' ').unwrap_or(line);
+                    old.push(context_line);
+                    new.push(context_line.to_owned());
                 }
             }
         }
@@ -98,8 +98,8 @@ fn updated(before: &str, body: &[&str]) -> Option<String> {
         let fits =
             |at: usize| old.iter().enumerate().all(|(i, line)| lines.get(at + i).is_some_and(|there| there.trim_end() == line.trim_end()));
         // Every line may begin the part, and each part moves what comes after it.
-        looked_at += lines.len().saturating_mul(old.len().max(1));
-        if looked_at > MAX_COMPARED {
+        compared += lines.len().saturating_mul(old.len().max(1));
+        if compared > MAX_COMPARED {
             return None;
         }
         let at = if old.is_empty() { lines.len() } else { (from..lines.len()).chain(0..from).find(|at| fits(*at))? };

@@ -2,16 +2,16 @@
 //! and without a first message of our own.
 
 use super::payload::common;
-use super::reply::{Answer, Reply};
-use super::{Host, claude};
+use super::reply::{HookReply, HostAnswer};
+use super::{HostAdapter, claude};
 use crate::event::EventKind;
 
-pub static HOST: Host =
-    Host { name: "codex", events: &[], read: |_, kind, json| common(kind, json), answer, sample: claude::sample, tools: &[] };
+pub static HOST: HostAdapter =
+    HostAdapter { name: "codex", events: &[], read: |_, kind, json| common(kind, json), answer, sample: claude::sample, tools: &[] };
 
-fn answer(reply: &Reply, kind: EventKind, event: &str) -> Answer {
+fn answer(reply: &HookReply, kind: EventKind, event: &str) -> HostAnswer {
     match reply {
-        Reply::Start { context, go } => claude::answer(&Reply::Context(format!("{go}\n\n{context}")), kind, event),
+        HookReply::Start { context, go } => claude::answer(&HookReply::Context(format!("{go}\n\n{context}")), kind, event),
         reply => claude::answer(reply, kind, event),
     }
 }

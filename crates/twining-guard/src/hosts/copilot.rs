@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::Host;
+use super::HostAdapter;
 use super::payload::{HostPayload, common, text};
-use super::reply::{Answer, Reply, cut};
+use super::reply::{HookReply, HostAnswer, cut};
 use crate::event::EventKind;
 
-pub static HOST: Host = Host {
+pub static HOST: HostAdapter = HostAdapter {
     name: "copilot",
     events: &[("userPromptSubmitted", EventKind::UserPromptSubmit), ("agentStop", EventKind::Stop)],
     read,
@@ -30,17 +30,17 @@ fn sample(tool: &str, input: &Value, at: &str) -> Value {
     json!({"sessionId": "twining-guard-test", "cwd": at, "timestamp": 0, "toolName": tool, "toolArgs": input.to_string()})
 }
 
-fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
+fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let decided = |decision: &str, reason: &str| json!({"permissionDecision": decision, "permissionDecisionReason": cut(reason)});
     match (reply, kind) {
-        (Reply::Silence, _) => Answer::default(),
-        (Reply::Failed(why), _) => Answer::failed(why),
-        (Reply::Deny(reason), _) => Answer::json(decided("deny", reason)),
-        (Reply::Ask(reason), _) => Answer::json(decided("ask", reason)),
-        (Reply::Hold(reason), _) => Answer::json(json!({"decision": "block", "reason": cut(reason)})),
-        (Reply::Start { context, go }, _) => Answer::json(json!({ "additionalContext": cut(&format!("{go}\n\n{context}")) })),
+        (HookReply::Silence, _) => HostAnswer::default(),
+        (HookReply::Failed(why), _) => HostAnswer::failed(why),
+        (HookReply::Deny(reason), _) => HostAnswer::json(decided("deny", reason)),
+        (HookReply::Ask(reason), _) => HostAnswer::json(decided("ask", reason)),
+        (HookReply::Hold(reason), _) => HostAnswer::json(json!({"decision": "block", "reason": cut(reason)})),
+        (HookReply::Start { context, go }, _) => HostAnswer::json(json!({ "additionalContext": cut(&format!("{go}\n\n{context}")) })),
         // Before a tool there is no way to read and let.
-        (Reply::Context(_) | Reply::Notice(_), EventKind::PreToolUse) => Answer::default(),
-        (Reply::Context(text) | Reply::Notice(text), _) => Answer::json(json!({ "additionalContext": cut(text) })),
+        (HookReply::Context(_) | HookReply::Notice(_), EventKind::PreToolUse) => HostAnswer::default(),
+        (HookReply::Context(text) | HookReply::Notice(text), _) => HostAnswer::json(json!({ "additionalContext": cut(text) })),
     }
 }

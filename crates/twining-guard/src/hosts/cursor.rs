@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::Host;
+use super::HostAdapter;
 use super::payload::{HostPayload, common, text};
-use super::reply::{Answer, Reply, cut};
+use super::reply::{HookReply, HostAnswer, cut};
 use crate::event::EventKind;
 
-pub static HOST: Host = Host {
+pub static HOST: HostAdapter = HostAdapter {
     name: "cursor",
     events: &[
         ("beforeShellExecution", EventKind::PreToolUse),
@@ -55,26 +55,28 @@ fn sample(tool: &str, input: &Value, at: &str) -> Value {
     json!({"conversation_id": "twining-guard-test", "workspace_roots": [at], "cwd": at, "hook_event_name": "preToolUse", "tool_name": tool, "tool_input": input})
 }
 
-fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
+fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let decided = |permission: &str, reason: &str| {
-        Answer::json(json!({"permission": permission, "user_message": cut(reason), "agent_message": cut(reason)}))
+        HostAnswer::json(json!({"permission": permission, "user_message": cut(reason), "agent_message": cut(reason)}))
     };
     match (reply, kind) {
-        (Reply::Silence, _) => Answer::default(),
-        (Reply::Failed(why), _) => Answer::failed(why),
-        (Reply::Deny(reason), _) => decided("deny", reason),
-        (Reply::Ask(reason), _) => decided("ask", reason),
-        (Reply::Hold(reason), EventKind::Stop | EventKind::SubagentStop) => Answer::json(json!({ "followup_message": cut(reason) })),
-        (Reply::Hold(reason), _) => Answer::refused(reason),
-        (Reply::Context(text), EventKind::PreToolUse) => Answer::json(json!({ "agent_message": cut(text) })),
-        (Reply::Context(text), EventKind::SessionStart | EventKind::PostToolUse | EventKind::SubagentStart) => {
-            Answer::json(json!({ "additional_context": cut(text) }))
+        (HookReply::Silence, _) => HostAnswer::default(),
+        (HookReply::Failed(why), _) => HostAnswer::failed(why),
+        (HookReply::Deny(reason), _) => decided("deny", reason),
+        (HookReply::Ask(reason), _) => decided("ask", reason),
+        (HookReply::Hold(reason), EventKind::Stop | EventKind::SubagentStop) => {
+            HostAnswer::json(json!({ "followup_message": cut(reason) }))
         }
-        (Reply::Start { context, go }, _) => Answer::json(json!({ "additional_context": cut(&format!("{go}\n\n{context}")) })),
+        (HookReply::Hold(reason), _) => HostAnswer::refused(reason),
+        (HookReply::Context(text), EventKind::PreToolUse) => HostAnswer::json(json!({ "agent_message": cut(text) })),
+        (HookReply::Context(text), EventKind::SessionStart | EventKind::PostToolUse | EventKind::SubagentStart) => {
+            HostAnswer::json(json!({ "additional_context": cut(text) }))
+        }
+        (HookReply::Start { context, go }, _) => HostAnswer::json(json!({ "additional_context": cut(&format!("{go}\n\n{context}")) })),
         // A prompt's answer can stop it and add nothing; what is said is for the person.
-        (Reply::Context(text) | Reply::Notice(text), EventKind::UserPromptSubmit) => {
-            Answer::json(json!({"continue": true, "user_message": cut(text)}))
+        (HookReply::Context(text) | HookReply::Notice(text), EventKind::UserPromptSubmit) => {
+            HostAnswer::json(json!({"continue": true, "user_message": cut(text)}))
         }
-        (Reply::Context(text) | Reply::Notice(text), _) => Answer::json(json!({ "user_message": cut(text) })),
+        (HookReply::Context(text) | HookReply::Notice(text), _) => HostAnswer::json(json!({ "user_message": cut(text) })),
     }
 }

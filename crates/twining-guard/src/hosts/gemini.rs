@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::Host;
+use super::HostAdapter;
 use super::payload::common;
-use super::reply::{Answer, Reply, cut};
+use super::reply::{HookReply, HostAnswer, cut};
 use crate::event::EventKind;
 
-pub static HOST: Host = Host {
+pub static HOST: HostAdapter = HostAdapter {
     name: "gemini",
     events: &[
         ("BeforeTool", EventKind::PreToolUse),
@@ -26,19 +26,21 @@ fn sample(tool: &str, input: &Value, at: &str) -> Value {
     json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": input})
 }
 
-fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
+fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let takes_context = matches!(kind, EventKind::SessionStart | EventKind::UserPromptSubmit | EventKind::PostToolUse);
-    let with_context = |text: &str| Answer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}));
+    let with_context = |text: &str| HostAnswer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}));
     match reply {
-        Reply::Silence => Answer::default(),
-        Reply::Failed(why) => Answer::failed(why),
-        Reply::Deny(reason) => Answer::json(json!({"decision": "deny", "reason": cut(reason)})),
-        Reply::Ask(reason) => Answer::json(json!({"decision": "deny", "reason": cut(&format!("{reason}\nA person has to do this."))})),
-        Reply::Hold(reason) => Answer::json(json!({"decision": "block", "reason": cut(reason)})),
-        Reply::Context(text) if takes_context => with_context(text),
-        Reply::Start { context, go } if takes_context => with_context(&format!("{go}\n\n{context}")),
-        Reply::Context(text) | Reply::Notice(text) | Reply::Start { context: text, .. } => {
-            Answer::json(json!({ "systemMessage": cut(text) }))
+        HookReply::Silence => HostAnswer::default(),
+        HookReply::Failed(why) => HostAnswer::failed(why),
+        HookReply::Deny(reason) => HostAnswer::json(json!({"decision": "deny", "reason": cut(reason)})),
+        HookReply::Ask(reason) => {
+            HostAnswer::json(json!({"decision": "deny", "reason": cut(&format!("{reason}\nA person has to do this."))}))
+        }
+        HookReply::Hold(reason) => HostAnswer::json(json!({"decision": "block", "reason": cut(reason)})),
+        HookReply::Context(text) if takes_context => with_context(text),
+        HookReply::Start { context, go } if takes_context => with_context(&format!("{go}\n\n{context}")),
+        HookReply::Context(text) | HookReply::Notice(text) | HookReply::Start { context: text, .. } => {
+            HostAnswer::json(json!({ "systemMessage": cut(text) }))
         }
     }
 }

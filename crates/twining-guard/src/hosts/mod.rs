@@ -17,12 +17,12 @@ mod tests;
 use serde_json::Value;
 
 pub use payload::{HookEvent, HostPayload, ToolResult};
-pub use reply::{Answer, Reply};
+pub use reply::{HookReply, HostAnswer};
 
 use crate::event::EventKind;
 
 /// Who asks.
-pub struct Host {
+pub struct HostAdapter {
     /// What `--agent` calls it.
     pub name: &'static str,
     /// Its own names of events that are not called as ours are, whatever their case.
@@ -30,7 +30,7 @@ pub struct Host {
     /// Reads an event, given the host's name of it.
     pub read: fn(&str, EventKind, &Value) -> HostPayload,
     /// Answers an event.
-    pub answer: fn(&Reply, EventKind, &str) -> Answer,
+    pub answer: fn(&HookReply, EventKind, &str) -> HostAnswer,
     /// What it would send before this tool runs with this input in this folder.
     pub sample: fn(&str, &Value, &str) -> Value,
     /// Its own names of tools, beside Claude Code's.
@@ -38,17 +38,17 @@ pub struct Host {
 }
 
 /// Every host there is an adapter for.
-pub static HOSTS: [&Host; 5] = [&claude::HOST, &codex::HOST, &gemini::HOST, &cursor::HOST, &copilot::HOST];
+pub static HOSTS: [&HostAdapter; 5] = [&claude::HOST, &codex::HOST, &gemini::HOST, &cursor::HOST, &copilot::HOST];
 
 /// Parses a host's JSON. Hosts that cut a text short may leave a lone surrogate in
 /// it, which no JSON parser takes; it is read as U+FFFD.
 pub fn parse_json(text: &str) -> Result<Value, String> {
-    let mended = |error| surrogates::replaced(text).map_or(Err(error), |text| serde_json::from_str(&text));
-    let json: Value = serde_json::from_str(text).or_else(mended).map_err(|error| format!("the event is no JSON: {error}"))?;
+    let repaired = |error| surrogates::replaced(text).map_or(Err(error), |text| serde_json::from_str(&text));
+    let json: Value = serde_json::from_str(text).or_else(repaired).map_err(|error| format!("the event is no JSON: {error}"))?;
     if json.is_object() { Ok(json) } else { Err("the event is no object".to_owned()) }
 }
 
-impl Host {
+impl HostAdapter {
     /// The event that a host sent under this name; none if the name is not known.
     #[must_use]
     pub fn parse(&self, event: &str, json: &Value, current_dir: &str) -> Option<HookEvent> {

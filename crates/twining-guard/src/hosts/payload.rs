@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::event::{Event, EventKind, ToolAction};
+use crate::event::{EventKind, GuardEvent, ToolAction};
 use crate::paths::normal;
 use crate::tool_call::{action, working_dir};
 
@@ -11,7 +11,7 @@ use crate::tool_call::{action, working_dir};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookEvent {
     /// What guards judge.
-    pub event: Event,
+    pub event: GuardEvent,
     /// The agent's working directory, whichever it sends a command to.
     pub cwd: String,
     /// The host's session.
@@ -79,7 +79,7 @@ impl HostPayload {
         // A command may run elsewhere than in its agent's directory.
         let sent = if matches!(action, ToolAction::Shell(_) | ToolAction::Patch(_)) { working_dir(&self.input) } else { None };
         let cwd = sent.map_or_else(|| agent_dir.clone(), |folder| normal(&agent_dir, folder));
-        let event = Event { kind, tool: self.tool, action, cwd, agent_id: self.agent_id, agent_type: self.agent_type };
+        let event = GuardEvent { kind, tool: self.tool, action, cwd, agent_id: self.agent_id, agent_type: self.agent_type };
         HookEvent {
             event,
             cwd: agent_dir,

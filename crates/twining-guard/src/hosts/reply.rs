@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What a hook answers, whoever asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum HookReply {
     /// Nothing to say.
     Silence,
     /// Something for the agent to read.
@@ -30,7 +30,7 @@ pub enum Reply {
 
 /// A host's answer: what is printed, what is said, and how the process ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct HostAnswer {
     /// For the host.
     pub out: Option<Value>,
     /// For whoever reads along.
@@ -47,7 +47,7 @@ pub fn cut(text: &str) -> String {
     text.chars().take(MOST_CHARS).collect()
 }
 
-impl Answer {
+impl HostAnswer {
     /// An answer in JSON.
     pub fn json(out: Value) -> Self {
         Self { out: Some(out), ..Self::default() }

@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, HookEvent, Host, Reply};
+use super::{HookEvent, HookReply, HostAdapter, HostAnswer};
 use crate::event::{EventKind, ToolAction};
 
-fn host(name: &str) -> &'static Host {
-    Host::named(Some(name)).expect("a host")
+fn host(name: &str) -> &'static HostAdapter {
+    HostAdapter::named(Some(name)).expect("a host")
 }
 
-fn heard(name: &str, event: &str, json: &Value) -> HookEvent {
+fn parsed(name: &str, event: &str, json: &Value) -> HookEvent {
     let host = host(name);
     let kind = host.event_kind(event).unwrap_or_else(|| panic!("{name} has {event}"));
     (host.read)(event, kind, json).into_event(kind, "/elsewhere")
 }
 
-fn said(name: &str, event: &str, reply: &Reply) -> Answer {
+fn message(name: &str, event: &str, reply: &HookReply) -> HostAnswer {
     let host = host(name);
     (host.answer)(reply, host.event_kind(event).expect("an event"), event)
 }
@@ -37,11 +37,11 @@ fn a_write_is_the_same_event_whoever_sends_it() {
         ("cursor", "preToolUse", &cursor),
         ("copilot", "preToolUse", &copilot),
     ] {
-        let heard = heard(name, event, json);
-        assert_eq!(heard.event.action, ToolAction::Write { path: "/p/a.rs".into(), content: "x".into() }, "{name}");
-        assert_eq!((heard.event.cwd.as_str(), heard.session.as_str(), heard.event.kind), ("/p", "s", EventKind::PreToolUse), "{name}");
+        let parsed = parsed(name, event, json);
+        assert_eq!(parsed.event.action, ToolAction::Write { path: "/p/a.rs".into(), content: "x".into() }, "{name}");
+        assert_eq!((parsed.event.cwd.as_str(), parsed.session.as_str(), parsed.event.kind), ("/p", "s", EventKind::PreToolUse), "{name}");
     }
-    assert_eq!(heard("claude", "PreToolUse", &claude).event.agent_id.as_deref(), Some("a1"));
+    assert_eq!(parsed("claude", "PreToolUse", &claude).event.agent_id.as_deref(), Some("a1"));
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn a_command_and_how_it_ended_are_found_in_every_host_s_answer() {
             Some(1),
         ),
     ] {
-        let heard = heard(name, event, &json);
-        assert_eq!(heard.event.action, ToolAction::Shell("cargo test".into()), "{name} {event}");
-        let outcome = heard.result.unwrap_or_else(|| panic!("{name} {event}"));
+        let parsed = parsed(name, event, &json);
+        assert_eq!(parsed.event.action, ToolAction::Shell("cargo test".into()), "{name} {event}");
+        let outcome = parsed.result.unwrap_or_else(|| panic!("{name} {event}"));
         assert_eq!(outcome.exit_code, exit_code, "{name} {json}");
         assert!(outcome.output.contains(ok), "{name}: {outcome:?}");
     }
@@ -106,20 +106,20 @@ fn a_command_and_how_it_ended_are_found_in_every_host_s_answer() {
 
 #[test]
 fn what_gemini_prints_behind_its_label_begins_a_line() {
-    let said = "ok  \texample.com/x\t0.003s";
-    for told in
-        [format!("Output: {said}\nExit Code: 0"), format!("Command: go test ./...\nDirectory: (root)\nOutput: {said}\nExit Code: 0")]
+    let message = "ok  \texample.com/x\t0.003s";
+    for shown in
+        [format!("Output: {message}\nExit Code: 0"), format!("Command: go test ./...\nDirectory: (root)\nOutput: {message}\nExit Code: 0")]
     {
-        let json = json!({"tool_name": "run_shell_command", "tool_input": {"command": "go test ./..."}, "tool_response": {"llmContent": told}, "cwd": "/p"});
-        let outcome = heard("gemini", "AfterTool", &json).result.expect("an outcome");
-        assert!(outcome.output.lines().any(|line| line == said) && outcome.exit_code == Some(0), "{outcome:?}");
+        let json = json!({"tool_name": "run_shell_command", "tool_input": {"command": "go test ./..."}, "tool_response": {"llmContent": shown}, "cwd": "/p"});
+        let outcome = parsed("gemini", "AfterTool", &json).result.expect("an outcome");
+        assert!(outcome.output.lines().any(|line| line == message) && outcome.exit_code == Some(0), "{outcome:?}");
     }
 }
 
 #[test]
 fn every_host_is_refused_in_its_own_words() {
-    let deny = Reply::Deny("no".into());
-    let out = |name: &str, event: &str, reply: &Reply| said(name, event, reply).out.expect("an answer");
+    let deny = HookReply::Deny("no".into());
+    let out = |name: &str, event: &str, reply: &HookReply| message(name, event, reply).out.expect("an answer");
     for name in ["claude", "codex"] {
         let answer = out(name, "PreToolUse", &deny);
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{name}");
@@ -132,8 +132,8 @@ fn every_host_is_refused_in_its_own_words() {
 
 #[test]
 fn who_cannot_ask_is_told_no() {
-    let ask = Reply::Ask("why".into());
-    let decision = |name: &str, event: &str, path: &str| said(name, event, &ask).out.expect("answers").pointer(path).cloned();
+    let ask = HookReply::Ask("why".into());
+    let decision = |name: &str, event: &str, path: &str| message(name, event, &ask).out.expect("answers").pointer(path).cloned();
     assert_eq!(decision("claude", "PreToolUse", "/hookSpecificOutput/permissionDecision"), Some(json!("ask")));
     assert_eq!(decision("codex", "PreToolUse", "/hookSpecificOutput/permissionDecision"), Some(json!("deny")));
     assert_eq!(decision("gemini", "BeforeTool", "/decision"), Some(json!("deny")));
@@ -143,13 +143,13 @@ fn who_cannot_ask_is_told_no() {
 
 #[test]
 fn an_agent_is_held_in_its_host_s_words() {
-    let hold = Reply::Hold("more".into());
-    assert_eq!(said("claude", "Stop", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
-    assert_eq!(said("codex", "SubagentStop", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
-    assert_eq!(said("gemini", "AfterAgent", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
-    assert_eq!(said("cursor", "stop", &hold).out, Some(json!({"followup_message": "more"})));
-    assert_eq!(said("copilot", "agentStop", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
-    let task = said("claude", "TaskCompleted", &hold);
+    let hold = HookReply::Hold("more".into());
+    assert_eq!(message("claude", "Stop", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
+    assert_eq!(message("codex", "SubagentStop", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
+    assert_eq!(message("gemini", "AfterAgent", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
+    assert_eq!(message("cursor", "stop", &hold).out, Some(json!({"followup_message": "more"})));
+    assert_eq!(message("copilot", "agentStop", &hold).out, Some(json!({"decision": "block", "reason": "more"})));
+    let task = message("claude", "TaskCompleted", &hold);
     assert_eq!((task.code, task.err.as_deref()), (2, Some("more")), "the gate that knows no JSON");
 }
 
@@ -163,7 +163,7 @@ fn a_failure_of_ours_lets_everything_through() {
         ("copilot", "preToolUse", "agentStop"),
     ] {
         for event in [before, stop] {
-            let answer = said(name, event, &Reply::Failed("broken".into()));
+            let answer = message(name, event, &HookReply::Failed("broken".into()));
             assert_eq!((answer.code, answer.out), (1, None), "{name}");
             assert!(answer.err.is_some_and(|err| err.contains("broken")), "{name}");
         }
@@ -172,7 +172,7 @@ fn a_failure_of_ours_lets_everything_through() {
 
 #[test]
 fn a_brief_is_given_where_the_host_takes_one_and_stays_under_its_cap() {
-    let long = Reply::Context("x".repeat(50_000));
+    let long = HookReply::Context("x".repeat(50_000));
     for (name, event, path) in [
         ("claude", "SessionStart", "/hookSpecificOutput/additionalContext"),
         ("claude", "SubagentStart", "/hookSpecificOutput/additionalContext"),
@@ -183,28 +183,28 @@ fn a_brief_is_given_where_the_host_takes_one_and_stays_under_its_cap() {
         ("cursor", "sessionStart", "/additional_context"),
         ("copilot", "sessionStart", "/additionalContext"),
     ] {
-        let out = said(name, event, &long).out.expect("answers");
+        let out = message(name, event, &long).out.expect("answers");
         let context = out.pointer(path).and_then(Value::as_str).unwrap_or_else(|| panic!("{name} {event}: {out}"));
         assert!(context.chars().count() < 10_000, "{name} {event}");
     }
-    assert_eq!(said("claude", "SessionEnd", &long), Answer::default(), "nobody reads it");
+    assert_eq!(message("claude", "SessionEnd", &long), HostAnswer::default(), "nobody reads it");
 }
 
 #[test]
 fn who_goes_on_because_of_us_says_so_in_its_own_way() {
-    assert!(heard("claude", "Stop", &json!({"stop_hook_active": true})).stop_hook_active);
-    assert!(heard("gemini", "AfterAgent", &json!({"stop_hook_active": true})).stop_hook_active);
-    assert!(heard("cursor", "stop", &json!({"status": "completed", "loop_count": 1})).stop_hook_active);
-    assert!(!heard("cursor", "stop", &json!({"status": "completed", "loop_count": 0})).stop_hook_active);
+    assert!(parsed("claude", "Stop", &json!({"stop_hook_active": true})).stop_hook_active);
+    assert!(parsed("gemini", "AfterAgent", &json!({"stop_hook_active": true})).stop_hook_active);
+    assert!(parsed("cursor", "stop", &json!({"status": "completed", "loop_count": 1})).stop_hook_active);
+    assert!(!parsed("cursor", "stop", &json!({"status": "completed", "loop_count": 0})).stop_hook_active);
 }
 
 #[test]
 fn cursor_s_events_about_one_tool_are_that_tool() {
-    let shell = heard("cursor", "beforeShellExecution", &json!({"command": "rm x", "cwd": "/p"}));
+    let shell = parsed("cursor", "beforeShellExecution", &json!({"command": "rm x", "cwd": "/p"}));
     assert_eq!(shell.event.action, ToolAction::Shell("rm x".into()));
-    let read = heard("cursor", "beforeReadFile", &json!({"file_path": "/p/a.log", "content": "…"}));
+    let read = parsed("cursor", "beforeReadFile", &json!({"file_path": "/p/a.log", "content": "…"}));
     assert_eq!(read.event.action, ToolAction::Read("/p/a.log".into()));
-    let server = heard(
+    let server = parsed(
         "cursor",
         "beforeMCPExecution",
         &json!({"tool_name": "MCP:write_file", "tool_input": "{\"path\":\"/p/a\",\"content\":\"x\"}"}),
@@ -214,7 +214,7 @@ fn cursor_s_events_about_one_tool_are_that_tool() {
 
 #[test]
 fn what_another_server_calls_write_need_not_write_a_file() {
-    let claude = |tool: &str, input: Value| heard("claude", "PreToolUse", &json!({"tool_name": tool, "tool_input": input, "cwd": "/p"}));
+    let claude = |tool: &str, input: Value| parsed("claude", "PreToolUse", &json!({"tool_name": tool, "tool_input": input, "cwd": "/p"}));
     for (tool, input) in [
         ("mcp__linear__create", json!({"title": "x"})),
         ("mcp__memory__write", json!({"text": "hello"})),
@@ -251,31 +251,31 @@ fn a_command_runs_in_the_directory_its_tool_is_given() {
         ("cursor", "preToolUse", "Shell", "working_directory", "/p/.twining"),
         ("claude", "PreToolUse", "mcp__x__run_command", "cwd", "sub/../.twining"),
     ] {
-        let heard = heard(name, event, &json!({"cwd": "/p", "tool_name": tool, "tool_input": {"command": "ls", field: folder}}));
-        assert_eq!((heard.event.cwd.as_str(), heard.cwd.as_str()), ("/p/.twining", "/p"), "{name} {field}");
+        let parsed = parsed(name, event, &json!({"cwd": "/p", "tool_name": tool, "tool_input": {"command": "ls", field: folder}}));
+        assert_eq!((parsed.event.cwd.as_str(), parsed.cwd.as_str()), ("/p/.twining", "/p"), "{name} {field}");
     }
     // Not every folder is one to run in.
-    let listed = heard("gemini", "BeforeTool", &json!({"cwd": "/p", "tool_name": "list_directory", "tool_input": {"dir_path": "sub"}}));
+    let listed = parsed("gemini", "BeforeTool", &json!({"cwd": "/p", "tool_name": "list_directory", "tool_input": {"dir_path": "sub"}}));
     assert_eq!(listed.event.cwd, "/p");
 }
 
 #[test]
 fn a_patch_and_a_line_are_found_however_they_are_handed_over() {
     let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
-    let claude = |tool: &str, input: Value| heard("codex", "PreToolUse", &json!({"tool_name": tool, "tool_input": input})).event.action;
+    let claude = |tool: &str, input: Value| parsed("codex", "PreToolUse", &json!({"tool_name": tool, "tool_input": input})).event.action;
     assert_eq!(claude("shell", json!({"command": ["apply_patch", patch]})), ToolAction::Patch(patch.into()));
     assert_eq!(claude("mcp__x__exec", json!({"argv": ["sh", "-c", "echo > a"]})), ToolAction::Shell("echo > a".into()));
     assert_eq!(claude("mcp__x__run", json!({"command": "sh", "args": ["-c", "echo > a"]})), ToolAction::Shell("sh '-c' 'echo > a'".into()));
-    let raw = heard("copilot", "preToolUse", &json!({"toolName": "apply_patch", "toolArgs": patch}));
+    let raw = parsed("copilot", "preToolUse", &json!({"toolName": "apply_patch", "toolArgs": patch}));
     assert_eq!(raw.event.action, ToolAction::Patch(patch.into()));
 
-    let editor = |input: Value| heard("copilot", "preToolUse", &json!({"toolName": "str_replace_editor", "toolArgs": input.to_string()}));
+    let editor = |input: Value| parsed("copilot", "preToolUse", &json!({"toolName": "str_replace_editor", "toolArgs": input.to_string()}));
     assert_eq!(editor(json!({"command": "view", "path": "/p/a"})).event.action, ToolAction::Read("/p/a".into()));
     let made = editor(json!({"command": "create", "path": "a", "file_text": "x"})).event.action;
     assert_eq!(made, ToolAction::Write { path: "a".into(), content: "x".into() });
     assert_eq!(editor(json!({"command": "insert", "path": "a"})).event.action, ToolAction::Touches(vec!["a".into()]));
 
-    let gemini = |tool: &str, input: Value| heard("gemini", "BeforeTool", &json!({"tool_name": tool, "tool_input": input})).event.action;
+    let gemini = |tool: &str, input: Value| parsed("gemini", "BeforeTool", &json!({"tool_name": tool, "tool_input": input})).event.action;
     assert_eq!(gemini("read_file", json!({"absolute_path": "/p/a.log"})), ToolAction::Read("/p/a.log".into()));
     assert_eq!(
         gemini("read_many_files", json!({"paths": ["a", "logs/*.log"]})),
@@ -297,7 +297,7 @@ fn a_sample_call_reads_as_what_it_stands_for() {
     for host in super::HOSTS {
         let asked = (host.sample)(host.tool("Bash"), &json!({"command": "ls"}), "/p");
         let event = asked["hook_event_name"].as_str().unwrap_or("preToolUse");
-        let heard = heard(host.name, event, &asked);
-        assert_eq!((heard.event.action, heard.event.cwd.as_str()), (ToolAction::Shell("ls".into()), "/p"), "{}", host.name);
+        let parsed = parsed(host.name, event, &asked);
+        assert_eq!((parsed.event.action, parsed.event.cwd.as_str()), (ToolAction::Shell("ls".into()), "/p"), "{}", host.name);
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, EventKind};
+use crate::event::{EventKind, GuardEvent};
 use crate::paths::PathGlobs;
 use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
 use crate::tool_call;
-use crate::verdict::Level;
+use crate::verdict::Verdict;
 
 /// The guard of Twining's own records.
 pub(crate) const RECORDS: &str = "protect-twining-state";
@@ -47,38 +47,40 @@ pub const WIRING_FILES: &str = ".claude/settings.json .claude/settings.local.jso
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
-        guard(RECORDS, CheckKind::Records, Level::Block, RECORD_FILES, OWN_SETTINGS).telling(
+        guard(RECORDS, CheckKind::Records, Verdict::Block, RECORD_FILES, OWN_SETTINGS).with_messages(
             "these are Twining's own records; edited by hand they no longer say who decided what",
             "use the Twining tools: twining_post, twining_decide, twining_features, twining_report",
         ),
-        guard(PERSON_COMMANDS, CheckKind::PersonCommands, Level::Block, "", "").telling(
+        guard(PERSON_COMMANDS, CheckKind::PersonCommands, Verdict::Block, "", "").with_messages(
             "only a person lifts, promotes or trusts guards, or uninstalls Twining",
             "tell the person what stopped you and which command they could run",
         ),
-        guard(TESTED, CheckKind::FeatureList, Level::Block, &FEATURE_LISTS.join(" "), "").telling(
+        guard(TESTED, CheckKind::FeatureList, Verdict::Block, &FEATURE_LISTS.join(" "), "").with_messages(
             "a feature is tested when a recorded run of its tests says so",
             "run its tests, then `twining report FEATURE --role tester --outcome passed`",
         ),
-        guard(POLICY, CheckKind::PolicyWeakened, Level::Ask, ".twining/policy.yml", "").telling(
+        guard(POLICY, CheckKind::PolicyWeakened, Verdict::Ask, ".twining/policy.yml", "").with_messages(
             "agents may add guards to the project's policy, a person takes them out",
             "leave that guard as it is, or ask the person to change policy.yml",
         ),
-        guard(WIRING, CheckKind::Wiring, Level::Block, "", WIRING_FILES).telling(
+        guard(WIRING, CheckKind::Wiring, Verdict::Block, "", WIRING_FILES).with_messages(
             "the host would no longer ask Twining before tools run, or git before a commit",
             "make your change and leave the lines that call twining as they are",
         ),
-        guard("no-edit-under-anothers-claim", CheckKind::Claims, Level::Block, "", "").telling(
+        guard("no-edit-under-anothers-claim", CheckKind::Claims, Verdict::Block, "", "").with_messages(
             "another agent works on this file",
             "work on something else, or ask with twining_post question; the claim ends by itself",
         ),
-        guard("read-logs-with-tools", CheckKind::Reads, Level::Warn, "**/*.log **/logs/**/*.txt", "")
-            .telling("a whole log costs more tokens than it tells", "search it: grep for the error, or read its last lines with tail"),
-        guard(RETURNS, CheckKind::Returns, Level::Block, "", "").telling(
+        guard("read-logs-with-tools", CheckKind::Reads, Verdict::Warn, "**/*.log **/logs/**/*.txt", "").with_messages(
+            "a whole log costs more tokens than it tells",
+            "search it: grep for the error, or read its last lines with tail",
+        ),
+        guard(RETURNS, CheckKind::Returns, Verdict::Block, "", "").with_messages(
             "a coding agent was sent to change something",
             "implement the task, or end with a sentence that says nothing was to be done, and why",
         ),
-        guard("orchestrator-does-not-edit", CheckKind::Declared, Level::Off, "src/** lib/** app/** crates/**", "")
-            .telling("the main agent delegates; it does not implement", "start a coding agent for this change"),
+        guard("orchestrator-does-not-edit", CheckKind::Declared, Verdict::Off, "src/** lib/** app/** crates/**", "")
+            .with_messages("the main agent delegates; it does not implement", "start a coding agent for this change"),
     ];
     for guard in &mut guards {
         match guard.id.as_str() {
@@ -126,7 +128,7 @@ fn examples(id: &str) -> Vec<Example> {
     };
     let of = |is_stopped: bool| {
         move |(tool, input, file): (&str, Value, Option<String>)| {
-            let event = Event::of_tool(tool, tool_call::action(tool, &input), "/project");
+            let event = GuardEvent::of_tool(tool, tool_call::action(tool, &input), "/project");
             Example { event, input, file, is_stopped }
         }
     };
@@ -134,7 +136,7 @@ fn examples(id: &str) -> Vec<Example> {
 }
 
 /// A guard of paths in the project, and of others in any folder.
-fn guard(id: &str, kind: CheckKind, action: Level, paths: &str, anywhere: &str) -> Guard {
+fn guard(id: &str, kind: CheckKind, action: Verdict, paths: &str, anywhere: &str) -> Guard {
     let anywhere = anywhere.split_whitespace().flat_map(|glob| [format!("**/{glob}"), format!("/**/{glob}")]);
     let mut globs = PathGlobs::default();
     globs.extend(paths.split_whitespace().map(str::to_owned).chain(anywhere));
@@ -142,7 +144,7 @@ fn guard(id: &str, kind: CheckKind, action: Level, paths: &str, anywhere: &str) 
 }
 
 impl Guard {
-    fn telling(self, say: &str, next_step: &str) -> Self {
+    fn with_messages(self, say: &str, next_step: &str) -> Self {
         Self { say: say.to_owned(), next_step: next_step.to_owned(), ..self }
     }
 }

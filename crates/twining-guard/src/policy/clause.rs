@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::paths::PathGlobs;
 use crate::policy::rule::{CheckKind, Conditions, Guard};
-use crate::verdict::Level;
+use crate::verdict::Verdict;
 
 /// Things one clause may rule out.
 const MAX_ITEMS: usize = 32;
@@ -30,7 +30,7 @@ impl Clause {
             Some(decision) => format!("a person overrides the decision: `twining override {decision} --reason …`"),
             None => "propose another edge with twining_knowledge_update, for review".to_owned(),
         };
-        let action = if self.is_contested { Level::Warn } else { Level::Block };
+        let action = if self.is_contested { Verdict::Warn } else { Verdict::Block };
         Ok(Guard {
             say: self.say.clone(),
             next_step: "write it without that".to_owned(),

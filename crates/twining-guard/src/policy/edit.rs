@@ -7,10 +7,10 @@
 
 use crate::policy::parse::{self, Examples, GuardSource};
 use crate::policy::rule::Guard;
-use crate::policy::source::Layer;
+use crate::policy::source::PolicyLayer;
 use crate::policy::weakened::policy_weakened;
-use crate::policy::yaml::{self, Spot, Value};
-use crate::verdict::Level;
+use crate::policy::yaml::{self, YamlPosition, YamlValue};
+use crate::verdict::Verdict;
 
 /// A guard to be written: its id, and its other fields as YAML on one line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String>
             (lines.len(), 2)
         }
         Some((key, node)) => match node.value {
-            Value::Nothing => (row(key.at) + 1, 2),
-            Value::List(items) if items.is_empty() && lines[row(key.at)].contains("[]") => {
+            YamlValue::Nothing => (row(key.at) + 1, 2),
+            YamlValue::List(items) if items.is_empty() && lines[row(key.at)].contains("[]") => {
                 lines[row(key.at)] = lines[row(key.at)].replacen("[]", "", 1).trim_end().to_owned();
                 (row(key.at) + 1, 2)
             }
-            Value::List(items) => {
+            YamlValue::List(items) => {
                 let first = items.first().and_then(|item| lines.get(row(item.at))).ok_or(BY_HAND)?;
                 let dash = first.find('-').filter(|dash| first[..*dash].trim().is_empty()).ok_or(BY_HAND)?;
                 (end_of(&lines, row(key.at) + 1), dash)
@@ -65,8 +65,8 @@ pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
     // From the end: an edit must not move the places of the next.
     for (key, node) in source.fields.iter().rev() {
         let new = match (key.name.as_str(), &node.value) {
-            ("status", Value::Text(old)) => Some((old, "active")),
-            ("action", Value::Text(old)) => Some((old, "block")),
+            ("status", YamlValue::Text(old)) => Some((old, "active")),
+            ("action", YamlValue::Text(old)) => Some((old, "block")),
             _ => None,
         };
         if let (Some((old, new)), Some(line)) = (new, lines.get_mut(row(node.at))) {
@@ -75,7 +75,7 @@ pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
         }
     }
     checked(text, &lines, id).and_then(|(after, guard)| match guard {
-        guard if guard.proposed || guard.action < Level::Block => Err(BY_HAND.to_owned()),
+        guard if guard.proposed || guard.action < Verdict::Block => Err(BY_HAND.to_owned()),
         guard => Ok((after, guard)),
     })
 }
@@ -96,11 +96,13 @@ fn find(text: &str, id: &str) -> Result<Option<(GuardSource, Guard)>, String> {
     match (yaml::read(text).1.first(), one, other) {
         (Some(_), ..) => Err(mistakes.first().map(ToString::to_string).unwrap_or_default()),
         (_, _, Some(_)) => Err(format!("`{id}` stands there more than once")),
-        (_, one, _) => one.map(|one| parse::compile(&one, Layer::Project, None, Examples::Read).map(|guard| (one, guard))).transpose(),
+        (_, one, _) => {
+            one.map(|one| parse::compile(&one, PolicyLayer::Project, None, Examples::Read).map(|guard| (one, guard))).transpose()
+        }
     }
 }
 
-fn row(at: Spot) -> usize {
+fn row(at: YamlPosition) -> usize {
     usize::try_from(at.line).unwrap_or(1).saturating_sub(1)
 }
 
@@ -160,7 +162,7 @@ mod tests {
         ] {
             let (text, guard) = with_guard(before, &new("no-push")).expect("writes");
             assert_eq!(text, after);
-            assert!(guard.proposed && guard.action == Level::Warn);
+            assert!(guard.proposed && guard.action == Verdict::Warn);
             assert_eq!(guard.say, "no: {pushing} # by agents\"");
         }
     }
@@ -198,7 +200,7 @@ mod tests {
     fn a_promoted_guard_blocks_and_nothing_else_changes() {
         let (text, _) = with_guard("# c\nguards:\n  - {id: a, tools: [Bash], say: x, action: warn}\n", &new("no-push")).expect("writes");
         let (after, guard) = promoted(&text, "no-push").expect("promotes");
-        assert_eq!(guard.action, Level::Block);
+        assert_eq!(guard.action, Verdict::Block);
         assert_eq!(after, text.replace("status: proposed\n    action: warn", "status: active\n    action: block"));
         assert!(promoted(&after, "no-push").expect_err("once").contains("in force"));
         assert!(promoted(&after, "nobody").expect_err("none").contains("no guard"));

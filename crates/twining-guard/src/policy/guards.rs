@@ -11,9 +11,9 @@ use crate::policy::clause::Clause;
 use crate::policy::mistake::Mistake;
 use crate::policy::parse::{self, Examples};
 use crate::policy::rule::{CheckKind, Guard};
-use crate::policy::source::Layer;
+use crate::policy::source::PolicyLayer;
 use crate::policy::{PROJECT_FILE, builtin};
-use crate::verdict::Level;
+use crate::verdict::Verdict;
 
 pub use twining_model::TextFile;
 
@@ -34,7 +34,7 @@ impl Default for UserPolicy {
 
 /// The guards that hold in a project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Guards {
+pub struct GuardSet {
     /// All of them, dead ones too.
     pub guards: Vec<Guard>,
     /// What was wrong with the files.
@@ -42,24 +42,24 @@ pub struct Guards {
     /// Why the guards of the project's policy cannot be read, if they cannot.
     pub unread: Option<Mistake>,
     /// What happens to a call that cannot be read.
-    pub on_unreadable: Level,
+    pub on_unreadable: Verdict,
 }
 
-impl Guards {
+impl GuardSet {
     /// Puts the layers together, examples untried. The user's file may change what is
     /// compiled in; the project's may only add guards and make them stricter.
     #[must_use]
     pub(crate) fn assemble(user: &UserPolicy, project: &TextFile, examples: Examples) -> Self {
         let mut all = Self { guards: builtin::guards(), ..Self::default() };
-        all.add_layer(Layer::User, &user.name, &user.file, examples);
-        all.add_layer(Layer::Project, PROJECT_FILE, project, examples);
+        all.add_layer(PolicyLayer::User, &user.name, &user.file, examples);
+        all.add_layer(PolicyLayer::Project, PROJECT_FILE, project, examples);
         all
     }
 
     /// One guard by itself, at least warning: what it would say, whatever it does.
     #[must_use]
     pub fn alone(guard: &Guard) -> Self {
-        let guard = Guard { examples: Vec::new(), action: guard.action.max(Level::Warn), ..guard.clone() };
+        let guard = Guard { examples: Vec::new(), action: guard.action.max(Verdict::Warn), ..guard.clone() };
         Self { guards: vec![guard], ..Self::default() }
     }
 
@@ -93,7 +93,7 @@ impl Guards {
     /// Whether a guard of this name holds and refuses.
     #[must_use]
     pub fn blocks(&self, id: &str) -> bool {
-        self.guards.iter().any(|guard| guard.id == id && guard.is_on() && guard.action == Level::Block)
+        self.guards.iter().any(|guard| guard.id == id && guard.is_on() && guard.action == Verdict::Block)
     }
 
     /// What the agent and the person are told of a policy that cannot be read.
@@ -106,12 +106,12 @@ impl Guards {
         )))
     }
 
-    fn add_layer(&mut self, layer: Layer, name: &str, file: &TextFile, examples: Examples) {
+    fn add_layer(&mut self, layer: PolicyLayer, name: &str, file: &TextFile, examples: Examples) {
         let text = match file {
             TextFile::Missing => return,
             TextFile::Unusable(why) => {
                 let mistake = Mistake::whole(name, why);
-                if layer == Layer::Project {
+                if layer == PolicyLayer::Project {
                     self.unread = Some(mistake.clone());
                 }
                 return self.mistakes.push(mistake);
@@ -120,18 +120,19 @@ impl Guards {
         };
         let part = parse::read(text, name, &mut self.mistakes);
         match (layer, part.on_unreadable) {
-            (Layer::User, Some(level)) => self.on_unreadable = level,
+            (PolicyLayer::User, Some(level)) => self.on_unreadable = level,
             (_, Some(_)) => self.mistakes.push(Mistake::whole(name, "`on_unreadable` is a person's own setting, and has no effect here")),
             _ => {}
         }
-        if layer == Layer::Project {
+        if layer == PolicyLayer::Project {
             self.unread = part.unread;
         }
         let mut seen = BTreeSet::new();
         for written in part.guards {
             let is_again = !seen.insert(written.id.clone());
             let known = self.guards.iter().position(|guard| guard.id == written.id);
-            let base = known.filter(|at| self.guards[*at].kind != CheckKind::Declared || self.guards[*at].source.layer == Layer::Default);
+            let base =
+                known.filter(|at| self.guards[*at].kind != CheckKind::Declared || self.guards[*at].source.layer == PolicyLayer::Default);
             let compiled = parse::compile(&written, layer, base.map(|at| &self.guards[at]), examples);
             let mut mistake = |message: String| {
                 self.mistakes.push(Mistake { file: name.to_owned(), line: written.line, column: 1, message, suggestion: None });
@@ -144,14 +145,14 @@ impl Guards {
                     self.guards.push(guard);
                 }
                 // A person's own file says what holds for them.
-                (Ok(guard), Some(at)) if layer == Layer::User => self.guards[at] = guard,
+                (Ok(guard), Some(at)) if layer == PolicyLayer::User => self.guards[at] = guard,
                 (Ok(guard), Some(at)) => {
                     let action = self.guards[at].action;
                     if guard.action < action {
                         mistake(format!("`{}` is {} already, and a project can only make it stricter", guard.id, action.as_str()));
                     }
                     // It stands beside the one it cannot replace.
-                    if guard.action > Level::Off {
+                    if guard.action > Verdict::Off {
                         self.guards.push(guard);
                     }
                 }

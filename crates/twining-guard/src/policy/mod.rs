@@ -12,11 +12,11 @@ pub(crate) mod weakened;
 pub mod yaml;
 
 pub use clause::{Clause, ruled_out};
-pub use guards::{Guards, TextFile, UserPolicy};
+pub use guards::{GuardSet, TextFile, UserPolicy};
 pub use mistake::Mistake;
 pub use parse::Examples;
-pub use rule::{Example, Guard, Standing};
-pub use source::{Layer, Source};
+pub use rule::{Example, Guard, GuardHealth};
+pub use source::{PolicyLayer, PolicySource};
 pub use weakened::policy_weakened;
 
 /// The project's file, as mistakes call it.

@@ -4,14 +4,14 @@
 use serde_json::{Map, Value as Json};
 use twining_model::{limits, text};
 
-use crate::event::{Event, EventKind, ToolAction};
+use crate::event::{EventKind, GuardEvent, ToolAction};
 use crate::paths::PathGlobs;
 use crate::policy::mistake::Mistake;
 use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
-use crate::policy::source::{Layer, Source};
-use crate::policy::yaml::{self, Key, Lost, Node, Spot, Value};
+use crate::policy::source::{PolicyLayer, PolicySource};
+use crate::policy::yaml::{self, LostPart, YamlKey, YamlNode, YamlPosition, YamlValue};
 use crate::tool_call;
-use crate::verdict::Level;
+use crate::verdict::Verdict;
 
 /// Guards one file may have.
 pub(crate) const MAX_GUARDS: usize = 2_000;
@@ -23,18 +23,18 @@ const MAX_EXAMPLES: usize = 32;
 pub(crate) struct GuardSource {
     pub(crate) id: String,
     pub(crate) line: u64,
-    pub(crate) fields: Vec<(Key, Node)>,
+    pub(crate) fields: Vec<(YamlKey, YamlNode)>,
 }
 
 /// The guards of a file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GuardsPart {
+pub(crate) struct GuardSection {
     /// Those that can be read, in its order.
     pub(crate) guards: Vec<GuardSource>,
     /// Why there may be others, which cannot.
     pub(crate) unread: Option<Mistake>,
     /// What happens to what cannot be read; only a person's own file may say so.
-    pub(crate) on_unreadable: Option<Level>,
+    pub(crate) on_unreadable: Option<Verdict>,
 }
 
 /// Parts of a policy that hold no guards: one of them that is broken takes none away.
@@ -44,39 +44,39 @@ const OTHERS: [&str; 6] = ["roles", "gates", "modes", "overrides", "version", ON
 pub(crate) const ON_UNREADABLE: &str = "on_unreadable";
 
 /// Reads the guards of a file.
-pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> GuardsPart {
+pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> GuardSection {
     let (entries, broken) = yaml::read(policy);
     let mut unread = None;
     for broken in broken {
-        let told = mistake(file, broken.at, format!("this cannot be read: {}", broken.why));
+        let found = mistake(file, broken.at, format!("this cannot be read: {}", broken.why));
         let holds_guards = match &broken.lost {
-            Lost::Nothing => false,
-            Lost::Part(key) => !OTHERS.contains(&key.as_str()),
-            Lost::All => true,
+            LostPart::Nothing => false,
+            LostPart::Part(key) => !OTHERS.contains(&key.as_str()),
+            LostPart::All => true,
         };
-        unread = unread.or_else(|| holds_guards.then(|| told.clone()));
-        mistakes.push(told);
+        unread = unread.or_else(|| holds_guards.then(|| found.clone()));
+        mistakes.push(found);
     }
     let mut written = Vec::new();
-    let said = entries.iter().find(|(key, _)| key.name == ON_UNREADABLE);
-    let on_unreadable = said.and_then(|(key, node)| level(node).map_err(|why| mistakes.push(mistake(file, key.at, why))).ok());
+    let entry = entries.iter().find(|(key, _)| key.name == ON_UNREADABLE);
+    let on_unreadable = entry.and_then(|(key, node)| level(node).map_err(|why| mistakes.push(mistake(file, key.at, why))).ok());
     for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
-        let guards: Vec<(Option<Key>, Node)> = match node.value {
-            Value::Map(guards) => guards.into_iter().map(|(key, node)| (Some(key), node)).collect(),
-            Value::List(guards) => guards.into_iter().map(|node| (None, node)).collect(),
-            Value::Nothing => Vec::new(),
+        let guards: Vec<(Option<YamlKey>, YamlNode)> = match node.value {
+            YamlValue::Map(guards) => guards.into_iter().map(|(key, node)| (Some(key), node)).collect(),
+            YamlValue::List(guards) => guards.into_iter().map(|node| (None, node)).collect(),
+            YamlValue::Nothing => Vec::new(),
             _ => {
                 mistakes.push(mistake(file, node.at, "`guards:` is a list or a map of guards".to_owned()));
                 Vec::new()
             }
         };
-        for (key, Node { at, value }) in guards {
-            let fields = if let Value::Map(fields) = value { fields } else { Vec::new() };
+        for (key, YamlNode { at, value }) in guards {
+            let fields = if let YamlValue::Map(fields) = value { fields } else { Vec::new() };
             let id = fields.iter().find(|(key, _)| key.name == "id").map(|(_, node)| &node.value);
             match (key, id) {
                 _ if fields.is_empty() => mistakes.push(mistake(file, at, "a guard is a map with an `id`".to_owned())),
                 (Some(key), _) => written.push(GuardSource { id: key.name, line: key.at.line, fields }),
-                (None, Some(Value::Text(id))) => written.push(GuardSource { id: id.clone(), line: at.line, fields }),
+                (None, Some(YamlValue::Text(id))) => written.push(GuardSource { id: id.clone(), line: at.line, fields }),
                 (None, _) => mistakes.push(mistake(file, at, "the guard has no `id`".to_owned())),
             }
         }
@@ -84,15 +84,15 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
     if written.len() > MAX_GUARDS {
         mistakes.push(mistake(
             file,
-            Spot { line: written[MAX_GUARDS].line, column: 1 },
+            YamlPosition { line: written[MAX_GUARDS].line, column: 1 },
             format!("a policy has at most {MAX_GUARDS} guards; the others are left out"),
         ));
         written.truncate(MAX_GUARDS);
     }
-    GuardsPart { guards: written, unread, on_unreadable }
+    GuardSection { guards: written, unread, on_unreadable }
 }
 
-fn mistake(file: &str, at: Spot, message: String) -> Mistake {
+fn mistake(file: &str, at: YamlPosition, message: String) -> Mistake {
     Mistake { file: file.to_owned(), line: at.line.max(1), column: at.column.max(1), message, suggestion: None }
 }
 
@@ -106,14 +106,14 @@ pub enum Examples {
 }
 
 /// Makes a guard of its fields, over the built-in of that name if there is one.
-pub(crate) fn compile(written: &GuardSource, layer: Layer, base: Option<&Guard>, examples: Examples) -> Result<Guard, String> {
+pub(crate) fn compile(written: &GuardSource, layer: PolicyLayer, base: Option<&Guard>, examples: Examples) -> Result<Guard, String> {
     let is_sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !(1..=limits::TAG_BYTES).contains(&written.id.len()) || !written.id.chars().all(is_sign) {
         return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
     }
-    let new = || Guard::new(&written.id, CheckKind::Declared, Level::Block, PathGlobs::default());
+    let new = || Guard::new(&written.id, CheckKind::Declared, Verdict::Block, PathGlobs::default());
     let mut guard = base.cloned().unwrap_or_else(new);
-    guard.source = Source { layer, line: Some(written.line), column: None };
+    guard.source = PolicySource { layer, line: Some(written.line), column: None };
     let mut on_error = None;
     for (key, node) in &written.fields {
         match key.name.as_str() {
@@ -153,8 +153,8 @@ pub(crate) fn compile(written: &GuardSource, layer: Layer, base: Option<&Guard>,
     guard.on_error = on_error.unwrap_or(guard.on_error);
     if guard.proposed {
         // Whatever it would like to do: a person has not said yes yet.
-        guard.action = guard.action.min(Level::Warn);
-        guard.on_error = guard.on_error.min(Level::Warn);
+        guard.action = guard.action.min(Verdict::Warn);
+        guard.on_error = guard.on_error.min(Verdict::Warn);
     }
     if guard.say.is_empty() {
         return Err("it says nothing: `say` tells the agent why".to_owned());
@@ -166,9 +166,9 @@ pub(crate) fn compile(written: &GuardSource, layer: Layer, base: Option<&Guard>,
 }
 
 /// A command, as text or as `{command: …}`.
-fn verify(node: &Node) -> Result<String, String> {
+fn verify(node: &YamlNode) -> Result<String, String> {
     let command = match &node.value {
-        Value::Map(fields) => match fields.as_slice() {
+        YamlValue::Map(fields) => match fields.as_slice() {
             [(key, node)] if key.name == "command" => one(node)?,
             _ => return Err("`verify` takes a `command` and nothing else".to_owned()),
         },
@@ -180,8 +180,8 @@ fn verify(node: &Node) -> Result<String, String> {
     Ok(command)
 }
 
-fn conditions(node: &Node) -> Result<Conditions, String> {
-    let Value::Map(fields) = &node.value else { return Err("`when` is a map of conditions".to_owned()) };
+fn conditions(node: &YamlNode) -> Result<Conditions, String> {
+    let YamlValue::Map(fields) = &node.value else { return Err("`when` is a map of conditions".to_owned()) };
     let mut when = Conditions::default();
     for (key, node) in fields {
         match key.name.as_str() {
@@ -207,8 +207,8 @@ fn conditions(node: &Node) -> Result<Conditions, String> {
     Ok(when)
 }
 
-fn parse_examples(node: &Node) -> Result<Vec<Example>, String> {
-    let Value::Map(fields) = &node.value else { return Err("`examples` has `blocks` and `allows`".to_owned()) };
+fn parse_examples(node: &YamlNode) -> Result<Vec<Example>, String> {
+    let YamlValue::Map(fields) = &node.value else { return Err("`examples` has `blocks` and `allows`".to_owned()) };
     let mut examples = Vec::new();
     for (key, node) in fields {
         let is_stopped = match key.name.as_str() {
@@ -216,7 +216,7 @@ fn parse_examples(node: &Node) -> Result<Vec<Example>, String> {
             "allows" => false,
             name => return Err(format!("`{}` is no kind of example", text::excerpt(name, 40))),
         };
-        let Value::List(items) = &node.value else { return Err("examples are a list".to_owned()) };
+        let YamlValue::List(items) = &node.value else { return Err("examples are a list".to_owned()) };
         for item in items {
             examples.push(example(item, is_stopped)?);
         }
@@ -228,13 +228,13 @@ fn parse_examples(node: &Node) -> Result<Vec<Example>, String> {
 }
 
 /// A command line, or a map of `tool`, `command`, `path`, `content`, `file`, `agent`.
-fn example(node: &Node, is_stopped: bool) -> Result<Example, String> {
-    if let Value::Text(command) = &node.value {
-        let event = Event::of_tool("Bash", ToolAction::Shell(command.clone()), "/project");
+fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
+    if let YamlValue::Text(command) = &node.value {
+        let event = GuardEvent::of_tool("Bash", ToolAction::Shell(command.clone()), "/project");
         let input = serde_json::json!({ "command": command });
         return Ok(Example { event, input, file: None, is_stopped });
     }
-    let Value::Map(fields) = &node.value else { return Err("an example is a command or a map".to_owned()) };
+    let YamlValue::Map(fields) = &node.value else { return Err("an example is a command or a map".to_owned()) };
     let (mut tool, mut input, mut file, mut agent) = (None, Map::new(), None, None);
     for (key, node) in fields {
         let given = one(node)?;
@@ -253,37 +253,37 @@ fn example(node: &Node, is_stopped: bool) -> Result<Example, String> {
     }
     let tool = tool.unwrap_or_else(|| usual.to_owned());
     let input = Json::Object(input);
-    let mut event = Event::of_tool(&tool, tool_call::action(&tool, &input), "/project");
+    let mut event = GuardEvent::of_tool(&tool, tool_call::action(&tool, &input), "/project");
     event.agent_id = agent.as_deref().filter(|agent| *agent != "main").map(str::to_owned);
     event.agent_type = agent;
     Ok(Example { event, input, file, is_stopped })
 }
 
-fn level(node: &Node) -> Result<Level, String> {
+fn level(node: &YamlNode) -> Result<Verdict, String> {
     // YAML takes a bare `off` for `false`.
-    if node.value == Value::Bool(false) {
-        return Ok(Level::Off);
+    if node.value == YamlValue::Bool(false) {
+        return Ok(Verdict::Off);
     }
     let word = one(node)?;
     if word == "allow" {
-        return Ok(Level::Off);
+        return Ok(Verdict::Off);
     }
-    Level::read(&word).ok_or_else(|| format!("`{}` is none of block, ask, warn, off", text::excerpt(&word, 40)))
+    Verdict::read(&word).ok_or_else(|| format!("`{}` is none of block, ask, warn, off", text::excerpt(&word, 40)))
 }
 
-fn one(node: &Node) -> Result<String, String> {
+fn one(node: &YamlNode) -> Result<String, String> {
     match &node.value {
-        Value::Text(given) if given.len() <= limits::TEXT_BYTES => Ok(given.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Bool(flag) => Ok(flag.to_string()),
+        YamlValue::Text(given) if given.len() <= limits::TEXT_BYTES => Ok(given.clone()),
+        YamlValue::Number(number) => Ok(number.to_string()),
+        YamlValue::Bool(flag) => Ok(flag.to_string()),
         other => Err(format!("text is wanted, and {} stands there", other.kind())),
     }
 }
 
-fn texts(node: &Node) -> Result<Vec<String>, String> {
+fn texts(node: &YamlNode) -> Result<Vec<String>, String> {
     match &node.value {
-        Value::List(items) if items.len() <= limits::LIST => items.iter().map(one).collect(),
-        Value::List(_) => Err(format!("a list may have at most {} items", limits::LIST)),
+        YamlValue::List(items) if items.len() <= limits::LIST => items.iter().map(one).collect(),
+        YamlValue::List(_) => Err(format!("a list may have at most {} items", limits::LIST)),
         _ => one(node).map(|text| vec![text]),
     }
 }

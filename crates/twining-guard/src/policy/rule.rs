@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::effects::{Effects, Extent, FileChange, NewContent};
-use crate::event::{Event, EventKind};
+use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
+use crate::event::{EventKind, GuardEvent};
 use crate::paths::PathGlobs;
-use crate::policy::source::Source;
-use crate::verdict::Level;
+use crate::policy::source::PolicySource;
+use crate::verdict::Verdict;
 
 /// Who acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub(crate) enum Actor {
 }
 
 impl Actor {
-    fn is(&self, event: &Event) -> bool {
+    fn is(&self, event: &GuardEvent) -> bool {
         match self {
             Self::Main => event.agent_id.is_none(),
             Self::Subagent => event.agent_id.is_some(),
@@ -75,7 +75,7 @@ pub(crate) enum CheckKind {
 
 /// What a guard's own examples say of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standing {
+pub enum GuardHealth {
     /// It does what it says.
     Alive,
     /// It is not trusted, for this reason.
@@ -88,9 +88,9 @@ pub struct Guard {
     /// Its name.
     pub id: String,
     /// Where it comes from.
-    pub source: Source,
+    pub source: PolicySource,
     /// What it does when it speaks.
-    pub action: Level,
+    pub action: Verdict,
     /// Why it speaks.
     pub say: String,
     /// What to do instead.
@@ -98,9 +98,9 @@ pub struct Guard {
     /// Who may decide otherwise; empty where a bypass is the way.
     pub otherwise: String,
     /// What it does when the command that decides cannot be run.
-    pub on_error: Level,
+    pub on_error: Verdict,
     /// Whether it is trusted.
-    pub standing: Standing,
+    pub standing: GuardHealth,
     /// Whether it is only proposed: it warns, and no more, until a person promotes it.
     pub proposed: bool,
     /// What it was made from, such as `pattern:…`.
@@ -122,7 +122,7 @@ pub struct Guard {
 /// A call and what the guard must say to it.
 #[derive(Clone, Debug)]
 pub struct Example {
-    pub(crate) event: Event,
+    pub(crate) event: GuardEvent,
     /// The tool's input, as a host sends it.
     pub input: serde_json::Value,
     /// What the file holds before.
@@ -147,8 +147,8 @@ impl Example {
 
 /// What a guard says to one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) level: Level,
+pub(crate) struct GuardAnswer {
+    pub(crate) level: Verdict,
     pub(crate) file: Option<String>,
     pub(crate) effect: String,
     /// A reason that is more to the point than the guard's own.
@@ -157,18 +157,18 @@ pub(crate) struct Answer {
     pub(crate) instead: Option<String>,
 }
 
-impl Answer {
+impl GuardAnswer {
     pub(crate) fn silent(why: &str) -> Self {
-        Self::of_call(Level::Off, why.to_owned())
+        Self::of_call(Verdict::Off, why.to_owned())
     }
 
     /// About a call that names no file.
-    pub(crate) fn of_call(level: Level, effect: String) -> Self {
+    pub(crate) fn of_call(level: Verdict, effect: String) -> Self {
         Self { level, file: None, effect, why: None, instead: None }
     }
 
     /// About a file, which is named.
-    pub(crate) fn about(level: Level, file: &str, effect: String) -> Self {
+    pub(crate) fn about(level: Verdict, file: &str, effect: String) -> Self {
         Self { file: Some(file.to_owned()), ..Self::of_call(level, effect) }
     }
 
@@ -200,16 +200,16 @@ fn is_same_tool(one: &str, other: &str) -> bool {
 
 impl Guard {
     /// A guard that is asked before tools run, and says nothing yet.
-    pub(crate) fn new(id: &str, kind: CheckKind, action: Level, paths: PathGlobs) -> Self {
+    pub(crate) fn new(id: &str, kind: CheckKind, action: Verdict, paths: PathGlobs) -> Self {
         Self {
             id: id.to_owned(),
-            source: Source::DEFAULT,
+            source: PolicySource::DEFAULT,
             action,
             say: String::new(),
             next_step: String::new(),
             otherwise: String::new(),
             on_error: action,
-            standing: Standing::Alive,
+            standing: GuardHealth::Alive,
             proposed: false,
             origin: None,
             verify: None,
@@ -224,58 +224,58 @@ impl Guard {
     }
 
     /// Whether it is asked at this event about this tool.
-    pub(crate) fn is_asked(&self, event: &Event) -> bool {
+    pub(crate) fn is_asked(&self, event: &GuardEvent) -> bool {
         let named = |tool: &String| tool == "*" || is_same_tool(tool, &event.tool);
         self.events.contains(&event.kind) && (self.tools.is_empty() || self.tools.iter().any(named))
     }
 
     /// Whether it holds at all.
     pub(crate) fn is_on(&self) -> bool {
-        self.action > Level::Off && self.standing == Standing::Alive
+        self.action > Verdict::Off && self.standing == GuardHealth::Alive
     }
 
     /// The changes at its paths.
     pub(crate) fn concerned<'e>(&'e self, effects: &'e Effects) -> impl Iterator<Item = &'e FileChange> {
-        effects.changes.iter().filter(|change| change.extent != Extent::Uncommitted && self.is_at(change))
+        effects.changes.iter().filter(|change| change.extent != ChangeExtent::Uncommitted && self.is_at(change))
     }
 
     fn is_at(&self, change: &FileChange) -> bool {
         match change.extent {
-            Extent::File => self.paths.matches(&change.path) && !self.except.matches(&change.path),
-            Extent::Tree | Extent::Uncommitted => self.paths.match_below(&change.path),
+            ChangeExtent::File => self.paths.matches(&change.path) && !self.except.matches(&change.path),
+            ChangeExtent::Tree | ChangeExtent::Uncommitted => self.paths.match_below(&change.path),
         }
     }
 
     /// Answers by its paths and conditions.
-    pub(crate) fn declared(&self, event: &Event, effects: &Effects) -> Answer {
+    pub(crate) fn declared(&self, event: &GuardEvent, effects: &Effects) -> GuardAnswer {
         if !self.when.actors.is_empty() && !self.when.actors.iter().any(|actor| actor.is(event)) {
-            return Answer::silent("somebody else acts");
+            return GuardAnswer::silent("somebody else acts");
         }
         let run = match self.when.commands.as_slice() {
             [] => None,
             wanted => match effects.commands.iter().find(|run| wanted.iter().any(|wanted| runs(&run.words, wanted))) {
                 Some(run) => Some(run.words.join(" ")),
-                None => return Answer::silent("no such command is run"),
+                None => return GuardAnswer::silent("no such command is run"),
             },
         };
         if self.paths.is_empty() && !self.when.has_contents() {
             let what = run.map_or_else(|| format!("`{}`", event.tool), |run| format!("`{}`", twining_model::text::excerpt(&run, 80)));
-            return Answer::of_call(self.action, format!("{what} would run"));
+            return GuardAnswer::of_call(self.action, format!("{what} would run"));
         }
         // A rule about a place is about changing it, unless it names a tool that reads.
         if !self.tools.is_empty()
             && !self.when.has_contents()
             && let Some(path) = effects.reads.iter().find(|path| self.paths.matches(path) && !self.except.matches(path))
         {
-            return Answer::about(self.action, path, format!("`{path}` would be read"));
+            return GuardAnswer::about(self.action, path, format!("`{path}` would be read"));
         }
-        let changes = effects.changes.iter().filter(|change| change.extent != Extent::Uncommitted);
+        let changes = effects.changes.iter().filter(|change| change.extent != ChangeExtent::Uncommitted);
         let concerned = changes.filter(|change| self.paths.is_empty() || self.is_at(change));
-        Answer::strictest(concerned.filter_map(|change| self.of_change(change)))
-            .unwrap_or_else(|| Answer::silent("nothing it watches changes"))
+        GuardAnswer::strictest(concerned.filter_map(|change| self.of_change(change)))
+            .unwrap_or_else(|| GuardAnswer::silent("nothing it watches changes"))
     }
 
-    fn of_change(&self, change: &FileChange) -> Option<Answer> {
+    fn of_change(&self, change: &FileChange) -> Option<GuardAnswer> {
         if !change.changes_something() {
             return None;
         }
@@ -292,10 +292,10 @@ impl Guard {
                 }
                 // What comes in is not known; a rule about contents can only wonder.
                 NewContent::Unknown(_) if self.paths.is_empty() => return None,
-                NewContent::Unknown(_) => level = level.min(Level::Warn),
+                NewContent::Unknown(_) => level = level.min(Verdict::Warn),
             }
         }
-        Some(Answer::about(level, &change.path, format!("`{}` would change `{}`", change.by, change.path)))
+        Some(GuardAnswer::about(level, &change.path, format!("`{}` would change `{}`", change.by, change.path)))
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A layer of policy, from the one that yields to the one that rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
+pub enum PolicyLayer {
     /// Compiled in.
     Default,
     /// The user's file.
@@ -14,7 +14,7 @@ pub enum Layer {
     Project,
 }
 
-impl Layer {
+impl PolicyLayer {
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -30,21 +30,21 @@ impl Layer {
 /// `project:12`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(with = "String")]
-pub struct Source {
+pub struct PolicySource {
     /// The layer.
-    pub layer: Layer,
+    pub layer: PolicyLayer,
     /// The line in its file; none for what is compiled in.
     pub line: Option<u64>,
     /// The column in that line.
     pub column: Option<u64>,
 }
 
-impl Source {
+impl PolicySource {
     /// Compiled in.
-    pub const DEFAULT: Self = Self { layer: Layer::Default, line: None, column: None };
+    pub const DEFAULT: Self = Self { layer: PolicyLayer::Default, line: None, column: None };
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for PolicySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}", self.layer.as_str()),
@@ -53,17 +53,18 @@ impl std::fmt::Display for Source {
     }
 }
 
-impl Serialize for Source {
+impl Serialize for PolicySource {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Source {
+impl<'de> Deserialize<'de> for PolicySource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let (name, line) = text.split_once(':').map_or((text.as_str(), None), |(name, line)| (name, line.parse().ok()));
-        let layer = [Layer::User, Layer::Project].into_iter().find(|layer| layer.as_str() == name).unwrap_or(Layer::Default);
+        let layer =
+            [PolicyLayer::User, PolicyLayer::Project].into_iter().find(|layer| layer.as_str() == name).unwrap_or(PolicyLayer::Default);
         Ok(Self { layer, line, column: None })
     }
 }
@@ -74,7 +75,7 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Where it came from.
-    pub source: Source,
+    pub source: PolicySource,
 }
 
 /// The texts of a list.

@@ -3,21 +3,21 @@
 use twining_model::{TextFile, limits};
 
 use crate::effects::{Effects, NewContent};
-use crate::policy::rule::{Answer, Guard};
-use crate::policy::{Examples, Guards, Layer, UserPolicy};
+use crate::policy::rule::{Guard, GuardAnswer};
+use crate::policy::{Examples, GuardSet, PolicyLayer, UserPolicy};
 
 /// Whether a call weakens the project's policy.
-pub(crate) fn check(guard: &Guard, effects: &Effects) -> Answer {
+pub(crate) fn check(guard: &Guard, effects: &Effects) -> GuardAnswer {
     let weakened = guard.concerned(effects).find_map(|change| match &*change.content {
         NewContent::Text { before, after } => {
             let (before, after) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
             let how = policy_weakened(before, after).or_else(|| promotes(before, after))?;
-            Some(Answer::about(guard.action, &change.path, format!("`{}` would change `{}`: {how}", change.by, change.path)))
+            Some(GuardAnswer::about(guard.action, &change.path, format!("`{}` would change `{}`: {how}", change.by, change.path)))
         }
         // What comes of it is compared when the turn ends, and in CI.
         NewContent::Unknown(_) => None,
     });
-    weakened.unwrap_or_else(|| Answer::silent("the policy stays as strict as it is"))
+    weakened.unwrap_or_else(|| GuardAnswer::silent("the policy stays as strict as it is"))
 }
 
 /// What a new policy would no longer stop; none if it stops all that the old one does.
@@ -34,17 +34,17 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
     if was.unread.is_none() && will.unread.is_some() && was.guards.iter().any(is_of_project) {
         return Some("it could no longer be read, and its guards would not hold".to_owned());
     }
-    let is_kept = |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
-    let gone = was.guards.iter().find(|old| is_of_project(old) && !is_kept(old));
+    let is_preserved = |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
+    let gone = was.guards.iter().find(|old| is_of_project(old) && !is_preserved(old));
     gone.map(|gone| format!("`{}` would no longer hold as it does", gone.id))
 }
 
-fn load(text: &str) -> Guards {
-    Guards::assemble(&UserPolicy::default(), &TextFile::Text(text.to_owned()), Examples::Skip)
+fn load(text: &str) -> GuardSet {
+    GuardSet::assemble(&UserPolicy::default(), &TextFile::Text(text.to_owned()), Examples::Skip)
 }
 
 fn is_of_project(guard: &Guard) -> bool {
-    guard.source.layer == Layer::Project && guard.is_on()
+    guard.source.layer == PolicyLayer::Project && guard.is_on()
 }
 
 fn is_as_strict(old: &Guard, new: &Guard) -> bool {

@@ -17,7 +17,7 @@ const MOST_PARTS: usize = 32;
 
 /// A place in a text, from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct YamlPosition {
     /// The line.
     pub line: u64,
     /// The column.
@@ -26,25 +26,25 @@ pub struct Spot {
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct YamlNode {
     /// Where it begins.
-    pub at: Spot,
+    pub at: YamlPosition,
     /// What it is.
-    pub value: Value,
+    pub value: YamlValue,
 }
 
 /// A key of a map and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Key {
+pub struct YamlKey {
     /// Where it begins.
-    pub at: Spot,
+    pub at: YamlPosition,
     /// What it is called.
     pub name: String,
 }
 
 /// What a text can say.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum YamlValue {
     /// Nothing.
     Nothing,
     /// `true` or `false`.
@@ -54,12 +54,12 @@ pub enum Value {
     /// Text.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// A map, in its order.
-    Map(Vec<(Key, Node)>),
+    Map(Vec<(YamlKey, YamlNode)>),
 }
 
-impl Value {
+impl YamlValue {
     /// What it is, in words for a mistake.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -75,18 +75,18 @@ impl Value {
 
 /// Something that is no YAML, and where.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Broken {
+pub struct YamlError {
     /// Where.
-    pub at: Spot,
+    pub at: YamlPosition,
     /// What is wrong.
     pub why: String,
     /// What of the text is not read because of it.
-    pub lost: Lost,
+    pub lost: LostPart,
 }
 
 /// What of a broken text is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostPart {
     /// Nothing: its parts are read one by one.
     Nothing,
     /// What stands under this top-level key.
@@ -97,7 +97,7 @@ pub enum Lost {
 
 /// The top level of a text. Where it is broken, each top-level key is read by
 /// itself: a typo in one part must not take the others away.
-pub fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
+pub fn read(text: &str) -> (Vec<(YamlKey, YamlNode)>, Vec<YamlError>) {
     match read_whole(text) {
         Ok(entries) => (entries, Vec::new()),
         Err(whole) => {
@@ -113,12 +113,12 @@ pub fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
             for part in parts {
                 match read_whole(&part) {
                     Ok(read) => entries.extend(read),
-                    Err(error) => broken.push(Broken { lost: key_of(&part).map_or(Lost::All, Lost::Part), ..error }),
+                    Err(error) => broken.push(YamlError { lost: key_of(&part).map_or(LostPart::All, LostPart::Part), ..error }),
                 }
             }
             // Parts that are fine one by one can still make no whole.
             if broken.is_empty() {
-                broken.push(Broken { lost: Lost::Nothing, ..whole });
+                broken.push(YamlError { lost: LostPart::Nothing, ..whole });
             }
             (entries, broken)
         }
@@ -126,12 +126,16 @@ pub fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
 }
 
 /// Where git left both sides of a merge.
-fn conflict(text: &str) -> Option<Broken> {
+fn conflict(text: &str) -> Option<YamlError> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))? as u64 + 1;
-    Some(Broken { at: Spot { line, column: 1 }, why: "git left both sides of a merge here; keep one".to_owned(), lost: Lost::All })
+    Some(YamlError {
+        at: YamlPosition { line, column: 1 },
+        why: "git left both sides of a merge here; keep one".to_owned(),
+        lost: LostPart::All,
+    })
 }
 
-fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
+fn read_whole(text: &str) -> Result<Vec<(YamlKey, YamlNode)>, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_reader_input_bytes: Some(limits::POLICY_BYTES * 2),
@@ -145,16 +149,16 @@ fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(Vec::new());
     }
-    let root: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(Spot { line: 1, column: 1 });
-        Broken { at, why: reason(&error.to_string()), lost: Lost::All }
+    let root: Spanned<YamlTree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(YamlPosition { line: 1, column: 1 });
+        YamlError { at, why: reason(&error.to_string()), lost: LostPart::All }
     })?;
     match root.value.0 {
-        Value::Map(entries) => Ok(entries),
-        Value::Nothing => Ok(Vec::new()),
+        YamlValue::Map(entries) => Ok(entries),
+        YamlValue::Nothing => Ok(Vec::new()),
         other => {
             let why = format!("keys such as `roles:` are wanted here, not {}", other.kind());
-            Err(Broken { at: spot(&root.referenced), why, lost: Lost::All })
+            Err(YamlError { at: spot(&root.referenced), why, lost: LostPart::All })
         }
     }
 }
@@ -205,71 +209,71 @@ fn key_of(part: &str) -> Option<String> {
     is_plain.then(|| key.to_owned())
 }
 
-fn spot(at: &Location) -> Spot {
-    Spot { line: at.line(), column: at.column() }
+fn spot(at: &Location) -> YamlPosition {
+    YamlPosition { line: at.line(), column: at.column() }
 }
 
 /// A value without its own place, which is its holder's to know.
-struct Tree(Value);
+struct YamlTree(YamlValue);
 
-fn node(spanned: Spanned<Tree>) -> Node {
-    Node { at: spot(&spanned.referenced), value: spanned.value.0 }
+fn node(spanned: Spanned<YamlTree>) -> YamlNode {
+    YamlNode { at: spot(&spanned.referenced), value: spanned.value.0 }
 }
 
-impl<'de> Deserialize<'de> for Tree {
+impl<'de> Deserialize<'de> for YamlTree {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Growing;
+        struct TreeVisitor;
 
-        impl<'de> Visitor<'de> for Growing {
-            type Value = Tree;
+        impl<'de> Visitor<'de> for TreeVisitor {
+            type Value = YamlTree;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("words, numbers, lists and maps")
             }
 
-            fn visit_unit<E: Error>(self) -> Result<Tree, E> {
-                Ok(Tree(Value::Nothing))
+            fn visit_unit<E: Error>(self) -> Result<YamlTree, E> {
+                Ok(YamlTree(YamlValue::Nothing))
             }
 
-            fn visit_bool<E: Error>(self, given: bool) -> Result<Tree, E> {
-                Ok(Tree(Value::Bool(given)))
+            fn visit_bool<E: Error>(self, given: bool) -> Result<YamlTree, E> {
+                Ok(YamlTree(YamlValue::Bool(given)))
             }
 
-            fn visit_i64<E: Error>(self, given: i64) -> Result<Tree, E> {
-                Ok(Tree(Value::Number(given as f64)))
+            fn visit_i64<E: Error>(self, given: i64) -> Result<YamlTree, E> {
+                Ok(YamlTree(YamlValue::Number(given as f64)))
             }
 
-            fn visit_u64<E: Error>(self, given: u64) -> Result<Tree, E> {
-                Ok(Tree(Value::Number(given as f64)))
+            fn visit_u64<E: Error>(self, given: u64) -> Result<YamlTree, E> {
+                Ok(YamlTree(YamlValue::Number(given as f64)))
             }
 
-            fn visit_f64<E: Error>(self, given: f64) -> Result<Tree, E> {
-                Ok(Tree(Value::Number(given)))
+            fn visit_f64<E: Error>(self, given: f64) -> Result<YamlTree, E> {
+                Ok(YamlTree(YamlValue::Number(given)))
             }
 
-            fn visit_str<E: Error>(self, given: &str) -> Result<Tree, E> {
-                Ok(Tree(Value::Text(given.to_owned())))
+            fn visit_str<E: Error>(self, given: &str) -> Result<YamlTree, E> {
+                Ok(YamlTree(YamlValue::Text(given.to_owned())))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Tree, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<YamlTree, A::Error> {
                 let mut items = Vec::new();
-                while let Some(item) = seq.next_element::<Spanned<Tree>>()? {
+                while let Some(item) = seq.next_element::<Spanned<YamlTree>>()? {
                     items.push(node(item));
                 }
-                Ok(Tree(Value::List(items)))
+                Ok(YamlTree(YamlValue::List(items)))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlTree, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(key) = map.next_key::<Spanned<String>>()? {
-                    let value = map.next_value::<Spanned<Tree>>()?;
-                    entries.push((Key { at: spot(&key.referenced), name: key.value }, node(value)));
+                    let value = map.next_value::<Spanned<YamlTree>>()?;
+                    entries.push((YamlKey { at: spot(&key.referenced), name: key.value }, node(value)));
                 }
-                Ok(Tree(Value::Map(entries)))
+                Ok(YamlTree(YamlValue::Map(entries)))
             }
         }
 
-        deserializer.deserialize_any(Growing)
+        deserializer.deserialize_any(TreeVisitor)
     }
 }
 
@@ -284,13 +288,13 @@ mod tests {
         let (entries, broken) = read("# a comment\nroles:\n  coach:\n    must_do: [one, 2, true]\n");
         assert_eq!(broken, []);
         let (key, roles) = &entries[0];
-        assert_eq!((key.name.as_str(), key.at), ("roles", Spot { line: 2, column: 1 }));
-        let Value::Map(roles) = &roles.value else { panic!("a map: {roles:?}") };
-        assert_eq!(roles[0].0.at, Spot { line: 3, column: 3 });
-        let Value::Map(coach) = &roles[0].1.value else { panic!("a map") };
-        let Value::List(items) = &coach[0].1.value else { panic!("a list") };
-        assert_eq!(items[1], Node { at: Spot { line: 4, column: 20 }, value: Value::Number(2.0) });
-        assert_eq!(items[2].value, Value::Bool(true));
+        assert_eq!((key.name.as_str(), key.at), ("roles", YamlPosition { line: 2, column: 1 }));
+        let YamlValue::Map(roles) = &roles.value else { panic!("a map: {roles:?}") };
+        assert_eq!(roles[0].0.at, YamlPosition { line: 3, column: 3 });
+        let YamlValue::Map(coach) = &roles[0].1.value else { panic!("a map") };
+        let YamlValue::List(items) = &coach[0].1.value else { panic!("a list") };
+        assert_eq!(items[1], YamlNode { at: YamlPosition { line: 4, column: 20 }, value: YamlValue::Number(2.0) });
+        assert_eq!(items[2].value, YamlValue::Bool(true));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 
 use crate::disk::{Dir, Fingerprint, Kind, Probe};
 use crate::error::StoreError;
@@ -199,9 +199,9 @@ impl Layout {
     }
 
     /// Whether the volume takes `A` and `a` for one name.
-    pub fn folding(&self) -> Folding {
+    pub fn folding(&self) -> CaseFolding {
         let is_found = matches!(self.local.stat(".GITIGNORE"), Ok(Some((Kind::File, _))));
-        if is_found { Folding::IgnoreCase } else { Folding::Exact }
+        if is_found { CaseFolding::IgnoreCase } else { CaseFolding::Exact }
     }
 
     /// Replaces a file in one step: readers see the old bytes or the new.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Params, Row as SqlRow, params};
 use twining_model::scope::covering_keys;
-use twining_model::{Confidence, Id, Scope, Status, Time};
+use twining_model::{Confidence, DecisionStatus, Id, Scope, Time};
 
 use super::decisions::{Decisions, EVERY_STATUS, parse_id};
 use super::view::{corrupt, end_of, overlapping, row_limit, text_at};
@@ -17,7 +17,7 @@ pub struct Affecting {
     /// Which.
     pub id: Id,
     /// Where it stands.
-    pub status: Status,
+    pub status: DecisionStatus,
     /// How sure its author is.
     pub confidence: Confidence,
     /// When it was made; one dated ahead counts as the oldest of all.
@@ -55,7 +55,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    fn holds(self, status: Status) -> bool {
+    fn holds(self, status: DecisionStatus) -> bool {
         status.binds() == (self == Self::InForce)
     }
 }
@@ -73,12 +73,12 @@ pub struct Bearing {
 
 impl Bearing {
     /// All of these.
-    pub fn of(statuses: impl Iterator<Item = Status>) -> Self {
+    pub fn of(statuses: impl Iterator<Item = DecisionStatus>) -> Self {
         statuses.fold(Self::default(), |mut told, status| {
             match status {
-                Status::Active => told.active += 1,
-                Status::Provisional => told.provisional += 1,
-                Status::Superseded | Status::Overridden => told.retired += 1,
+                DecisionStatus::Active => told.active += 1,
+                DecisionStatus::Provisional => told.provisional += 1,
+                DecisionStatus::Superseded | DecisionStatus::Overridden => told.retired += 1,
             }
             told
         })
@@ -197,7 +197,7 @@ impl Decisions<'_> {
 
     /// How many decisions bear on a scope, by where they stand.
     pub fn bearing(&self, scope: &Scope) -> Result<Bearing, StoreError> {
-        let mut met: Vec<(i64, Status)> = Vec::new();
+        let mut met: Vec<(i64, DecisionStatus)> = Vec::new();
         self.walk(scope, true, |row, _| {
             met.push((row.get(0)?, status_of(text_at(row, 2)?)?));
             Ok(true)
@@ -312,7 +312,7 @@ impl Nearest<'_, '_> {
         let wanted = self.found.len() + self.limit;
         let mut met = 0;
         for confidence in EVERY_CONFIDENCE.map(Confidence::as_str) {
-            for status in EVERY_STATUS.into_iter().filter(|status| self.standing.holds(*status)).map(Status::as_str) {
+            for status in EVERY_STATUS.into_iter().filter(|status| self.standing.holds(*status)).map(DecisionStatus::as_str) {
                 for (after, until) in &self.spans {
                     let params = params![key, end_of(key), status, confidence, after, until, row_limit(wanted)];
                     self.decisions.each(sql, params, |row| {
@@ -330,7 +330,7 @@ impl Nearest<'_, '_> {
     }
 }
 
-pub(super) fn status_of(word: &str) -> Result<Status, StoreError> {
+pub(super) fn status_of(word: &str) -> Result<DecisionStatus, StoreError> {
     EVERY_STATUS.into_iter().find(|status| status.as_str() == word).ok_or_else(|| corrupt("a row with an unknown status"))
 }
 

@@ -2,7 +2,7 @@
 //! fits a search.
 
 use rusqlite::types::Value;
-use twining_model::{Confidence, Scope, Status, Time};
+use twining_model::{Confidence, DecisionStatus, Scope, Time};
 
 use super::catch_up::domain_key;
 use super::decisions::Decisions;
@@ -17,7 +17,7 @@ pub struct DecisionFilter {
     /// Of this domain, whatever its case.
     pub domain: Option<String>,
     /// Of any of these statuses; none means of all.
-    pub statuses: Vec<Status>,
+    pub statuses: Vec<DecisionStatus>,
     /// Of this confidence.
     pub confidence: Option<Confidence>,
     /// Whose scope overlaps this one.

@@ -1,8 +1,8 @@
 //! Reading the decisions.
 
 use rusqlite::{Connection, params};
-use twining_model::scope::Folding;
-use twining_model::{Decision, Id, Scope, Status, Time, limits};
+use twining_model::scope::CaseFolding;
+use twining_model::{Decision, DecisionStatus, Id, Scope, Time, limits};
 
 use super::catch_up::{domain_key, paper};
 use super::decision_sieve::{DecisionFilter, Sieve};
@@ -17,7 +17,7 @@ use crate::log::files::Files;
 pub struct Decisions<'v> {
     pub(super) conn: &'v Connection,
     pub(super) now: Time,
-    pub(super) folding: Folding,
+    pub(super) folding: CaseFolding,
 }
 
 const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
@@ -43,7 +43,8 @@ const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?
 const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 
 /// Every status there is.
-pub(super) const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
+pub(super) const EVERY_STATUS: [DecisionStatus; 4] =
+    [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden];
 /// A shorter hash would name too many commits.
 const HASH_CHARS: usize = 4;
 
@@ -101,7 +102,7 @@ impl Decisions<'_> {
 
     /// The first `limit` decisions of these statuses that contest this one.
     /// Ordered by nothing but the index, so a limit is cheap.
-    pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
+    pub fn contesters(&self, of: &Decision, statuses: &[DecisionStatus], limit: usize) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
         let mut statement = self.conn.prepare_cached(CONTESTING)?;
         let mut found: Vec<Id> = Vec::new();
@@ -191,7 +192,7 @@ impl Decisions<'_> {
     pub fn touched_since(&self, since: Time) -> Result<Page<Decision>, StoreError> {
         let mut found: Vec<(i64, i64)> = Vec::new();
         let mut total = 0;
-        for status in EVERY_STATUS.map(Status::as_str) {
+        for status in EVERY_STATUS.map(DecisionStatus::as_str) {
             total += self.conn.prepare_cached(COUNT_TOUCHED)?.query_row(params![status, since.as_ms()], |row| row.get::<_, i64>(0))?;
             let mut statement = self.conn.prepare_cached(TOUCHED)?;
             let rows =

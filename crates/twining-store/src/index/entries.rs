@@ -1,7 +1,7 @@
 //! Reading the blackboard.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Scope, Time, limits};
 
 use super::search::Term;
@@ -15,7 +15,7 @@ use crate::error::StoreError;
 pub struct Entries<'v> {
     pub(super) conn: &'v Connection,
     pub(super) now: Time,
-    pub(super) folding: Folding,
+    pub(super) folding: CaseFolding,
 }
 
 const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";

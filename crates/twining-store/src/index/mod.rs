@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 use twining_model::Time;
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 
 use self::catch_up::{BoardPlan, Pace};
 use self::known::Known;
@@ -59,7 +59,7 @@ pub use words::terms;
 /// A connection to the index over one project's files.
 pub struct Index {
     conn: Connection,
-    folding: Folding,
+    folding: CaseFolding,
     database: DatabaseFile,
 }
 
@@ -84,7 +84,7 @@ impl Index {
     pub fn in_memory() -> Result<Self, StoreError> {
         let conn = schema::open_in_memory()?;
         schema::create(&conn)?;
-        Ok(Self { conn, folding: Folding::Exact, database: DatabaseFile::new(0) })
+        Ok(Self { conn, folding: CaseFolding::Exact, database: DatabaseFile::new(0) })
     }
 
     /// Removes the index. The caller holds the index lock.
@@ -183,16 +183,16 @@ impl Index {
     }
 
     /// A snapshot to read.
-    pub fn view(&self, now: Time, folding: Folding) -> Result<View<'_>, StoreError> {
+    pub fn view(&self, now: Time, folding: CaseFolding) -> Result<View<'_>, StoreError> {
         View::begin(&self.conn, now, folding)
     }
 
-    fn connect(files: &Files, folding: Folding) -> Result<Self, StoreError> {
+    fn connect(files: &Files, folding: CaseFolding) -> Result<Self, StoreError> {
         let conn = schema::open_shared(&files.layout.local.path().join(side::DB))?;
         Ok(Self { conn, folding, database: DatabaseFile::new(side::inode(files)?) })
     }
 
-    fn create(files: &Files, folding: Folding) -> Result<Self, StoreError> {
+    fn create(files: &Files, folding: CaseFolding) -> Result<Self, StoreError> {
         side::clear(files)?;
         let index = Self::connect(files, folding)?;
         index.conn.execute_batch("BEGIN IMMEDIATE")?;
@@ -236,7 +236,7 @@ impl Index {
     }
 }
 
-fn build_new(files: &Files, folding: Folding) -> Result<u64, StoreError> {
+fn build_new(files: &Files, folding: CaseFolding) -> Result<u64, StoreError> {
     let conn = schema::open_bulk(&files.layout.local.path().join(side::NEW))?;
     let board = catch_up::plan_board(&conn, &Known::default(), files)?;
     let records = catch_up::run(&conn, folding, Pace::Bulk, files, board, &DecisionsChanged::Unknown)?;

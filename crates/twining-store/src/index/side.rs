@@ -8,7 +8,7 @@
 //! handle would drop the locks SQLite holds on it.
 
 use serde::{Deserialize, Serialize};
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::schema;
@@ -63,7 +63,7 @@ pub(super) enum Trust {
 
 /// How far to believe what stands there. While somebody writes, only the holder of the
 /// index lock can tell.
-pub(super) fn trust(files: &Files, folding: Folding) -> Result<Trust, StoreError> {
+pub(super) fn trust(files: &Files, folding: CaseFolding) -> Result<Trust, StoreError> {
     let Some(prints) = prints(&files.layout.local)? else { return Ok(Trust::None) };
     Ok(match read_stamp(files, folding)? {
         Some(State::Clean(left)) if left == prints && prints.db.ino != 0 => Trust::Full,
@@ -73,12 +73,12 @@ pub(super) fn trust(files: &Files, folding: Folding) -> Result<Trust, StoreError
 }
 
 /// Says that a writer is at the database.
-pub(super) fn mark_writing(files: &Files, folding: Folding, ino: u64) -> Result<(), StoreError> {
+pub(super) fn mark_writing(files: &Files, folding: CaseFolding, ino: u64) -> Result<(), StoreError> {
     write_stamp(files, folding, State::Writing { ino })
 }
 
 /// Says how the database was left.
-pub(super) fn mark_clean(files: &Files, folding: Folding) -> Result<(), StoreError> {
+pub(super) fn mark_clean(files: &Files, folding: CaseFolding) -> Result<(), StoreError> {
     let prints = prints(&files.layout.local)?.unwrap_or_default();
     write_stamp(files, folding, State::Clean(prints))
 }
@@ -147,22 +147,22 @@ fn prints(local: &Dir) -> Result<Option<Prints>, StoreError> {
     Ok(Some(Prints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
 }
 
-fn read_stamp(files: &Files, folding: Folding) -> Result<Option<State>, StoreError> {
+fn read_stamp(files: &Files, folding: CaseFolding) -> Result<Option<State>, StoreError> {
     let Some((_, text)) = read_note(files, STAMP)? else { return Ok(None) };
     let state = text.lines().nth(PREAMBLE_LINES).unwrap_or_default();
     let is_ours = text.starts_with(&sealed(files, folding, state)?);
     Ok(serde_json::from_str(state).ok().filter(|_| is_ours))
 }
 
-fn write_stamp(files: &Files, folding: Folding, state: State) -> Result<(), StoreError> {
+fn write_stamp(files: &Files, folding: CaseFolding, state: State) -> Result<(), StoreError> {
     write_note(files, STAMP, &sealed(files, folding, &serde_json::to_string(&state)?)?)
 }
 
 /// A line about the database, so that it counts for this version and directory alone.
-fn sealed(files: &Files, folding: Folding, line: &str) -> Result<String, StoreError> {
+fn sealed(files: &Files, folding: CaseFolding, line: &str) -> Result<String, StoreError> {
     let names = match folding {
-        Folding::Exact => "exact",
-        Folding::IgnoreCase => "ignore-case",
+        CaseFolding::Exact => "exact",
+        CaseFolding::IgnoreCase => "ignore-case",
     };
     let text = format!("twining index {}\nlocal {}\nnames {names}\n{line}\n", schema::VERSION, files.layout.local.identity()?);
     Ok(format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes())))
@@ -200,7 +200,7 @@ fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
 // been changed by hand in place, until somebody looks through all.
 
 /// Whether the folder of decisions is as it was when all in it was found to be in this database.
-pub(super) fn is_as_looked(files: &Files, folding: Folding, db: u64) -> Result<bool, StoreError> {
+pub(super) fn is_as_looked(files: &Files, folding: CaseFolding, db: u64) -> Result<bool, StoreError> {
     let Some(folder) = files.decisions_fingerprint()? else { return Ok(false) };
     let Some((at, text)) = read_note(files, LOOKED)? else { return Ok(false) };
     Ok(at.saturating_sub(folder.mtime_ns) > SETTLED_NS && text.starts_with(&looked(files, folding, db, folder)?))
@@ -208,10 +208,10 @@ pub(super) fn is_as_looked(files: &Files, folding: Folding, db: u64) -> Result<b
 
 /// Says that all in the folder, which was like this before it was looked at, is in
 /// this database. The caller holds the index lock.
-pub(super) fn note_look(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
+pub(super) fn note_look(files: &Files, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
     write_note(files, LOOKED, &looked(files, folding, db, folder)?)
 }
 
-fn looked(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
+fn looked(files: &Files, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
     sealed(files, folding, &serde_json::to_string(&(db, folder))?)
 }

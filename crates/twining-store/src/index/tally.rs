@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
-use twining_model::{Status, Time, limits};
+use twining_model::{DecisionStatus, Time, limits};
 
 use crate::error::StoreError;
 
@@ -66,12 +66,12 @@ pub(super) enum Count {
 
 impl Count {
     /// The count of decisions of this status.
-    pub fn of(status: Status) -> Self {
+    pub fn of(status: DecisionStatus) -> Self {
         match status {
-            Status::Active => Self::Active,
-            Status::Provisional => Self::Provisional,
-            Status::Superseded => Self::Superseded,
-            Status::Overridden => Self::Overridden,
+            DecisionStatus::Active => Self::Active,
+            DecisionStatus::Provisional => Self::Provisional,
+            DecisionStatus::Superseded => Self::Superseded,
+            DecisionStatus::Overridden => Self::Overridden,
         }
     }
 
@@ -163,7 +163,7 @@ pub(super) fn read(conn: &Connection, now: Time) -> Result<Tally, StoreError> {
     let ahead: i64 = conn.prepare_cached(AHEAD)?.query_row([horizon], |row| row.get(0))?;
     let mut last: Option<i64> = conn.prepare_cached(LAST_ENTRY)?.query_row([horizon], |row| row.get(0))?;
     let mut last_decision = conn.prepare_cached(LAST_DECISION)?;
-    for status in [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden] {
+    for status in [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden] {
         last = last.max(last_decision.query_row(params![status.as_str(), horizon], |row| row.get(0))?);
     }
     Ok(Tally {

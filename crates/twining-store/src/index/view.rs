@@ -3,7 +3,7 @@
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction};
 use serde::de::DeserializeOwned;
-use twining_model::scope::{Folding, covering_keys};
+use twining_model::scope::{CaseFolding, covering_keys};
 use twining_model::{Time, limits};
 
 use super::catch_up::sum_of;
@@ -17,7 +17,7 @@ use crate::error::StoreError;
 pub struct View<'a> {
     snapshot: Transaction<'a>,
     now: Time,
-    folding: Folding,
+    folding: CaseFolding,
 }
 
 /// The first of many, and how many.
@@ -44,7 +44,7 @@ const UNREADABLE: &str = "SELECT file, line, why FROM unreadable ORDER BY file, 
 
 impl<'a> View<'a> {
     /// Takes the snapshot.
-    pub(super) fn begin(conn: &'a Connection, now: Time, folding: Folding) -> Result<Self, StoreError> {
+    pub(super) fn begin(conn: &'a Connection, now: Time, folding: CaseFolding) -> Result<Self, StoreError> {
         Ok(Self { snapshot: conn.unchecked_transaction()?, now, folding })
     }
 
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
 
     /// Whether the volume tells `A` from `a`.
     #[must_use]
-    pub fn folding(&self) -> Folding {
+    pub fn folding(&self) -> CaseFolding {
         self.folding
     }
 

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use twining_model::{Status, Time};
+use twining_model::{DecisionStatus, Time};
 
 use super::tree::Node;
 
@@ -229,6 +229,6 @@ fn common(path: &[&str], one: &Node, other: &Node) -> Option<Node> {
     }
 }
 
-fn status(node: &Node) -> Option<Status> {
+fn status(node: &Node) -> Option<DecisionStatus> {
     serde_json::from_value(serde_json::Value::String(node.as_text()?)).ok()
 }

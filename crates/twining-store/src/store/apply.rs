@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use serde_json::Map;
-use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, Trace, limits};
+use twining_model::{Amendment, Change, Decision, Entry, Id, JsonDocument, Time, Trace, limits};
 
 use super::archive;
 use super::checkpoint::{ARRAYS, edits_of};
@@ -302,7 +302,7 @@ impl<'r> Writer<'r> {
         let Some((_, old)) = self.room.files.decision(&amendment.id)? else {
             return Err(StoreError::NoDecision { id: amendment.id.to_string() });
         };
-        let mut document = Document::parse(&one_decision(&old))?;
+        let mut document = JsonDocument::parse(&one_decision(&old))?;
         for (key, value) in &amendment.set {
             document.set(key, value)?;
         }
@@ -344,7 +344,7 @@ impl<'r> Writer<'r> {
     /// What is not done yet of a change that somebody began to carry out.
     fn left_of(&self, change: &Change) -> Result<Change, StoreError> {
         let mut left = change.clone();
-        let is_whole = |bytes: &[u8]| Document::parse(&one_decision(bytes)).is_ok();
+        let is_whole = |bytes: &[u8]| JsonDocument::parse(&one_decision(bytes)).is_ok();
         let mut decisions = Vec::new();
         for decision in &change.decisions {
             if !self.room.files.decision(&decision.id)?.is_some_and(|(_, bytes)| is_whole(&bytes)) {

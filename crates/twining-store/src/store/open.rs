@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use twining_model::scope::{Folding, Root};
+use twining_model::scope::{CaseFolding, ProjectRoot};
 use twining_model::{Change, Entry, Id, IdSource, Time};
 
 use super::apply::{Planned, Writer, Wrote};
@@ -48,7 +48,7 @@ pub(super) enum PlannedOn {
 pub struct Store {
     place: Place,
     ids: Arc<IdSource>,
-    root: Root,
+    root: ProjectRoot,
     pub(super) probe: Option<Arc<dyn Probe>>,
     room: RwLock<Option<Arc<Room>>>,
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
@@ -78,7 +78,8 @@ impl Store {
     pub fn open_probed(mut place: Place, ids: Arc<IdSource>, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
         let given = place.project.clone();
         place.project = disk::canonical(&given)?;
-        let root = Root::new([place.project.as_path(), given.as_path()].into_iter().chain(place.aliases.iter().map(|path| path.as_path())));
+        let root =
+            ProjectRoot::new([place.project.as_path(), given.as_path()].into_iter().chain(place.aliases.iter().map(|path| path.as_path())));
         Ok(Self {
             place,
             ids,
@@ -104,7 +105,7 @@ impl Store {
 
     /// The project folder, to make scopes relative to.
     #[must_use]
-    pub fn root(&self) -> &Root {
+    pub fn root(&self) -> &ProjectRoot {
         &self.root
     }
 
@@ -116,8 +117,8 @@ impl Store {
 
     /// Whether the volume tells `A` from `a`.
     #[must_use]
-    pub fn folding(&self) -> Folding {
-        self.reading_room().ok().flatten().map_or(Folding::Exact, |room| room.folding)
+    pub fn folding(&self) -> CaseFolding {
+        self.reading_room().ok().flatten().map_or(CaseFolding::Exact, |room| room.folding)
     }
 
     /// What the project is called.
@@ -227,7 +228,7 @@ impl Store {
         let now = self.ids.now();
         let Some(room) = self.reading_room()? else {
             let index = Index::in_memory()?;
-            return read(&index.view(now, Folding::Exact)?);
+            return read(&index.view(now, CaseFolding::Exact)?);
         };
         room.catch_up()?;
         room.with_view(now, read)

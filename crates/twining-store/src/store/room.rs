@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use twining_model::Time;
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
@@ -40,7 +40,7 @@ pub struct Room {
     /// Until when whoever asks waits, if not for long.
     pub(crate) until: Arc<OnceLock<Instant>>,
     pub(crate) vectors: Vectors,
-    pub(crate) folding: Folding,
+    pub(crate) folding: CaseFolding,
 }
 
 impl Room {

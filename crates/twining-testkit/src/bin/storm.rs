@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 use twining_testkit::TestProject;
-use twining_testkit::storm::{self, Storm, Writer};
+use twining_testkit::storm::{self, Storm, StormWriter};
 
 #[derive(Parser)]
 #[command(about = "Many processes write to one folder while they are killed or git works underneath")]
-struct Arguments {
+struct StormArguments {
     #[command(subcommand)]
-    command: What,
+    command: StormKind,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum StormKind {
     /// Be one writer.
     Write {
         project: PathBuf,
@@ -55,11 +55,11 @@ enum What {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people")]
 fn main() -> ExitCode {
-    match Arguments::parse().command {
-        What::Write { project, who, writes, size, think_us, linger_ms, mixed } => {
+    match StormArguments::parse().command {
+        StormKind::Write { project, who, writes, size, think_us, linger_ms, mixed } => {
             let acks = project.join("acks").join(&who);
             let (think, linger) = (Duration::from_micros(think_us), Duration::from_millis(linger_ms));
-            match storm::write(&Writer { project, acks, who, writes, size, think, mixed, linger }) {
+            match storm::write(&StormWriter { project, acks, who, writes, size, think, mixed, linger }) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
                 }
             }
         }
-        What::Rage { writers, writes, size, think_us, kill_ms, git_rounds, mixed } => {
+        StormKind::Rage { writers, writes, size, think_us, kill_ms, git_rounds, mixed } => {
             let project = if git_rounds > 0 { TestProject::with_git() } else { TestProject::new() };
             if git_rounds > 0 {
                 project.git(["branch", "side"]);

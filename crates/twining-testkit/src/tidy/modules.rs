@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{Untidy, rust_files};
+use super::{TidyViolation, rust_files};
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
 /// Every crate under `crates` whose top-level modules form a cycle, and every path that
 /// hides behind the crate's root which module it leads to.
-pub(super) fn check(crates: &Path) -> Vec<Untidy> {
+pub(super) fn check(crates: &Path) -> Vec<TidyViolation> {
     let mut untidy = Vec::new();
     let folders = std::fs::read_dir(crates).into_iter().flatten().flatten();
     for (name, src) in folders.map(|folder| (folder.file_name().to_string_lossy().into_owned(), folder.path().join("src"))) {
@@ -18,7 +18,7 @@ pub(super) fn check(crates: &Path) -> Vec<Untidy> {
             .filter_map(|file| Some((file.strip_prefix(&src).ok()?.to_path_buf(), std::fs::read_to_string(&file).ok()?)))
             .collect();
         let (edges, rootward) = edges(&sources);
-        untidy.extend(rootward.into_iter().map(|(file, path)| Untidy {
+        untidy.extend(rootward.into_iter().map(|(file, path)| TidyViolation {
             file: Path::new(&name).join("src").join(file),
             line: 0,
             rule: format!("`{path}` does not say which module it is in"),
@@ -26,7 +26,7 @@ pub(super) fn check(crates: &Path) -> Vec<Untidy> {
         let cycle = in_cycles(edges);
         if !cycle.is_empty() {
             let rule = format!("these modules depend on each other in a circle: {}", cycle.join(", "));
-            untidy.push(Untidy { file: PathBuf::from(&name), line: 0, rule });
+            untidy.push(TidyViolation { file: PathBuf::from(&name), line: 0, rule });
         }
     }
     untidy

@@ -1,31 +1,31 @@
 //! Agents: who works here, and on what.
 
 use twining_engine::{
-    AcknowledgeInput, AgentFound, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated, DiscoverInput,
-    DiscoverOutcome, Failure, HandedOver, HandoffInput, HandoffShown, Liveness, RegisterInput, Registered,
+    AcknowledgeInput, AgentLiveness, AgentMatch, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, DelegateOutcome,
+    DiscoverInput, DiscoverOutcome, Failure, HandoffInput, HandoffOutcome, HandoffSummary, RegisterInput, RegisterOutcome,
 };
 use twining_model::Claim;
 
 use super::shown;
-use crate::desk::Desk;
-use crate::page::{Cell, Page, count, dim, good, place, plain, strong, warn, when};
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{StyledText, TextPage, count, dim, good, place, plain, strong, warn, when};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for RegisterInput {
     const NAME: &'static str = "register";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Register";
     const ABOUT: &'static str = "Say what you can do, so that others find you; again as a sign of life.";
     const EXAMPLE: &'static str = "twining register --can rust,testing --role tester";
     const EFFECT: Effect = Effect::AddsOnce;
 
-    type Output = Registered;
+    type Output = RegisterOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Registered, Failure> {
-        desk.engine.register(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<RegisterOutcome, Failure> {
+        ctx.engine.register(&ctx.caller, self)
     }
 
-    fn show(registered: &Registered, page: &mut Page) {
+    fn show(registered: &RegisterOutcome, page: &mut TextPage) {
         let done = if registered.updated { "updated" } else { "registered" };
         page.line([good(done), strong(&registered.agent_id), plain(registered.capabilities.join(", "))]);
         registered.notes.iter().for_each(|note| page.line([warn("note"), dim(note)]));
@@ -34,7 +34,7 @@ impl Verb for RegisterInput {
 
 impl Verb for AgentsInput {
     const NAME: &'static str = "agents";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Agents";
     const ABOUT: &'static str = "Who is at work, what they can do, who holds which paths, and handoffs nobody took.";
     const EXAMPLE: &'static str = "twining agents";
@@ -42,11 +42,11 @@ impl Verb for AgentsInput {
 
     type Output = AgentsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<AgentsOutcome, Failure> {
-        desk.engine.agents(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<AgentsOutcome, Failure> {
+        ctx.engine.agents(self)
     }
 
-    fn show(outcome: &AgentsOutcome, page: &mut Page) {
+    fn show(outcome: &AgentsOutcome, page: &mut TextPage) {
         if outcome.agents.is_empty() {
             page.line([dim("nobody is here")]);
         }
@@ -71,22 +71,22 @@ impl Verb for AgentsInput {
 }
 
 /// Whether an agent is at work.
-fn liveness(liveness: Liveness) -> Cell {
+fn liveness(liveness: AgentLiveness) -> StyledText {
     match liveness {
-        Liveness::Active => good(liveness.as_str()),
-        Liveness::Idle => plain(liveness.as_str()),
-        Liveness::Gone => dim(liveness.as_str()),
+        AgentLiveness::Active => good(liveness.as_str()),
+        AgentLiveness::Idle => plain(liveness.as_str()),
+        AgentLiveness::Gone => dim(liveness.as_str()),
     }
 }
 
 /// A claim on one line.
-pub fn claim_row(claim: &Claim) -> Vec<Cell> {
+pub fn claim_row(claim: &Claim) -> Vec<StyledText> {
     let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
     vec![strong(&claim.agent_id), place(held), dim("until"), when(&claim.until), plain(&claim.reason)]
 }
 
 /// A handoff on one line.
-fn handoff_row(handoff: &HandoffShown) -> Vec<Cell> {
+fn handoff_row(handoff: &HandoffSummary) -> Vec<StyledText> {
     vec![
         dim(&handoff.id),
         when(&handoff.created_at),
@@ -100,7 +100,7 @@ fn handoff_row(handoff: &HandoffShown) -> Vec<Cell> {
 
 impl Verb for DiscoverInput {
     const NAME: &'static str = "discover";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Discover agents";
     const ABOUT: &'static str = "Who can do this, best fit first.";
     const EXAMPLE: &'static str = "twining discover rust,sql";
@@ -109,17 +109,17 @@ impl Verb for DiscoverInput {
 
     type Output = DiscoverOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<DiscoverOutcome, Failure> {
-        desk.engine.discover(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<DiscoverOutcome, Failure> {
+        ctx.engine.discover(self)
     }
 
-    fn show(outcome: &DiscoverOutcome, page: &mut Page) {
+    fn show(outcome: &DiscoverOutcome, page: &mut TextPage) {
         found(&outcome.agents, page);
     }
 }
 
 /// Those who fit, one a line.
-fn found(agents: &[AgentFound], page: &mut Page) {
+fn found(agents: &[AgentMatch], page: &mut TextPage) {
     if agents.is_empty() {
         page.line([dim("nobody who can is known")]);
     }
@@ -138,7 +138,7 @@ fn found(agents: &[AgentFound], page: &mut Page) {
 
 impl Verb for DelegateInput {
     const NAME: &'static str = "delegate";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Delegate";
     const ABOUT: &'static str = "Post a need that says which capabilities it takes; the reply names who can, and offers on the board.";
     const EXAMPLE: &'static str = "twining delegate \"make the report query fast\" --needs sql --urgency high --scope src/report/";
@@ -146,13 +146,13 @@ impl Verb for DelegateInput {
     const WORDS: &'static [&'static str] = &["summary"];
     const DESCRIBED: &'static [&'static str] = &["summary"];
 
-    type Output = Delegated;
+    type Output = DelegateOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Delegated, Failure> {
-        desk.engine.delegate(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<DelegateOutcome, Failure> {
+        ctx.engine.delegate(&ctx.caller, self)
     }
 
-    fn show(delegated: &Delegated, page: &mut Page) {
+    fn show(delegated: &DelegateOutcome, page: &mut TextPage) {
         page.line([good("asked"), plain(&delegated.id), dim("until"), when(&delegated.expires_at)]);
         found(&delegated.suggested_agents, page);
         let offers = delegated.offers.iter().map(|offer| vec![dim(&offer.id), strong(&offer.agent_id), plain(&offer.summary)]);
@@ -162,7 +162,7 @@ impl Verb for DelegateInput {
 
 impl Verb for HandoffInput {
     const NAME: &'static str = "handoff";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Hand over";
     const ABOUT: &'static str = "Hand work over with its results; decisions, warnings and open needs of the scope go with it.";
     const EXAMPLE: &'static str = "twining handoff \"tokens are issued\" --to bob --scope src/auth/ \\
@@ -171,13 +171,13 @@ impl Verb for HandoffInput {
     const WORDS: &'static [&'static str] = &["summary"];
     const DESCRIBED: &'static [&'static str] = &["target_agent"];
 
-    type Output = HandedOver;
+    type Output = HandoffOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<HandedOver, Failure> {
-        desk.engine.handoff(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<HandoffOutcome, Failure> {
+        ctx.engine.handoff(&ctx.caller, self)
     }
 
-    fn show(handed: &HandedOver, page: &mut Page) {
+    fn show(handed: &HandoffOutcome, page: &mut TextPage) {
         page.line([good("handed over"), plain(&handed.id), dim(&handed.path)]);
         let context = &handed.context_snapshot;
         let told =
@@ -189,20 +189,20 @@ impl Verb for HandoffInput {
 
 impl Verb for AcknowledgeInput {
     const NAME: &'static str = "acknowledge";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Take over";
     const ABOUT: &'static str = "Take over a handoff; the reply has its results and context.";
     const EXAMPLE: &'static str = "twining acknowledge 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["handoff_id"];
 
-    type Output = HandoffShown;
+    type Output = HandoffSummary;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<HandoffShown, Failure> {
-        desk.engine.acknowledge(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<HandoffSummary, Failure> {
+        ctx.engine.acknowledge(&ctx.caller, self)
     }
 
-    fn show(handoff: &HandoffShown, page: &mut Page) {
+    fn show(handoff: &HandoffSummary, page: &mut TextPage) {
         page.line([good("taken over"), dim("from"), plain(&handoff.source_agent), strong(&handoff.summary)]);
         let results = handoff.results.iter().map(|result| {
             vec![
@@ -220,7 +220,7 @@ impl Verb for AcknowledgeInput {
 
 impl Verb for ClaimInput {
     const NAME: &'static str = "claim";
-    const GROUP: Group = Group::Agents;
+    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Claim";
     const ABOUT: &'static str =
         "Hold paths or a feature for yourself before you edit; it ends by itself. CLAIMED says who has it. Release when done.";
@@ -231,11 +231,11 @@ impl Verb for ClaimInput {
 
     type Output = ClaimOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<ClaimOutcome, Failure> {
-        desk.engine.claim(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ClaimOutcome, Failure> {
+        ctx.engine.claim(&ctx.caller, self)
     }
 
-    fn show(outcome: &ClaimOutcome, page: &mut Page) {
+    fn show(outcome: &ClaimOutcome, page: &mut TextPage) {
         if let Some(claim) = &outcome.claim {
             page.line([good("held"), place(claim.paths.join(" ")), dim("until"), when(&claim.until)]);
         }

@@ -1,18 +1,19 @@
 //! The blackboard: what agents tell each other.
 
 use twining_engine::{
-    DismissInput, DismissOutcome, Failure, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
+    DismissInput, DismissOutcome, Failure, PostInput, PostOutcome, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
+    RecentOutcome,
 };
 use twining_model::limits;
 
 use super::shown;
-use crate::desk::Desk;
-use crate::page::{Page, bad, count, dim, good, plain, strong, warn, when};
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{TextPage, bad, count, dim, good, plain, strong, warn, when};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for PostInput {
     const NAME: &'static str = "post";
-    const GROUP: Group = Group::Blackboard;
+    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Post an entry";
     const ABOUT: &'static str = "Tell the other agents something: findings and warnings as you meet them, needs, questions, answers, status. Choices go to twining_decide.";
     const EXAMPLE: &'static str = "twining post warning \"Token clock skew is 5 minutes\" --scope src/auth/ --tag auth";
@@ -21,13 +22,13 @@ impl Verb for PostInput {
     const WORDS: &'static [&'static str] = &["entry_type", "summary"];
     const DESCRIBED: &'static [&'static str] = &["summary", "detail", "scope", "relates_to", "agent_id"];
 
-    type Output = Posted;
+    type Output = PostOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Posted, Failure> {
-        desk.engine.post(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<PostOutcome, Failure> {
+        ctx.engine.post(&ctx.caller, self)
     }
 
-    fn show(posted: &Posted, page: &mut Page) {
+    fn show(posted: &PostOutcome, page: &mut TextPage) {
         let note = posted.note.as_deref().unwrap_or_default();
         if posted.duplicate_of.is_some() {
             page.line([warn("not posted"), plain(&posted.id), dim(note)]);
@@ -42,7 +43,7 @@ impl Verb for PostInput {
 
 impl Verb for ReadInput {
     const NAME: &'static str = "read";
-    const GROUP: Group = Group::Blackboard;
+    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Read entries";
     const ABOUT: &'static str = "Read the blackboard, filtered; the newest entries, oldest first.";
     const EXAMPLE: &'static str = "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
@@ -51,11 +52,11 @@ impl Verb for ReadInput {
 
     type Output = ReadOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<ReadOutcome, Failure> {
-        desk.engine.read(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ReadOutcome, Failure> {
+        ctx.engine.read(self)
     }
 
-    fn show(outcome: &ReadOutcome, page: &mut Page) {
+    fn show(outcome: &ReadOutcome, page: &mut TextPage) {
         if !outcome.entries.is_empty() || outcome.decisions.is_empty() {
             shown::entries(&outcome.entries, page);
         }
@@ -78,7 +79,7 @@ impl Verb for ReadInput {
 
 impl Verb for QueryInput {
     const NAME: &'static str = "query";
-    const GROUP: Group = Group::Blackboard;
+    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Search entries";
     const ABOUT: &'static str =
         "Search what agents posted, by words and meaning, best match first. Ask before you investigate something yourself.";
@@ -90,20 +91,20 @@ impl Verb for QueryInput {
 
     type Output = QueryOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<QueryOutcome, Failure> {
-        desk.engine.query(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<QueryOutcome, Failure> {
+        ctx.engine.query(self)
     }
 
-    fn show(outcome: &QueryOutcome, page: &mut Page) {
+    fn show(outcome: &QueryOutcome, page: &mut TextPage) {
         shown::hits(outcome.results.iter().map(|hit| (hit.relevance, shown::entry_row(&hit.entry))), page);
         shown::embedding(page, outcome.mode, outcome.not_yet_embedded);
-        shown::cut(page, outcome.truncated, "search for less at a time");
+        shown::truncated_note(page, outcome.truncated, "search for less at a time");
     }
 }
 
 impl Verb for RecentInput {
     const NAME: &'static str = "recent";
-    const GROUP: Group = Group::Blackboard;
+    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Latest entries";
     const ABOUT: &'static str = "The latest entries, newest first.";
     const EXAMPLE: &'static str = "twining recent 5 --type finding";
@@ -113,19 +114,19 @@ impl Verb for RecentInput {
 
     type Output = RecentOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<RecentOutcome, Failure> {
-        desk.engine.recent(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<RecentOutcome, Failure> {
+        ctx.engine.recent(self)
     }
 
-    fn show(outcome: &RecentOutcome, page: &mut Page) {
+    fn show(outcome: &RecentOutcome, page: &mut TextPage) {
         shown::entries(&outcome.entries, page);
-        shown::cut(page, outcome.truncated, "ask for fewer");
+        shown::truncated_note(page, outcome.truncated, "ask for fewer");
     }
 }
 
 impl Verb for DismissInput {
     const NAME: &'static str = "dismiss";
-    const GROUP: Group = Group::Blackboard;
+    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Close entries";
     const ABOUT: &'static str = "Close needs, questions or warnings that are settled. Nothing is deleted.";
     const EXAMPLE: &'static str = "twining dismiss 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"fixed in 3f2a91c\"";
@@ -135,11 +136,11 @@ impl Verb for DismissInput {
 
     type Output = DismissOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<DismissOutcome, Failure> {
-        desk.engine.dismiss(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<DismissOutcome, Failure> {
+        ctx.engine.dismiss(&ctx.caller, self)
     }
 
-    fn show(outcome: &DismissOutcome, page: &mut Page) {
+    fn show(outcome: &DismissOutcome, page: &mut TextPage) {
         let closed = outcome.dismissed.iter().map(|id| vec![good("closed"), plain(id)]);
         let already = outcome.already_closed.iter().map(|id| vec![dim("closed before"), plain(id)]);
         let unknown = outcome.not_found.iter().map(|id| vec![bad("not found"), plain(id)]);

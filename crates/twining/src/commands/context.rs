@@ -1,18 +1,18 @@
 //! Context: what a task needs to know.
 
 use twining_engine::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextEntry, EndedDecision, Failure, SummarizeInput, Summary, WhatChangedInput,
+    AssembleInput, AssembledContext, ChangedDecision, ContextEntry, EndedDecision, Failure, ScopeSummary, SummarizeInput, WhatChangedInput,
     WhatChangedOutcome,
 };
 
 use super::shown;
-use crate::desk::Desk;
-use crate::page::{Cell, Page, bad, count, dim, kind, place, plain, standing, strong, warn, when};
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for AssembleInput {
     const NAME: &'static str = "assemble";
-    const GROUP: Group = Group::Context;
+    const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Assemble context";
     const ABOUT: &'static str =
         "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
@@ -24,11 +24,11 @@ impl Verb for AssembleInput {
 
     type Output = AssembledContext;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<AssembledContext, Failure> {
-        desk.engine.assemble(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<AssembledContext, Failure> {
+        ctx.engine.assemble(&ctx.caller, self)
     }
 
-    fn show(context: &AssembledContext, page: &mut Page) {
+    fn show(context: &AssembledContext, page: &mut TextPage) {
         page.line([strong(&context.task), dim("in"), place(&context.scope), dim(format!("({} tokens)", context.token_estimate))]);
         if !context.active_decisions.is_empty() {
             page.heading("Decisions to follow");
@@ -66,7 +66,7 @@ impl Verb for AssembleInput {
     }
 }
 
-fn show_entries(heading: &str, entries: &[ContextEntry], style: fn(String) -> Cell, page: &mut Page) {
+fn show_entries(heading: &str, entries: &[ContextEntry], style: fn(String) -> StyledText, page: &mut TextPage) {
     if !entries.is_empty() {
         page.heading(heading);
     }
@@ -78,7 +78,7 @@ fn show_entries(heading: &str, entries: &[ContextEntry], style: fn(String) -> Ce
 
 impl Verb for SummarizeInput {
     const NAME: &'static str = "summarize";
-    const GROUP: Group = Group::Context;
+    const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Summarize";
     const ABOUT: &'static str =
         "The state of a scope in one paragraph: warnings, disputes, recent decisions, what waits. Good for catching up.";
@@ -87,13 +87,13 @@ impl Verb for SummarizeInput {
     const WORDS: &'static [&'static str] = &["scope"];
     const DESCRIBED: &'static [&'static str] = &["scope"];
 
-    type Output = Summary;
+    type Output = ScopeSummary;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Summary, Failure> {
-        desk.engine.summarize(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ScopeSummary, Failure> {
+        ctx.engine.summarize(self)
     }
 
-    fn show(summary: &Summary, page: &mut Page) {
+    fn show(summary: &ScopeSummary, page: &mut TextPage) {
         page.line([strong("Summary of"), place(&summary.scope)]);
         let counts = [
             count(summary.active_decisions, "active decision"),
@@ -110,7 +110,7 @@ impl Verb for SummarizeInput {
 
 impl Verb for WhatChangedInput {
     const NAME: &'static str = "what_changed";
-    const GROUP: Group = Group::Context;
+    const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "What changed";
     const ABOUT: &'static str = "What was decided, given up, doubted and posted since a time. Good when you come back.";
     const EXAMPLE: &'static str = "twining what-changed 2026-11-14 src/auth/";
@@ -120,11 +120,11 @@ impl Verb for WhatChangedInput {
 
     type Output = WhatChangedOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<WhatChangedOutcome, Failure> {
-        desk.engine.what_changed(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<WhatChangedOutcome, Failure> {
+        ctx.engine.what_changed(self)
     }
 
-    fn show(outcome: &WhatChangedOutcome, page: &mut Page) {
+    fn show(outcome: &WhatChangedOutcome, page: &mut TextPage) {
         let changed = |decisions: &[ChangedDecision]| -> Vec<_> {
             decisions.iter().map(|decision| vec![dim(&decision.id), strong(&decision.summary)]).collect()
         };

@@ -3,22 +3,22 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
-    CommitsInput, CommitsOutcome, DecideInput, Decided, Failure, Impact as Touched, ImpactInput, LinkCommitInput, LinkCommitOutcome,
-    Overridden, OverrideInput, PromoteInput, PromoteOutcome, ReconsiderInput, Reconsidered, SearchDecisionsInput, SearchDecisionsOutcome,
-    TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome,
+    OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome, SearchDecisionsInput,
+    SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 use twining_model::text::excerpt;
-use twining_model::{Authority, Refused};
+use twining_model::{Authority, InvalidInput};
 
 use super::shown;
-use crate::desk::Desk;
+use crate::desk::CommandContext;
 use crate::moved;
-use crate::page::{Page, bad, count, dim, good, kind, place, plain, standing, strong, warn, when};
-use crate::verbs::{Effect, Group, Verb};
+use crate::page::{TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for DecideInput {
     const NAME: &'static str = "decide";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Record a decision";
     const ABOUT: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. The reply names decisions it conflicts with: tell the user.";
     const EXAMPLE: &'static str = "twining decide \"Use JWT\" --why \"Stateless\" --domain architecture --scope src/auth/ \\
@@ -30,13 +30,13 @@ impl Verb for DecideInput {
     const DESCRIBED: &'static [&'static str] =
         &["summary", "domain", "scope", "context", "rationale", "depends_on", "supersedes", "agent_id"];
 
-    type Output = Decided;
+    type Output = DecideOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Decided, Failure> {
-        desk.engine.decide(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<DecideOutcome, Failure> {
+        ctx.engine.decide(&ctx.caller, self)
     }
 
-    fn show(decided: &Decided, page: &mut Page) {
+    fn show(decided: &DecideOutcome, page: &mut TextPage) {
         page.line([good("decided"), plain(&decided.id), standing(decided.status)]);
         if let Some(old) = &decided.superseded {
             page.line([dim("replaces"), plain(old)]);
@@ -56,7 +56,7 @@ impl Verb for DecideInput {
 
 /// What it answers, and of what.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Explained {
+pub struct WhyAnswer {
     #[serde(flatten)]
     outcome: WhyOutcome,
     #[serde(skip)]
@@ -67,7 +67,7 @@ pub struct Explained {
 
 impl Verb for WhyInput {
     const NAME: &'static str = "why";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Why it is so";
     const ABOUT: &'static str =
         "The decisions that bear on a file, directory, module or symbol, and their reasons. Call before you change it.";
@@ -76,21 +76,21 @@ impl Verb for WhyInput {
     const WORDS: &'static [&'static str] = &["scope"];
     const DESCRIBED: &'static [&'static str] = &["scope", "limit", "include_retired"];
 
-    type Output = Explained;
+    type Output = WhyAnswer;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Explained, Failure> {
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<WhyAnswer, Failure> {
         if let Some(commit) = &self.commit {
             if self.scope.is_some() {
-                return Err(Refused::new("commit", "cannot be given beside scope: ask for one of them").into());
+                return Err(InvalidInput::new("commit", "cannot be given beside scope: ask for one of them").into());
             }
-            let outcome = desk.engine.why_commit(commit, self.limit, desk.history.commit(commit).as_ref())?;
-            return Ok(Explained { outcome, asked: commit.clone(), is_commit: true });
+            let outcome = ctx.engine.why_commit(commit, self.limit, ctx.history.commit(commit).as_ref())?;
+            return Ok(WhyAnswer { outcome, asked: commit.clone(), is_commit: true });
         }
-        let outcome = desk.engine.why_through(self, &moved::up_to_now(desk))?;
-        Ok(Explained { outcome, asked: self.scope.clone().unwrap_or_default(), is_commit: false })
+        let outcome = ctx.engine.why_through(self, &moved::moves_to_head(ctx))?;
+        Ok(WhyAnswer { outcome, asked: self.scope.clone().unwrap_or_default(), is_commit: false })
     }
 
-    fn show(explained: &Explained, page: &mut Page) {
+    fn show(explained: &WhyAnswer, page: &mut TextPage) {
         let outcome = &explained.outcome;
         for file in &outcome.unreadable {
             page.line([warn("cannot be read:"), place(file), dim("`twining status` says why")]);
@@ -120,7 +120,7 @@ impl Verb for WhyInput {
     }
 }
 
-fn show_decision(decision: &WhyDecision, page: &mut Page) {
+fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
     page.blank();
     page.line([strong(&decision.summary)]);
     let about = [
@@ -150,7 +150,7 @@ fn show_decision(decision: &WhyDecision, page: &mut Page) {
 
 impl Verb for TraceInput {
     const NAME: &'static str = "trace";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Follow a decision";
     const ABOUT: &'static str = "What a decision rests on, and what rests on it.";
     const EXAMPLE: &'static str = "twining trace 01M7EB3QWY4C5CPJF6982ZJQ18 --direction upstream";
@@ -159,11 +159,11 @@ impl Verb for TraceInput {
 
     type Output = TraceOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<TraceOutcome, Failure> {
-        desk.engine.trace(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<TraceOutcome, Failure> {
+        ctx.engine.trace(self)
     }
 
-    fn show(outcome: &TraceOutcome, page: &mut Page) {
+    fn show(outcome: &TraceOutcome, page: &mut TextPage) {
         for link in &outcome.chain {
             page.table(0, &[vec![dim(&link.id), standing(link.status), strong(&link.summary)]]);
             let below = link.depends_on.iter().map(|id| vec![dim("rests on"), plain(id)]);
@@ -179,7 +179,7 @@ impl Verb for TraceInput {
 
 impl Verb for ReconsiderInput {
     const NAME: &'static str = "reconsider";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Reconsider a decision";
     const ABOUT: &'static str = "Flag a decision for review because something changed; it becomes provisional and the team is warned.";
     const EXAMPLE: &'static str = "twining reconsider 01M7EB3QWY4C5CPJF6982ZJQ18 --new-context \"The library is no longer maintained\"";
@@ -187,13 +187,13 @@ impl Verb for ReconsiderInput {
     const WORDS: &'static [&'static str] = &["decision_id"];
     const DESCRIBED: &'static [&'static str] = &["new_context", "agent_id"];
 
-    type Output = Reconsidered;
+    type Output = ReconsiderOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Reconsidered, Failure> {
-        desk.engine.reconsider(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ReconsiderOutcome, Failure> {
+        ctx.engine.reconsider(&ctx.caller, self)
     }
 
-    fn show(outcome: &Reconsidered, page: &mut Page) {
+    fn show(outcome: &ReconsiderOutcome, page: &mut TextPage) {
         let standing = if outcome.flagged { good("now provisional:") } else { warn("noted; it was not active:") };
         page.line([standing, plain(&outcome.decision_summary)]);
         if let Some(note) = &outcome.note {
@@ -208,7 +208,7 @@ const SHOWN: usize = 400;
 
 impl Verb for OverrideInput {
     const NAME: &'static str = "override";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Override a decision";
     const ABOUT: &'static str = "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it.";
     const EXAMPLE: &'static str =
@@ -218,19 +218,19 @@ impl Verb for OverrideInput {
     const WORDS: &'static [&'static str] = &["decision_id"];
     const DESCRIBED: &'static [&'static str] = &["reason", "new_decision", "overridden_by", "agent_id"];
 
-    type Output = Overridden;
+    type Output = OverrideOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Overridden, Failure> {
-        if desk.authority == Authority::Claimed && desk.engine.policy(&desk.user_policy()).wants_confirmed_overrides() {
-            return Err(Refused::new("override", "must be confirmed by a person here")
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<OverrideOutcome, Failure> {
+        if ctx.authority == Authority::Claimed && ctx.engine.policy(&ctx.user_policy()).wants_confirmed_overrides() {
+            return Err(InvalidInput::new("override", "must be confirmed by a person here")
                 .because("the policy says `overrides: confirmed`; the user types it at a terminal, or is asked by a client that can")
                 .into());
         }
-        desk.engine.override_decision(&desk.caller, desk.authority, self)
+        ctx.engine.override_decision(&ctx.caller, ctx.authority, self)
     }
 
-    fn question(&self, desk: &Desk<'_>) -> Option<String> {
-        let decision = desk.engine.override_in_question(self).ok()??;
+    fn question(&self, ctx: &CommandContext<'_>) -> Option<String> {
+        let decision = ctx.engine.override_in_question(self).ok()??;
         let mut lines = vec![
             "An agent wants to override a decision of this project.".to_owned(),
             format!("Decision: {}", excerpt(&decision.summary, SHOWN)),
@@ -241,7 +241,7 @@ impl Verb for OverrideInput {
         Some(lines.join("\n"))
     }
 
-    fn show(outcome: &Overridden, page: &mut Page) {
+    fn show(outcome: &OverrideOutcome, page: &mut TextPage) {
         let done = match (outcome.overridden, outcome.authority) {
             (false, _) => dim("already overridden:"),
             (true, Authority::Claimed) => good("overridden:"),
@@ -259,7 +259,7 @@ impl Verb for OverrideInput {
 
 impl Verb for PromoteInput {
     const NAME: &'static str = "promote";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Promote decisions";
     const ABOUT: &'static str = "Make provisional decisions active, once the user has settled a conflict.";
     const EXAMPLE: &'static str = "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18";
@@ -269,11 +269,11 @@ impl Verb for PromoteInput {
 
     type Output = PromoteOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<PromoteOutcome, Failure> {
-        desk.engine.promote(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<PromoteOutcome, Failure> {
+        ctx.engine.promote(&ctx.caller, self)
     }
 
-    fn show(outcome: &PromoteOutcome, page: &mut Page) {
+    fn show(outcome: &PromoteOutcome, page: &mut TextPage) {
         let promoted = outcome.promoted.iter().map(|id| vec![good("active"), plain(id)]);
         let before = outcome.already_active.iter().map(|id| vec![dim("active before"), plain(id)]);
         let refused = outcome.refused.iter().map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
@@ -287,7 +287,7 @@ impl Verb for PromoteInput {
 
 impl Verb for SearchDecisionsInput {
     const NAME: &'static str = "search_decisions";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Search decisions";
     const ABOUT: &'static str = "Search decisions in any scope, by words and meaning, best match first.";
     const EXAMPLE: &'static str = "twining search-decisions \"session storage\" --status active";
@@ -297,20 +297,20 @@ impl Verb for SearchDecisionsInput {
 
     type Output = SearchDecisionsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<SearchDecisionsOutcome, Failure> {
-        desk.engine.search_decisions(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<SearchDecisionsOutcome, Failure> {
+        ctx.engine.search_decisions(self)
     }
 
-    fn show(outcome: &SearchDecisionsOutcome, page: &mut Page) {
+    fn show(outcome: &SearchDecisionsOutcome, page: &mut TextPage) {
         shown::hits(outcome.results.iter().map(|hit| (hit.relevance, shown::decision_row(&hit.decision))), page);
         shown::embedding(page, outcome.mode, outcome.not_yet_embedded);
-        shown::cut(page, outcome.truncated, "search for less at a time");
+        shown::truncated_note(page, outcome.truncated, "search for less at a time");
     }
 }
 
 impl Verb for LinkCommitInput {
     const NAME: &'static str = "link_commit";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Link a commit";
     const ABOUT: &'static str = "Record that a commit carries a decision out.";
     const EXAMPLE: &'static str = "twining link-commit 01M7EB3QWY4C5CPJF6982ZJQ18 3f2a91c";
@@ -320,11 +320,11 @@ impl Verb for LinkCommitInput {
 
     type Output = LinkCommitOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<LinkCommitOutcome, Failure> {
-        desk.engine.link_commit(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<LinkCommitOutcome, Failure> {
+        ctx.engine.link_commit(&ctx.caller, self)
     }
 
-    fn show(outcome: &LinkCommitOutcome, page: &mut Page) {
+    fn show(outcome: &LinkCommitOutcome, page: &mut TextPage) {
         let state = if outcome.linked { good("linked") } else { dim("linked before") };
         page.line([state, plain(&outcome.commit_hash), dim("to"), plain(&outcome.decision_summary)]);
     }
@@ -332,7 +332,7 @@ impl Verb for LinkCommitInput {
 
 impl Verb for CommitsInput {
     const NAME: &'static str = "commits";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Decisions of a commit";
     const ABOUT: &'static str = "The decisions a commit carries out.";
     const EXAMPLE: &'static str = "twining commits 3f2a91c";
@@ -342,11 +342,11 @@ impl Verb for CommitsInput {
 
     type Output = CommitsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<CommitsOutcome, Failure> {
-        desk.engine.commits(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<CommitsOutcome, Failure> {
+        ctx.engine.commits(self)
     }
 
-    fn show(outcome: &CommitsOutcome, page: &mut Page) {
+    fn show(outcome: &CommitsOutcome, page: &mut TextPage) {
         if outcome.decisions.is_empty() {
             page.line([dim("no decision is linked to"), plain(&outcome.commit_hash)]);
         }
@@ -359,20 +359,20 @@ impl Verb for CommitsInput {
 
 impl Verb for ImpactInput {
     const NAME: &'static str = "impact";
-    const GROUP: Group = Group::Decisions;
+    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Impact of a decision";
     const ABOUT: &'static str = "What changing a decision would touch: decisions that rest on it, files, symbols, entries, commits.";
     const EXAMPLE: &'static str = "twining impact 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["decision_id"];
 
-    type Output = Touched;
+    type Output = ImpactOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Touched, Failure> {
-        desk.engine.impact(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ImpactOutcome, Failure> {
+        ctx.engine.impact(self)
     }
 
-    fn show(impact: &Touched, page: &mut Page) {
+    fn show(impact: &ImpactOutcome, page: &mut TextPage) {
         page.line([plain(&impact.summary)]);
         shown::section(
             page,
@@ -388,7 +388,7 @@ impl Verb for ImpactInput {
             impact.entries.iter().map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
         );
         shown::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
-        shown::cut(page, impact.truncated, "trace one of the decisions that rest on it");
+        shown::truncated_note(page, impact.truncated, "trace one of the decisions that rest on it");
     }
 }
 
@@ -399,9 +399,9 @@ mod tests {
     #[test]
     fn the_answer_tells_a_claim_a_confirmation_and_a_repetition_apart() {
         let shown = |overridden, authority| {
-            let mut page = Page::default();
+            let mut page = TextPage::default();
             OverrideInput::show(
-                &Overridden { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None, redacted: vec![] },
+                &OverrideOutcome { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None, redacted: vec![] },
                 &mut page,
             );
             anstream::adapter::strip_str(page.as_str()).to_string()

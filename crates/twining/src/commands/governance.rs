@@ -1,20 +1,20 @@
 //! Governance: what is asked of agents, and whether it was met.
 
-use twining_engine::governance::Source;
+use twining_engine::governance::PolicySource;
 use twining_engine::{
-    CheckGatesInput, Evidence, Failure, GateProfile, GatesChecked, GatesInput, GatesOutcome, ModeSuggested, Prompt, PromptInput,
-    RecordTurnInput, Role, RoleInput, Standing, SuggestModeInput, TurnRecorded, TurnsInput, TurnsOutcome,
+    CheckGatesInput, CheckGatesOutcome, Failure, GateEvidence, GateProfile, GateStatus, GatesInput, GatesOutcome, Prompt, PromptInput,
+    RecordTurnInput, RecordTurnOutcome, Role, RoleInput, SuggestModeInput, SuggestModeOutcome, TurnsInput, TurnsOutcome,
 };
 
 use super::shown;
-use crate::desk::Desk;
-use crate::page::{Cell, Page, bad, dim, good, place, plain, strong, warn, when};
-use crate::problem::Ending;
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when};
+use crate::problem::ExitStatus;
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for RoleInput {
     const NAME: &'static str = "role";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Role";
     const ABOUT: &'static str = "What an agent in a role must do, must not do, asks before and escalates. Read yours before you act.";
     const EXAMPLE: &'static str = "twining role coach";
@@ -24,11 +24,11 @@ impl Verb for RoleInput {
 
     type Output = Role;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Role, Failure> {
-        desk.engine.role(&desk.user_policy(), self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<Role, Failure> {
+        ctx.engine.role(&ctx.user_policy(), self)
     }
 
-    fn show(role: &Role, page: &mut Page) {
+    fn show(role: &Role, page: &mut TextPage) {
         page.line([strong(&role.role), dim(&role.id)]);
         for (heading, name, items) in [
             ("Must do", "must_do", &role.must_do),
@@ -36,7 +36,7 @@ impl Verb for RoleInput {
             ("Asks before", "ask_before", &role.ask_before),
             ("Escalates when", "escalate_when", &role.escalate_when),
         ] {
-            let sources = role.sources.get(name).into_iter().flatten().chain(std::iter::repeat(&Source::DEFAULT));
+            let sources = role.sources.get(name).into_iter().flatten().chain(std::iter::repeat(&PolicySource::DEFAULT));
             shown::section(page, heading, items.iter().zip(sources).map(|(item, source)| vec![dim(source.to_string()), plain(item)]));
         }
         shown::mistakes(&role.mistakes, page);
@@ -45,7 +45,7 @@ impl Verb for RoleInput {
 
 impl Verb for GatesInput {
     const NAME: &'static str = "gates";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Quality gates";
     const ABOUT: &'static str = "The quality gates a task must pass, by type and complexity, and where each threshold came from.";
     const EXAMPLE: &'static str = "twining gates feature 5";
@@ -55,11 +55,11 @@ impl Verb for GatesInput {
 
     type Output = GatesOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<GatesOutcome, Failure> {
-        desk.engine.gates(&desk.user_policy(), self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<GatesOutcome, Failure> {
+        ctx.engine.gates(&ctx.user_policy(), self)
     }
 
-    fn show(outcome: &GatesOutcome, page: &mut Page) {
+    fn show(outcome: &GatesOutcome, page: &mut TextPage) {
         page.line([strong(&outcome.profile.id), dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity))]);
         page.table(2, &bars(&outcome.profile));
         outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
@@ -68,7 +68,7 @@ impl Verb for GatesInput {
 }
 
 /// Each gate, what it asks for, and who said so.
-fn bars(profile: &GateProfile) -> Vec<Vec<Cell>> {
+fn bars(profile: &GateProfile) -> Vec<Vec<StyledText>> {
     let source = |names: [&str; 2]| {
         let told = names.iter().filter_map(|name| profile.sources.get(*name));
         // Of two values the one that somebody set tells more.
@@ -95,7 +95,7 @@ fn bars(profile: &GateProfile) -> Vec<Vec<Cell>> {
 
 impl Verb for CheckGatesInput {
     const NAME: &'static str = "check_gates";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Check quality gates";
     const ABOUT: &'static str = "Judge a task against its quality gates: pass, fail or unknown each, and what to do next. Unknown is not approval. Give results or report paths.";
     const EXAMPLE: &'static str = "twining check-gates feature 5 --report target/nextest/default/junit.xml,lcov.info --arch-score 72";
@@ -103,19 +103,19 @@ impl Verb for CheckGatesInput {
     const WORDS: &'static [&'static str] = &["task_type", "complexity"];
     const DESCRIBED: &'static [&'static str] = &["complexity", "reports", "results"];
 
-    type Output = GatesChecked;
+    type Output = CheckGatesOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<GatesChecked, Failure> {
-        desk.engine.check_gates(&desk.user_policy(), desk.checkout, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<CheckGatesOutcome, Failure> {
+        ctx.engine.check_gates(&ctx.user_policy(), ctx.checkout, self)
     }
 
-    fn show(checked: &GatesChecked, page: &mut Page) {
+    fn show(checked: &CheckGatesOutcome, page: &mut TextPage) {
         page.line([standing(checked.overall), plain(&checked.profile.id)]);
         let rows = checked.gates.iter().map(|gate| {
             let evidence = match gate.evidence {
-                Evidence::Report => "report",
-                Evidence::Claimed => "claimed",
-                Evidence::None => "",
+                GateEvidence::Report => "report",
+                GateEvidence::Claimed => "claimed",
+                GateEvidence::None => "",
             };
             vec![standing(gate.standing), plain(gate.gate), dim(evidence), plain(&gate.reason)]
         });
@@ -126,22 +126,22 @@ impl Verb for CheckGatesInput {
         shown::mistakes(&checked.mistakes, page);
     }
 
-    fn ending(checked: &GatesChecked) -> Ending {
-        if checked.approved { Ending::Done } else { Ending::FoundProblems }
+    fn ending(checked: &CheckGatesOutcome) -> ExitStatus {
+        if checked.approved { ExitStatus::Done } else { ExitStatus::FoundProblems }
     }
 }
 
-fn standing(standing: Standing) -> Cell {
+fn standing(standing: GateStatus) -> StyledText {
     match standing {
-        Standing::Pass => good(standing.as_str()),
-        Standing::Unknown => warn(standing.as_str()),
-        Standing::Fail => bad(standing.as_str()),
+        GateStatus::Pass => good(standing.as_str()),
+        GateStatus::Unknown => warn(standing.as_str()),
+        GateStatus::Fail => bad(standing.as_str()),
     }
 }
 
 impl Verb for PromptInput {
     const NAME: &'static str = "prompt";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Prompt";
     const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, the turn before, mode, decisions and warnings in scope.";
     const EXAMPLE: &'static str = "twining prompt coach --task TASK-GE-001 --task-type feature --complexity 5 --turn 2";
@@ -151,11 +151,11 @@ impl Verb for PromptInput {
 
     type Output = Prompt;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Prompt, Failure> {
-        desk.engine.prompt(&desk.user_policy(), self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<Prompt, Failure> {
+        ctx.engine.prompt(&ctx.user_policy(), self)
     }
 
-    fn show(prompt: &Prompt, page: &mut Page) {
+    fn show(prompt: &Prompt, page: &mut TextPage) {
         // Nothing but the prompt: it is pasted, or put before a model by a hook.
         page.verbatim(&prompt.text);
     }
@@ -163,7 +163,7 @@ impl Verb for PromptInput {
 
 impl Verb for RecordTurnInput {
     const NAME: &'static str = "record_turn";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Record a turn";
     const ABOUT: &'static str = "Record what a player-coach turn came to, once the coach has judged it; the next turn's prompt shows it. The same turn again updates it.";
     const EXAMPLE: &'static str = "twining record-turn TASK-GE-001 2 --player-decision \"Added logout\" --coach-decision revise \\
@@ -172,13 +172,13 @@ impl Verb for RecordTurnInput {
     const WORDS: &'static [&'static str] = &["task", "turn"];
     const DESCRIBED: &'static [&'static str] = &["player_decision", "acceptance_criteria_status"];
 
-    type Output = TurnRecorded;
+    type Output = RecordTurnOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<TurnRecorded, Failure> {
-        desk.engine.record_turn(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<RecordTurnOutcome, Failure> {
+        ctx.engine.record_turn(&ctx.caller, self)
     }
 
-    fn show(recorded: &TurnRecorded, page: &mut Page) {
+    fn show(recorded: &RecordTurnOutcome, page: &mut TextPage) {
         let did = if recorded.updated { "updated" } else { "recorded" };
         page.line([good(did), plain(&recorded.id), place(&recorded.path)]);
         recorded.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
@@ -188,7 +188,7 @@ impl Verb for RecordTurnInput {
 
 impl Verb for TurnsInput {
     const NAME: &'static str = "turns";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Turns";
     const ABOUT: &'static str = "What earlier player-coach turns of a feature came to, oldest first.";
     const EXAMPLE: &'static str = "twining turns FEAT-GE --task TASK-GE-001 --last 3";
@@ -197,11 +197,11 @@ impl Verb for TurnsInput {
 
     type Output = TurnsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<TurnsOutcome, Failure> {
-        desk.engine.turns(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<TurnsOutcome, Failure> {
+        ctx.engine.turns(self)
     }
 
-    fn show(outcome: &TurnsOutcome, page: &mut Page) {
+    fn show(outcome: &TurnsOutcome, page: &mut TextPage) {
         if outcome.turns.is_empty() {
             page.line([dim("no turns")]);
         }
@@ -210,13 +210,13 @@ impl Verb for TurnsInput {
             page.block(2, &turn.progress_summary);
             page.block(2, &turn.coach_feedback);
         }
-        shown::cut(page, outcome.truncated, "give --last");
+        shown::truncated_note(page, outcome.truncated, "give --last");
         let unreadable = outcome.unreadable.iter().map(|file| vec![place(&file.file), plain(&file.why)]);
         shown::section(page, "Skipped, because they are no turns", unreadable);
     }
 }
 
-fn verdict(word: &str) -> Cell {
+fn verdict(word: &str) -> StyledText {
     match word {
         "approve" => good(word),
         "escalate" => bad(word),
@@ -226,7 +226,7 @@ fn verdict(word: &str) -> Cell {
 
 impl Verb for SuggestModeInput {
     const NAME: &'static str = "suggest_mode";
-    const GROUP: Group = Group::Governance;
+    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Suggest a mode";
     const ABOUT: &'static str = "How much ceremony fits a task: mode, when to use it, pitfalls. Advice, not a gate.";
     const EXAMPLE: &'static str = "twining suggest-mode feature 3";
@@ -234,13 +234,13 @@ impl Verb for SuggestModeInput {
     const WORDS: &'static [&'static str] = &["task_type", "complexity"];
     const DESCRIBED: &'static [&'static str] = &["complexity"];
 
-    type Output = ModeSuggested;
+    type Output = SuggestModeOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<ModeSuggested, Failure> {
-        desk.engine.suggest_mode(&desk.user_policy(), self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<SuggestModeOutcome, Failure> {
+        ctx.engine.suggest_mode(&ctx.user_policy(), self)
     }
 
-    fn show(suggested: &ModeSuggested, page: &mut Page) {
+    fn show(suggested: &SuggestModeOutcome, page: &mut TextPage) {
         match &suggested.suggestion {
             Some(mode) => {
                 page.line([strong(&mode.mode), dim(format!("{} ceremony; advice only", mode.ceremony.as_str()))]);

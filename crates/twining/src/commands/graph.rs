@@ -1,18 +1,18 @@
 //! The graph: what the code is made of.
 
 use twining_engine::{
-    AddEntityInput, AddRelationInput, EntityAdded, Failure, GraphQueryInput, GraphQueryOutcome, NeighborsInput, NeighborsOutcome,
-    PathInput, PathOutcome, PruneInput, PruneOutcome, RelationAdded,
+    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, Failure, GraphQueryInput, GraphQueryOutcome, NeighborsInput,
+    NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome,
 };
 
 use super::shown;
-use crate::desk::Desk;
-use crate::page::{Page, count, dim, good, plain, warn};
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{TextPage, count, dim, good, plain, warn};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for AddEntityInput {
     const NAME: &'static str = "add_entity";
-    const GROUP: Group = Group::Graph;
+    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add an entity";
     const ABOUT: &'static str = "Add a thing in the code to the graph. The same name and type is updated: properties merge.";
     const EXAMPLE: &'static str = "twining add-entity SessionStore class --property file=src/auth/session.ts";
@@ -20,20 +20,20 @@ impl Verb for AddEntityInput {
     const WORDS: &'static [&'static str] = &["name", "type"];
     const DESCRIBED: &'static [&'static str] = &["agent_id"];
 
-    type Output = EntityAdded;
+    type Output = AddEntityOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<EntityAdded, Failure> {
-        desk.engine.add_entity(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<AddEntityOutcome, Failure> {
+        ctx.engine.add_entity(&ctx.caller, self)
     }
 
-    fn show(added: &EntityAdded, page: &mut Page) {
+    fn show(added: &AddEntityOutcome, page: &mut TextPage) {
         page.line([good(if added.created { "added" } else { "known" }), plain(&added.id)]);
     }
 }
 
 impl Verb for AddRelationInput {
     const NAME: &'static str = "add_relation";
-    const GROUP: Group = Group::Graph;
+    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add a relation";
     const ABOUT: &'static str = "Say how two entities hang together.";
     const EXAMPLE: &'static str = "twining add-relation SessionStore depends_on redis";
@@ -41,20 +41,20 @@ impl Verb for AddRelationInput {
     const WORDS: &'static [&'static str] = &["source", "type", "target"];
     const DESCRIBED: &'static [&'static str] = &["source", "target", "agent_id"];
 
-    type Output = RelationAdded;
+    type Output = AddRelationOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<RelationAdded, Failure> {
-        desk.engine.add_relation(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<AddRelationOutcome, Failure> {
+        ctx.engine.add_relation(&ctx.caller, self)
     }
 
-    fn show(added: &RelationAdded, page: &mut Page) {
+    fn show(added: &AddRelationOutcome, page: &mut TextPage) {
         page.line([good(if added.created { "added" } else { "known" }), plain(&added.id)]);
     }
 }
 
 impl Verb for NeighborsInput {
     const NAME: &'static str = "neighbors";
-    const GROUP: Group = Group::Graph;
+    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Neighbours of an entity";
     const ABOUT: &'static str = "The entities connected to one.";
     const EXAMPLE: &'static str = "twining neighbors SessionStore --depth 2";
@@ -64,24 +64,24 @@ impl Verb for NeighborsInput {
 
     type Output = NeighborsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<NeighborsOutcome, Failure> {
-        desk.engine.neighbors(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<NeighborsOutcome, Failure> {
+        ctx.engine.neighbors(self)
     }
 
-    fn show(outcome: &NeighborsOutcome, page: &mut Page) {
+    fn show(outcome: &NeighborsOutcome, page: &mut TextPage) {
         page.table(0, &[shown::entity_row(&outcome.center)]);
         let rows = outcome.neighbors.iter().map(|neighbor| {
             let arrow = shown::arrow(&neighbor.relation, neighbor.direction);
-            [dim(neighbor.depth.to_string()), plain(arrow)].into_iter().chain(shown::entity_met(&neighbor.entity)).collect()
+            [dim(neighbor.depth.to_string()), plain(arrow)].into_iter().chain(shown::walked_entity_row(&neighbor.entity)).collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
-        shown::cut(page, outcome.truncated, "ask for a smaller depth or for one relation type");
+        shown::truncated_note(page, outcome.truncated, "ask for a smaller depth or for one relation type");
     }
 }
 
 impl Verb for PathInput {
     const NAME: &'static str = "path";
-    const GROUP: Group = Group::Graph;
+    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Path between entities";
     const ABOUT: &'static str = "The shortest path between two entities.";
     const EXAMPLE: &'static str = "twining path LoginPage redis";
@@ -91,14 +91,14 @@ impl Verb for PathInput {
 
     type Output = PathOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<PathOutcome, Failure> {
-        desk.engine.path(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<PathOutcome, Failure> {
+        ctx.engine.path(self)
     }
 
-    fn show(outcome: &PathOutcome, page: &mut Page) {
+    fn show(outcome: &PathOutcome, page: &mut TextPage) {
         if !outcome.found {
             page.line([dim("no path")]);
-            shown::cut(page, outcome.truncated, "the search stopped at its limit; ask for one relation type");
+            shown::truncated_note(page, outcome.truncated, "the search stopped at its limit; ask for one relation type");
             return;
         }
         page.line([dim(count(outcome.length, "step"))]);
@@ -107,7 +107,7 @@ impl Verb for PathInput {
                 (Some(relation), Some(direction)) => shown::arrow(relation, *direction),
                 _ => String::new(),
             };
-            std::iter::once(plain(arrow)).chain(shown::entity_met(&step.entity)).collect()
+            std::iter::once(plain(arrow)).chain(shown::walked_entity_row(&step.entity)).collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
     }
@@ -115,7 +115,7 @@ impl Verb for PathInput {
 
 impl Verb for GraphQueryInput {
     const NAME: &'static str = "graph_query";
-    const GROUP: Group = Group::Graph;
+    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Find entities";
     const ABOUT: &'static str = "Find entities by name or property.";
     const EXAMPLE: &'static str = "twining graph-query session --type class,module";
@@ -125,22 +125,22 @@ impl Verb for GraphQueryInput {
 
     type Output = GraphQueryOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<GraphQueryOutcome, Failure> {
-        desk.engine.graph_query(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<GraphQueryOutcome, Failure> {
+        ctx.engine.graph_query(self)
     }
 
-    fn show(outcome: &GraphQueryOutcome, page: &mut Page) {
+    fn show(outcome: &GraphQueryOutcome, page: &mut TextPage) {
         if outcome.entities.is_empty() {
             page.line([dim("nothing matches")]);
         }
         page.table(0, &outcome.entities.iter().map(shown::entity_row).collect::<Vec<_>>());
-        shown::cut(page, outcome.truncated, "raise --limit or search for more of the name");
+        shown::truncated_note(page, outcome.truncated, "raise --limit or search for more of the name");
     }
 }
 
 impl Verb for PruneInput {
     const NAME: &'static str = "prune_graph";
-    const GROUP: Group = Group::Graph;
+    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Prune the graph";
     const ABOUT: &'static str = "Remove entities without relations, and relations without ends.";
     const EXAMPLE: &'static str = "twining prune-graph --dry-run false";
@@ -149,11 +149,11 @@ impl Verb for PruneInput {
 
     type Output = PruneOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<PruneOutcome, Failure> {
-        desk.engine.prune_graph(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<PruneOutcome, Failure> {
+        ctx.engine.prune_graph(&ctx.caller, self)
     }
 
-    fn show(outcome: &PruneOutcome, page: &mut Page) {
+    fn show(outcome: &PruneOutcome, page: &mut TextPage) {
         let verb = if outcome.dry_run { warn("would remove") } else { good("removed") };
         let entities = count(outcome.removed_entity_count, "entity");
         page.line([verb, plain(entities), dim("and"), plain(count(outcome.removed_relation_count, "relation"))]);

@@ -2,19 +2,19 @@
 
 use clap::{Arg, ArgAction, Command};
 use twining_engine::{
-    Failure, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput,
-    KnowledgeUpdateInput, KnowledgeUpdated, Retrieved, ReviewContext, ReviewContextInput,
+    Failure, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput,
+    KnowledgeUpdateInput, KnowledgeUpdateOutcome, RetrieveOutcome, ReviewContext, ReviewContextInput,
 };
 
-use crate::commands::at_a_prompt;
-use crate::desk::Desk;
-use crate::page::{Cell, Page, bad, count, dim, good, plain, strong, warn};
-use crate::problem::Ending;
-use crate::verbs::{Effect, Group, Verb};
+use crate::commands::with_command_names;
+use crate::desk::CommandContext;
+use crate::page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn};
+use crate::problem::ExitStatus;
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for KnowledgeRetrieveInput {
     const NAME: &'static str = "knowledge_retrieve";
-    const GROUP: Group = Group::Knowledge;
+    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Search the knowledge graph";
     const ABOUT: &'static str = "The components, patterns and rules people agreed on that bear on some words, with their neighbours, as DOT. Ask before you design.";
     const EXAMPLE: &'static str = "twining knowledge retrieve \"error handling\"";
@@ -22,19 +22,19 @@ impl Verb for KnowledgeRetrieveInput {
     const WORDS: &'static [&'static str] = &["terms"];
     const DESCRIBED: &'static [&'static str] = &["terms", "max_results", "depth"];
 
-    type Output = Retrieved;
+    type Output = RetrieveOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Retrieved, Failure> {
-        desk.engine.knowledge_retrieve(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<RetrieveOutcome, Failure> {
+        ctx.engine.knowledge_retrieve(self)
     }
 
-    fn show(found: &Retrieved, page: &mut Page) {
+    fn show(found: &RetrieveOutcome, page: &mut TextPage) {
         show_found(found, page);
     }
 }
 
 /// The subgraph, and what is to be known of it.
-fn show_found(found: &Retrieved, page: &mut Page) {
+fn show_found(found: &RetrieveOutcome, page: &mut TextPage) {
     page.verbatim(&found.subgraph);
     page.line([dim(format!("// {} found, {} around them", found.hits.len(), found.neighbors.len()))]);
     if found.omitted > 0 {
@@ -44,13 +44,13 @@ fn show_found(found: &Retrieved, page: &mut Page) {
         page.line([dim(format!("// {} more edges between them did not fit", found.omitted_edges))]);
     }
     if let Some(note) = &found.note {
-        page.line([warn(format!("// {}", at_a_prompt(note)))]);
+        page.line([warn(format!("// {}", with_command_names(note)))]);
     }
 }
 
 impl Verb for KnowledgePackInput {
     const NAME: &'static str = "knowledge_pack";
-    const GROUP: Group = Group::Knowledge;
+    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Pack knowledge for a story";
     const ABOUT: &'static str = "The part of the knowledge graph a story needs, found by its key terms. Call when you plan it.";
     const EXAMPLE: &'static str = "twining knowledge pack \"Add CORS headers to the API\" --story S-12";
@@ -60,11 +60,11 @@ impl Verb for KnowledgePackInput {
 
     type Output = KnowledgePack;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<KnowledgePack, Failure> {
-        desk.engine.knowledge_pack(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<KnowledgePack, Failure> {
+        ctx.engine.knowledge_pack(self)
     }
 
-    fn show(pack: &KnowledgePack, page: &mut Page) {
+    fn show(pack: &KnowledgePack, page: &mut TextPage) {
         show_found(&pack.found, page);
         page.line([dim(format!("// searched for {}", pack.found.search_terms.join(" ")))]);
     }
@@ -72,7 +72,7 @@ impl Verb for KnowledgePackInput {
 
 impl Verb for KnowledgeUpdateInput {
     const NAME: &'static str = "knowledge_update";
-    const GROUP: Group = Group::Knowledge;
+    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Edit the knowledge graph";
     const ABOUT: &'static str =
         "Add, change or remove nodes and edges of the knowledge graph. The whole graph is checked first; comments and layout stay.";
@@ -81,13 +81,13 @@ impl Verb for KnowledgeUpdateInput {
     const EFFECT: Effect = Effect::Removes;
     const DESCRIBED: &'static [&'static str] = &["operations"];
 
-    type Output = KnowledgeUpdated;
+    type Output = KnowledgeUpdateOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<KnowledgeUpdated, Failure> {
-        desk.engine.knowledge_update(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<KnowledgeUpdateOutcome, Failure> {
+        ctx.engine.knowledge_update(self)
     }
 
-    fn show(updated: &KnowledgeUpdated, page: &mut Page) {
+    fn show(updated: &KnowledgeUpdateOutcome, page: &mut TextPage) {
         let done = if updated.written { good("written:") } else { dim("not written:") };
         let (nodes, edges) = (updated.nodes as u64, updated.edges as u64);
         page.line([done, plain(&updated.file), dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge")))]);
@@ -112,7 +112,7 @@ const CREATE: &str = "create";
 
 impl Verb for KnowledgeCheckInput {
     const NAME: &'static str = "knowledge_check";
-    const GROUP: Group = Group::Knowledge;
+    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Check the knowledge graph";
     const ABOUT: &'static str =
         "Everything wrong with the project's knowledge graph (knowledge.dot), with line and suggestion. Call after editing it by hand.";
@@ -123,11 +123,11 @@ impl Verb for KnowledgeCheckInput {
 
     type Output = KnowledgeCheckOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<KnowledgeCheckOutcome, Failure> {
-        if desk.flags.is_some_and(|flags| flags.get_flag(CREATE)) {
-            desk.engine.create_knowledge()?;
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<KnowledgeCheckOutcome, Failure> {
+        if ctx.flags.is_some_and(|flags| flags.get_flag(CREATE)) {
+            ctx.engine.create_knowledge()?;
         }
-        desk.engine.knowledge_check(self, desk.checkout)
+        ctx.engine.knowledge_check(self, ctx.checkout)
     }
 
     fn flags(command: Command) -> Command {
@@ -135,7 +135,7 @@ impl Verb for KnowledgeCheckInput {
         command.arg(create.help("First make a graph if there is none"))
     }
 
-    fn show(outcome: &KnowledgeCheckOutcome, page: &mut Page) {
+    fn show(outcome: &KnowledgeCheckOutcome, page: &mut TextPage) {
         for finding in &outcome.errors {
             show_finding(&outcome.file, finding, bad(&finding.message), page);
         }
@@ -151,13 +151,13 @@ impl Verb for KnowledgeCheckInput {
         }
     }
 
-    fn ending(outcome: &KnowledgeCheckOutcome) -> Ending {
-        if outcome.valid { Ending::Done } else { Ending::FoundProblems }
+    fn ending(outcome: &KnowledgeCheckOutcome) -> ExitStatus {
+        if outcome.valid { ExitStatus::Done } else { ExitStatus::FoundProblems }
     }
 }
 
 /// A finding as editors and people read it: `file:line:col: message`.
-fn show_finding(file: &str, finding: &Finding, message: Cell, page: &mut Page) {
+fn show_finding(file: &str, finding: &GraphFinding, message: StyledText, page: &mut TextPage) {
     let place = match finding.line {
         0 => format!("{file}:"),
         line => format!("{file}:{line}:{}:", finding.column),
@@ -178,7 +178,7 @@ fn number(length: usize) -> u64 {
 
 impl Verb for ReviewContextInput {
     const NAME: &'static str = "review_context";
-    const GROUP: Group = Group::Knowledge;
+    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Context for a review";
     const ABOUT: &'static str = "What to review a plan or change against: the story's knowledge, critical rules for the changed files, what the change does to the graph; with Markdown for a prompt.";
     const EXAMPLE: &'static str = "twining review-context code --story S-12 --base main";
@@ -188,11 +188,11 @@ impl Verb for ReviewContextInput {
 
     type Output = ReviewContext;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<ReviewContext, Failure> {
-        desk.engine.review_context(self, desk.history, desk.checkout)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ReviewContext, Failure> {
+        ctx.engine.review_context(self, ctx.history, ctx.checkout)
     }
 
-    fn show(context: &ReviewContext, page: &mut Page) {
+    fn show(context: &ReviewContext, page: &mut TextPage) {
         page.verbatim(&context.prompt);
     }
 }

@@ -1,18 +1,18 @@
 //! Learning: what rules stopped, and the rules made from it.
 
 use twining_engine::{
-    CreateGuardInput, Failure, GuardCreated, GuardsInput, GuardsOutcome, PatternsInput, PatternsOutcome, QueryTracesInput,
-    QueryTracesOutcome, SearchMode, StoreTraceInput, TraceStored,
+    CreateGuardInput, CreateGuardOutcome, Failure, GuardsInput, GuardsOutcome, PatternsInput, PatternsOutcome, QueryTracesInput,
+    QueryTracesOutcome, SearchMode, StoreTraceInput, StoreTraceOutcome,
 };
 
 use super::shown;
-use crate::desk::Desk;
-use crate::page::{Cell, Page, bad, count, dim, good, plain, strong, warn, when};
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for StoreTraceInput {
     const NAME: &'static str = "store_trace";
-    const GROUP: Group = Group::Learning;
+    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Store a trace";
     const ABOUT: &'static str = "Store that a person corrected you, or that you broke a rule. Hooks store blocks by themselves.";
     const EXAMPLE: &'static str = "twining store-trace correction \"pushed to main\" --correct \"people push\" --action \"Bash: git push\"";
@@ -20,20 +20,20 @@ impl Verb for StoreTraceInput {
     const WORDS: &'static [&'static str] = &["type", "what_happened"];
     const DESCRIBED: &'static [&'static str] = &["action"];
 
-    type Output = TraceStored;
+    type Output = StoreTraceOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<TraceStored, Failure> {
-        desk.engine.store_trace(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<StoreTraceOutcome, Failure> {
+        ctx.engine.store_trace(&ctx.caller, self)
     }
 
-    fn show(stored: &TraceStored, page: &mut Page) {
+    fn show(stored: &StoreTraceOutcome, page: &mut TextPage) {
         page.line([good("stored"), dim(&stored.id)]);
     }
 }
 
 impl Verb for QueryTracesInput {
     const NAME: &'static str = "query_traces";
-    const GROUP: Group = Group::Learning;
+    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Query traces";
     const ABOUT: &'static str = "Find violations, corrections and approvals of the past, before you decide.";
     const EXAMPLE: &'static str = "twining query-traces \"push to main\" --type correction";
@@ -43,11 +43,11 @@ impl Verb for QueryTracesInput {
 
     type Output = QueryTracesOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<QueryTracesOutcome, Failure> {
-        desk.engine.query_traces(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<QueryTracesOutcome, Failure> {
+        ctx.engine.query_traces(self)
     }
 
-    fn show(outcome: &QueryTracesOutcome, page: &mut Page) {
+    fn show(outcome: &QueryTracesOutcome, page: &mut TextPage) {
         if outcome.traces.is_empty() {
             page.line([dim("no traces")]);
         }
@@ -73,7 +73,7 @@ impl Verb for QueryTracesInput {
     }
 }
 
-fn kind(word: &str, blocked: bool) -> Cell {
+fn kind(word: &str, blocked: bool) -> StyledText {
     match (word, blocked) {
         ("violation", true) => bad("blocked"),
         ("violation", false) => warn("violation"),
@@ -84,7 +84,7 @@ fn kind(word: &str, blocked: bool) -> Cell {
 
 impl Verb for PatternsInput {
     const NAME: &'static str = "extract_patterns";
-    const GROUP: Group = Group::Learning;
+    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Extract patterns";
     const ABOUT: &'static str = "What keeps going wrong, by agent, guard or action, and reason; with what it proposes.";
     const EXAMPLE: &'static str = "twining extract-patterns --threshold 5";
@@ -93,11 +93,11 @@ impl Verb for PatternsInput {
 
     type Output = PatternsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<PatternsOutcome, Failure> {
-        desk.engine.extract_patterns(&desk.user_policy(), self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<PatternsOutcome, Failure> {
+        ctx.engine.extract_patterns(&ctx.user_policy(), self)
     }
 
-    fn show(outcome: &PatternsOutcome, page: &mut Page) {
+    fn show(outcome: &PatternsOutcome, page: &mut TextPage) {
         if outcome.patterns.is_empty() {
             page.line([dim(format!("nothing keeps happening in {}", count(outcome.traces as u64, "trace")))]);
         }
@@ -114,13 +114,13 @@ impl Verb for PatternsInput {
                 _ => {}
             }
         }
-        shown::cut(page, outcome.truncated, "give --limit");
+        shown::truncated_note(page, outcome.truncated, "give --limit");
     }
 }
 
 impl Verb for CreateGuardInput {
     const NAME: &'static str = "create_guard";
-    const GROUP: Group = Group::Learning;
+    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Create a guard";
     const ABOUT: &'static str =
         "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
@@ -129,13 +129,13 @@ impl Verb for CreateGuardInput {
     const WORDS: &'static [&'static str] = &["pattern"];
     const DESCRIBED: &'static [&'static str] = &["commands"];
 
-    type Output = GuardCreated;
+    type Output = CreateGuardOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<GuardCreated, Failure> {
-        desk.engine.create_guard(&desk.caller, &desk.user_policy(), self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<CreateGuardOutcome, Failure> {
+        ctx.engine.create_guard(&ctx.caller, &ctx.user_policy(), self)
     }
 
-    fn show(created: &GuardCreated, page: &mut Page) {
+    fn show(created: &CreateGuardOutcome, page: &mut TextPage) {
         page.line([good("proposed"), strong(&created.id), dim(&created.place)]);
         page.line([dim("backtest"), plain(created.backtest.say())]);
         created.backtest.fine_ones.iter().for_each(|call| page.line([warn("  fine"), plain(call)]));
@@ -146,7 +146,7 @@ impl Verb for CreateGuardInput {
 
 impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
-    const GROUP: Group = Group::Learning;
+    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Guards";
     const ABOUT: &'static str = "The guards that hold: what each does, and whether it is proposed or dead.";
     const EXAMPLE: &'static str = "twining guards";
@@ -154,11 +154,11 @@ impl Verb for GuardsInput {
 
     type Output = GuardsOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<GuardsOutcome, Failure> {
-        Ok(desk.engine.list_guards(&desk.user_policy()))
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<GuardsOutcome, Failure> {
+        Ok(ctx.engine.list_guards(&ctx.user_policy()))
     }
 
-    fn show(outcome: &GuardsOutcome, page: &mut Page) {
+    fn show(outcome: &GuardsOutcome, page: &mut TextPage) {
         let rows = outcome.guards.iter().map(|guard| {
             let standing = match (&guard.dead, guard.proposed) {
                 (Some(why), _) => bad(format!("dead: {why}")),

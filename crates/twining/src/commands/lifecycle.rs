@@ -7,22 +7,22 @@ use clap::{Arg, Command, ValueHint, value_parser};
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
-    ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, Extent, Failure, KnowledgeMetrics, StatusInput, StatusReport,
-    VerifyInput, VerifyOutcome,
+    ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, ExportSize, Failure, KnowledgeMetrics, StatusInput,
+    StatusReport, VerifyInput, VerifyOutcome,
 };
-use twining_model::Refused;
+use twining_model::InvalidInput;
 
 use super::agents::claim_row;
 use super::shown;
-use crate::commands::at_a_prompt;
-use crate::desk::Desk;
-use crate::page::{Page, bad, count, dim, good, place, plain, strong, warn, when};
-use crate::problem::Ending;
-use crate::verbs::{Effect, Group, Verb};
+use crate::commands::with_command_names;
+use crate::desk::CommandContext;
+use crate::page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
+use crate::problem::ExitStatus;
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for ArchiveInput {
     const NAME: &'static str = "archive";
-    const GROUP: Group = Group::Lifecycle;
+    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Archive entries";
     const ABOUT: &'static str =
         "Move old entries off the blackboard into the archive. Decisions and open needs, questions and warnings stay.";
@@ -32,11 +32,11 @@ impl Verb for ArchiveInput {
 
     type Output = ArchiveOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<ArchiveOutcome, Failure> {
-        desk.engine.archive(&desk.caller, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ArchiveOutcome, Failure> {
+        ctx.engine.archive(&ctx.caller, self)
     }
 
-    fn show(outcome: &ArchiveOutcome, page: &mut Page) {
+    fn show(outcome: &ArchiveOutcome, page: &mut TextPage) {
         if outcome.archived_count == 0 {
             page.line([dim("nothing to archive")]);
         } else {
@@ -53,7 +53,7 @@ impl Verb for ArchiveInput {
 
 impl Verb for StatusInput {
     const NAME: &'static str = "status";
-    const GROUP: Group = Group::Lifecycle;
+    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Status";
     const ABOUT: &'static str = "Counts, health and what wants attention.";
     const EXAMPLE: &'static str = "twining status";
@@ -61,15 +61,15 @@ impl Verb for StatusInput {
 
     type Output = StatusReport;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<StatusReport, Failure> {
-        let mut report = desk.engine.status()?;
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<StatusReport, Failure> {
+        let mut report = ctx.engine.status()?;
         if self.metrics {
-            report.metrics = Some(desk.engine.knowledge_metrics()?);
+            report.metrics = Some(ctx.engine.knowledge_metrics()?);
         }
         Ok(report)
     }
 
-    fn show(report: &StatusReport, page: &mut Page) {
+    fn show(report: &StatusReport, page: &mut TextPage) {
         page.line([strong(&report.project), plain(&report.summary)]);
         let counts = [
             ("entries", report.blackboard_entries),
@@ -93,8 +93,8 @@ impl Verb for StatusInput {
             page.heading("Wants attention");
         }
         for warning in &report.warnings {
-            page.table(2, &[vec![warn(at_a_prompt(&warning.message))]]);
-            page.block(4, &at_a_prompt(&warning.hint));
+            page.table(2, &[vec![warn(with_command_names(&warning.message))]]);
+            page.block(4, &with_command_names(&warning.hint));
         }
         if let Some(metrics) = &report.metrics {
             show_metrics(metrics, page);
@@ -110,7 +110,7 @@ impl Verb for StatusInput {
     }
 }
 
-fn show_metrics(metrics: &KnowledgeMetrics, page: &mut Page) {
+fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
     page.heading("Knowledge, as counted on this machine");
     let rows = [
         ("packs made", metrics.packs_built.to_string()),
@@ -135,7 +135,7 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut Page) {
 
 impl Verb for VerifyInput {
     const NAME: &'static str = "verify";
-    const GROUP: Group = Group::Lifecycle;
+    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Verify";
     const ABOUT: &'static str =
         "Check that decisions are tested, warnings heeded and code has not drifted from them. Call before you finish; posts the result.";
@@ -146,11 +146,11 @@ impl Verb for VerifyInput {
 
     type Output = VerifyOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<VerifyOutcome, Failure> {
-        desk.engine.verify(&desk.caller, self, desk.history)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<VerifyOutcome, Failure> {
+        ctx.engine.verify(&ctx.caller, self, ctx.history)
     }
 
-    fn show(outcome: &VerifyOutcome, page: &mut Page) {
+    fn show(outcome: &VerifyOutcome, page: &mut TextPage) {
         page.line([plain(&outcome.summary)]);
         let rows = outcome.checks.iter().map(|(name, check)| {
             let status = match check.status {
@@ -171,9 +171,9 @@ impl Verb for VerifyInput {
         }
     }
 
-    fn ending(outcome: &VerifyOutcome) -> Ending {
+    fn ending(outcome: &VerifyOutcome) -> ExitStatus {
         let failed = outcome.checks.values().any(|check| check.status == CheckStatus::Fail);
-        if failed { Ending::FoundProblems } else { Ending::Done }
+        if failed { ExitStatus::FoundProblems } else { ExitStatus::Done }
     }
 }
 
@@ -181,7 +181,7 @@ const OUT: &str = "out";
 
 /// What it answers, and where it went.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Exported {
+pub struct ExportAnswer {
     #[serde(flatten)]
     outcome: ExportOutcome,
     /// Files that were written.
@@ -191,24 +191,24 @@ pub struct Exported {
 
 impl Verb for ExportInput {
     const NAME: &'static str = "export";
-    const GROUP: Group = Group::Lifecycle;
+    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Export";
     const ABOUT: &'static str = "The memory as one document, for people.";
     const EXAMPLE: &'static str = "twining export html --out memory.html";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["format"];
 
-    type Output = Exported;
+    type Output = ExportAnswer;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<Exported, Failure> {
-        let out = desk.flags.and_then(|flags| flags.get_one::<PathBuf>(OUT));
-        let extent = if out.is_some() { Extent::Whole } else { Extent::Answer };
-        let mut outcome = desk.engine.export(&Self { extent, ..self.clone() })?;
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ExportAnswer, Failure> {
+        let out = ctx.flags.and_then(|flags| flags.get_one::<PathBuf>(OUT));
+        let extent = if out.is_some() { ExportSize::Whole } else { ExportSize::Answer };
+        let mut outcome = ctx.engine.export(&Self { extent, ..self.clone() })?;
         let written = match out {
             Some(out) => write(&mut outcome, out)?,
             None => Vec::new(),
         };
-        Ok(Exported { outcome, written })
+        Ok(ExportAnswer { outcome, written })
     }
 
     /// Only at a command line: an agent has its own tools for files.
@@ -217,7 +217,7 @@ impl Verb for ExportInput {
         command.arg(out.help("Write it to this file, or madr into this folder; all of it, however large"))
     }
 
-    fn show(exported: &Exported, page: &mut Page) {
+    fn show(exported: &ExportAnswer, page: &mut TextPage) {
         let outcome = &exported.outcome;
         for file in &exported.written {
             page.line([good("written"), place(file)]);
@@ -238,7 +238,7 @@ impl Verb for ExportInput {
 /// Writes the documents out, and takes them from the answer.
 fn write(outcome: &mut ExportOutcome, out: &Path) -> Result<Vec<String>, Failure> {
     let failed = |path: &Path, error: &std::io::Error| {
-        Failure::from(Refused::new("out", "cannot be written").because(format!("{}: {error}", path.display())))
+        Failure::from(InvalidInput::new("out", "cannot be written").because(format!("{}: {error}", path.display())))
     };
     let mut written = Vec::new();
     let mut put = |path: PathBuf, content: &str| {

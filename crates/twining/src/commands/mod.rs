@@ -10,7 +10,7 @@ use twining_engine::{
     TraceInput, TurnsInput, VerifyInput, WhatChangedInput, WhyInput,
 };
 
-pub use self::tool_names::at_a_prompt;
+pub use self::tool_names::with_command_names;
 use crate::verbs::VerbEntry;
 
 mod agents;

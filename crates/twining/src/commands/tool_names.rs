@@ -4,7 +4,7 @@ use super::VERBS;
 use crate::verbs::VerbEntry;
 
 /// Text meant for agents, with each tool called by its name at a prompt.
-pub fn at_a_prompt(words: &str) -> String {
+pub fn with_command_names(words: &str) -> String {
     let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
     // The longest first: no name may be taken for the beginning of another.
     verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));
@@ -17,6 +17,6 @@ mod tests {
 
     #[test]
     fn no_tool_is_taken_for_the_beginning_of_another() {
-        assert_eq!(at_a_prompt("twining_search_decisions or twining_why"), "twining search-decisions or twining why");
+        assert_eq!(with_command_names("twining_search_decisions or twining_why"), "twining search-decisions or twining why");
     }
 }

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use twining_engine::workflow::Status;
+use twining_engine::workflow::FeatureStatus;
 use twining_engine::{Failure, Feature, FeaturesInput, FeaturesOutcome, NextInput, NextOutcome, ReportContext, ReportInput, ReportOutcome};
 use twining_guard::checks::tests_changed::{compare_files, is_test_file};
 use twining_model::limits;
 use twining_store::disk;
 use twining_store::git::{BranchChanges, Git};
 
-use crate::desk::Desk;
-use crate::page::{Cell, Page, bad, dim, good, place, plain, strong, warn};
-use crate::verbs::{Effect, Group, Verb};
+use crate::desk::CommandContext;
+use crate::page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
+use crate::verbs::{Effect, Verb, VerbGroup};
 
 impl Verb for FeaturesInput {
     const NAME: &'static str = "features";
-    const GROUP: Group = Group::Workflow;
+    const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "Features";
     const ABOUT: &'static str =
         "List, add or update features. A status moves one step at a time; tested needs a recorded run. Prefer twining_report for progress.";
@@ -27,44 +27,44 @@ impl Verb for FeaturesInput {
 
     type Output = FeaturesOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<FeaturesOutcome, Failure> {
-        desk.engine.features(&desk.caller, desk.checkout, self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<FeaturesOutcome, Failure> {
+        ctx.engine.features(&ctx.caller, ctx.checkout, self)
     }
 
-    fn show(outcome: &FeaturesOutcome, page: &mut Page) {
+    fn show(outcome: &FeaturesOutcome, page: &mut TextPage) {
         if outcome.features.is_empty() {
             page.line([dim("no features")]);
         }
         page.table(0, &outcome.features.iter().map(row).collect::<Vec<_>>());
-        super::shown::cut(page, outcome.truncated, "--limit shows more, --status chooses");
+        super::shown::truncated_note(page, outcome.truncated, "--limit shows more, --status chooses");
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
         outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
     }
 }
 
 /// How far a feature is, in its colour; of a tested one, by which evidence.
-fn standing(feature: &Feature) -> Cell {
+fn standing(feature: &Feature) -> StyledText {
     coloured(feature.status, feature.standing())
 }
 
 /// A status in its colour.
-fn coloured(status: Status, text: impl AsRef<str>) -> Cell {
+fn coloured(status: FeatureStatus, text: impl AsRef<str>) -> StyledText {
     match status {
-        Status::Tested => good(text),
-        Status::Blocked => bad(text),
-        Status::InProgress | Status::Completed => warn(text),
-        Status::Pending => plain(text),
+        FeatureStatus::Tested => good(text),
+        FeatureStatus::Blocked => bad(text),
+        FeatureStatus::InProgress | FeatureStatus::Completed => warn(text),
+        FeatureStatus::Pending => plain(text),
     }
 }
 
-fn row(feature: &Feature) -> Vec<Cell> {
+fn row(feature: &Feature) -> Vec<StyledText> {
     let waits = if feature.depends_on.is_empty() { String::new() } else { format!("after {}", feature.depends_on.join(", ")) };
     vec![strong(&feature.id), standing(feature), dim(format!("p{}", feature.priority)), dim(waits), plain(&feature.description)]
 }
 
 impl Verb for NextInput {
     const NAME: &'static str = "next";
-    const GROUP: Group = Group::Workflow;
+    const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "What to do now";
     const ABOUT: &'static str =
         "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for whoever does it.";
@@ -74,11 +74,11 @@ impl Verb for NextInput {
 
     type Output = NextOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<NextOutcome, Failure> {
-        desk.engine.next(&desk.user_policy(), *self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<NextOutcome, Failure> {
+        ctx.engine.next(&ctx.user_policy(), *self)
     }
 
-    fn show(outcome: &NextOutcome, page: &mut Page) {
+    fn show(outcome: &NextOutcome, page: &mut TextPage) {
         page.line([strong(&outcome.next.say), dim(&outcome.next.why)]);
         let counts = outcome.counts;
         page.line([dim(format!(
@@ -98,7 +98,7 @@ const MAX_TEST_FILES: usize = 500;
 
 impl Verb for ReportInput {
     const NAME: &'static str = "report";
-    const GROUP: Group = Group::Workflow;
+    const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "Report on a feature";
     const ABOUT: &'static str = "Report what you did to a feature; it moves one step and the answer says what is next. passed needs a test run newer than the feature's files; by default one that the host's hook saw.";
     const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\
@@ -109,15 +109,15 @@ impl Verb for ReportInput {
 
     type Output = ReportOutcome;
 
-    fn run(&self, desk: &Desk<'_>) -> Result<ReportOutcome, Failure> {
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ReportOutcome, Failure> {
         let is_hash = |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_ancestor = |commit: &str| is_hash(commit) && desk.history.is_before(commit, "HEAD");
-        let tests_changed = tests_changed(desk.history, desk.checkout);
+        let is_ancestor = |commit: &str| is_hash(commit) && ctx.history.is_before(commit, "HEAD");
+        let tests_changed = tests_changed(ctx.history, ctx.checkout);
         let context = ReportContext { tests_changed: tests_changed.as_deref(), is_ancestor: Some(&is_ancestor) };
-        desk.engine.report(&desk.caller, desk.checkout, self, &context)
+        ctx.engine.report(&ctx.caller, ctx.checkout, self, &context)
     }
 
-    fn show(outcome: &ReportOutcome, page: &mut Page) {
+    fn show(outcome: &ReportOutcome, page: &mut TextPage) {
         let was = coloured(outcome.was, outcome.was.as_str());
         page.line([strong(&outcome.feature.id), was, dim("->"), standing(&outcome.feature)]);
         if let Some(need) = &outcome.need {

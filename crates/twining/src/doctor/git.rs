@@ -8,14 +8,14 @@ use twining_store::git::Git;
 
 use super::memory::STALE;
 use super::program::{this_version, version_of};
-use super::{Check, Finding};
+use super::{DoctorCheck, Health};
 use crate::desk::Project;
-use crate::drivers::{DRIVERS, Driver};
+use crate::drivers::{DRIVERS, MergeDriver};
 use crate::init;
 use crate::installed;
 
 /// A file in three versions, and what a merge of them must hold.
-struct Trial {
+struct TrialMerge {
     kind: &'static str,
     file: &'static str,
     versions: [&'static str; 3],
@@ -23,20 +23,20 @@ struct Trial {
 }
 
 /// One for each driver. Git alone takes every one of them for a conflict.
-const TRIALS: [Trial; 5] = [
-    Trial {
+const TRIALS: [TrialMerge; 5] = [
+    TrialMerge {
         kind: "lines",
         file: ".twining/blackboard.jsonl",
         versions: ["{\"id\":\"a\"}\n", "{\"id\":\"a\"}\n{\"id\":\"left\"}\n", "{\"id\":\"a\"}\n{\"id\":\"right\"}\n"],
         holds: ["left", "right"],
     },
-    Trial {
+    TrialMerge {
         kind: "array",
         file: ".twining/graph/entities.json",
         versions: ["[\n]\n", "[\n {\"id\":\"left\",\"name\":\"l\"}\n]\n", "[\n {\"id\":\"right\",\"name\":\"r\"}\n]\n"],
         holds: ["left", "right"],
     },
-    Trial {
+    TrialMerge {
         kind: "decision",
         file: ".twining/decisions/01JZZZZZZZZZZZZZZZZZZZZZZZ.json",
         versions: [
@@ -46,7 +46,7 @@ const TRIALS: [Trial; 5] = [
         ],
         holds: ["1eff", "214"],
     },
-    Trial {
+    TrialMerge {
         kind: "features",
         file: ".twining/features.json",
         versions: [
@@ -56,7 +56,7 @@ const TRIALS: [Trial; 5] = [
         ],
         holds: ["left", "right"],
     },
-    Trial {
+    TrialMerge {
         kind: "knowledge",
         file: ".twining/knowledge.dot",
         versions: [
@@ -69,53 +69,53 @@ const TRIALS: [Trial; 5] = [
 ];
 
 /// Looks at git's part.
-pub fn checks(project: &Project) -> Vec<Check> {
+pub fn checks(project: &Project) -> Vec<DoctorCheck> {
     if project.history.shape().is_none() {
         return Vec::new();
     }
-    let told = match init::git_told(project) {
-        Ok(told) => told,
-        Err(problem) => return vec![Check::failed("git", &problem)],
+    let reported = match init::git_state(project) {
+        Ok(reported) => reported,
+        Err(problem) => return vec![DoctorCheck::failed("git", &problem)],
     };
-    if !told.faults.is_empty() {
-        let fault = |words: &String| Check::new("git", Finding::Fail, words.clone()).hinted(MENDED);
-        return told.faults.iter().map(fault).collect();
+    if !reported.faults.is_empty() {
+        let fault = |words: &String| DoctorCheck::new("git", Health::Fail, words.clone()).hinted(MENDED);
+        return reported.faults.iter().map(fault).collect();
     }
-    let Some(program) = told.program else {
-        let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", told.drift.join(", "));
-        return vec![Check::new("git", Finding::Warn, message).hinted(MENDED)];
+    let Some(program) = reported.program else {
+        let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", reported.drift.join(", "));
+        return vec![DoctorCheck::new("git", Health::Warn, message).hinted(MENDED)];
     };
     let started = match started(&program, &project.located.checkout) {
         Ok(started) => started,
         Err(check) => return vec![check],
     };
-    let mut checks: Vec<Check> = started.into_iter().collect();
-    if !told.drift.is_empty() {
-        let message = format!("git was told otherwise than today: {} would change", told.drift.join(", "));
-        checks.push(Check::new("git", Finding::Warn, message).hinted(MENDED));
+    let mut checks: Vec<DoctorCheck> = started.into_iter().collect();
+    if !reported.drift.is_empty() {
+        let message = format!("git was told otherwise than today: {} would change", reported.drift.join(", "));
+        checks.push(DoctorCheck::new("git", Health::Warn, message).hinted(MENDED));
         return checks;
     }
-    checks.extend(told.notes.iter().map(|note| Check::new("git", Finding::Warn, note.clone())));
-    let in_place = if told.notes.is_empty() { "drivers and hooks" } else { "drivers" };
+    checks.extend(reported.notes.iter().map(|note| DoctorCheck::new("git", Health::Warn, note.clone())));
+    let in_place = if reported.notes.is_empty() { "drivers and hooks" } else { "drivers" };
     checks.push(match tried(&TRIALS, &program) {
         Ok(failed) if failed.is_empty() => {
             let message = format!("{in_place} are in place and start {program}; {} trial merges came out right", TRIALS.len());
-            Check::new("git", Finding::Ok, message)
+            DoctorCheck::new("git", Health::Ok, message)
         }
-        Ok(failed) => Check::new("git", Finding::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))
+        Ok(failed) => DoctorCheck::new("git", Health::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))
             .hinted(format!("{program} may be older than this program; twining doctor --fix has git start this one")),
-        Err(why) => Check::new("git", Finding::NotChecked, format!("no trial merge could be made: {why}")),
+        Err(why) => DoctorCheck::new("git", Health::NotChecked, format!("no trial merge could be made: {why}")),
     });
     checks
 }
 
 /// A lock of git's settings that is older than any command takes.
-pub fn lock(project: &Project) -> Option<Check> {
+pub fn lock(project: &Project) -> Option<DoctorCheck> {
     let lock = project.history.shape()?.common.join("config.lock");
     let age = fs::symlink_metadata(&lock).and_then(|found| found.modified()).ok()?.elapsed().ok().filter(|age| *age > STALE)?;
     let words = format!("{} is {} minutes old: nobody can change git's settings while it is there", lock.display(), age.as_secs() / 60);
     let hint = format!("if no git command runs here, one was interrupted: rm {}", installed::for_shell(&lock.to_string_lossy()));
-    Some(Check::new("git", Finding::Warn, words).hinted(hint))
+    Some(DoctorCheck::new("git", Health::Warn, words).hinted(hint))
 }
 
 /// What mends git's part.
@@ -123,33 +123,33 @@ const MENDED: &str = "twining init, or twining doctor --fix, tells git";
 
 /// Whether the program that git starts is this one. What is told beside it where it
 /// is another; an error where it must not or cannot be tried.
-fn started(program: &str, project: &Path) -> Result<Option<Check>, Check> {
-    let ill = |finding: Finding, words: String| Check::new("git", finding, words).hinted(MENDED);
+fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorCheck> {
+    let ill = |finding: Health, words: String| DoctorCheck::new("git", finding, words).hinted(MENDED);
     let path = Path::new(program);
     if !path.is_absolute() {
         let words = format!("git starts `{program}` by its name, so whatever is called so first on PATH merges and is asked at commits");
-        return Err(ill(Finding::Warn, words));
+        return Err(ill(Health::Warn, words));
     }
     if !path.is_file() {
-        return Err(ill(Finding::Fail, format!("git is to start {program}, which is gone: merges fail, and commits are not looked at")));
+        return Err(ill(Health::Fail, format!("git is to start {program}, which is gone: merges fail, and commits are not looked at")));
     }
     if std::env::current_exe().is_ok_and(|here| installed::is_same(path, &here)) {
         return Ok(None);
     }
     if let Err(why) = installed::outside(program, project) {
-        return Err(ill(Finding::Fail, format!("git starts another program than this one: {why}")));
+        return Err(ill(Health::Fail, format!("git starts another program than this one: {why}")));
     }
     match version_of(path) {
-        Ok(told) if told == this_version() => {
-            Ok(Some(Check::new("git", Finding::Ok, format!("git starts {program}, another program of the same version")).hinted(MENDED)))
-        }
-        Ok(told) => Ok(Some(ill(Finding::Warn, format!("git starts {program}, which says `{told}`, not `{}`", this_version())))),
-        Err(why) => Err(ill(Finding::Fail, format!("git is to start {program}, which cannot be: {why}"))),
+        Ok(reported) if reported == this_version() => Ok(Some(
+            DoctorCheck::new("git", Health::Ok, format!("git starts {program}, another program of the same version")).hinted(MENDED),
+        )),
+        Ok(reported) => Ok(Some(ill(Health::Warn, format!("git starts {program}, which says `{reported}`, not `{}`", this_version())))),
+        Err(why) => Err(ill(Health::Fail, format!("git is to start {program}, which cannot be: {why}"))),
     }
 }
 
 /// Merges all of them at once in a throwaway repository; the kinds that failed.
-fn tried(trials: &[Trial], program: &str) -> Result<Vec<&'static str>, String> {
+fn tried(trials: &[TrialMerge], program: &str) -> Result<Vec<&'static str>, String> {
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     let git = Git::at(place.path());
     let step = |words: &[&str]| match git.run_in_throwaway(words) {
@@ -163,7 +163,7 @@ fn tried(trials: &[Trial], program: &str) -> Result<Vec<&'static str>, String> {
     }
     let attributes: String = DRIVERS
         .iter()
-        .flat_map(|driver: &Driver| driver.files.iter().map(move |file| format!("{file} merge={}\n", driver.name())))
+        .flat_map(|driver: &MergeDriver| driver.files.iter().map(move |file| format!("{file} merge={}\n", driver.name())))
         .collect();
     write(&place.path().join(".gitattributes"), &attributes)?;
     let version = |number: usize| trials.iter().try_for_each(|trial| write(&place.path().join(trial.file), trial.versions[number]));
@@ -178,7 +178,7 @@ fn tried(trials: &[Trial], program: &str) -> Result<Vec<&'static str>, String> {
     commit("right")?;
     // A conflict is told by the files, one by one.
     let _ = git.run_in_throwaway(&["merge", "-q", "-m", "both", "-"]).map_err(|error| error.to_string())?;
-    let well = |trial: &&Trial| {
+    let well = |trial: &&TrialMerge| {
         let text = fs::read_to_string(place.path().join(trial.file)).unwrap_or_default();
         trial.holds.iter().all(|held| text.contains(held)) && !text.contains("<<<<<<<")
     };

@@ -13,26 +13,26 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use twining_guard::Guards;
+use twining_guard::GuardSet;
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Health};
 use crate::desk::Project;
 use crate::hook;
-use crate::init::{self, Host, Reach, Server, Wired};
+use crate::init::{self, HostKind, HostState, ServerEntry, Visibility};
 use crate::installed::{self, NAME, on_path};
-use crate::running::{PATIENCE, converse};
-use crate::settings::jsonc::Settings;
-use crate::tour::client::{Client, Era};
-use crate::wiring::{self, Wiring};
+use crate::running::{TRIAL_TIMEOUT, run_until};
+use crate::settings::jsonc::JsoncFile;
+use crate::tour::client::{McpClient, ProtocolEra};
+use crate::wiring::{self, HostTrial};
 
 /// The guard whose examples are tried.
 const GUARD: &str = "protect-twining-state";
 
 /// Looks at every host that is wired up here.
-pub fn checks(project: &Project) -> Vec<Check> {
+pub fn checks(project: &Project) -> Vec<DoctorCheck> {
     let wired = match init::wired(project) {
         Ok(wired) => wired,
-        Err(problem) => return vec![Check::failed("agents", &problem)],
+        Err(problem) => return vec![DoctorCheck::failed("agents", &problem)],
     };
     let mut checks = not_wired(project, &wired);
     let hooks = wiring::check(project, &proof(project));
@@ -41,43 +41,44 @@ pub fn checks(project: &Project) -> Vec<Check> {
         checks.push(settings(wiring));
         checks.extend(unread(wiring));
         match wiring.host {
-            Host::OpenCode if wiring.ousted.is_some() => checks.push(ousted(wiring)),
-            Host::OpenCode => {
-                checks.push(Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"));
+            HostKind::OpenCode if wiring.replaced.is_some() => checks.push(replaced(wiring)),
+            HostKind::OpenCode => {
+                checks.push(DoctorCheck::new("hook", Health::NotChecked, "opencode: its plugin runs inside of it and was not tried"));
             }
             host if !hooks.iter().any(|tried| tried.host == host.name()) => checks.push(does_not_fire(host.name(), wiring::NO_GATE)),
             _ => {}
         }
         checks.extend(server(project, wiring));
         match wiring.host {
-            Host::Claude => checks.extend(claude_consent(project)),
-            Host::Codex => checks.push(codex_trust(project)),
+            HostKind::Claude => checks.extend(claude_consent(project)),
+            HostKind::Codex => checks.push(codex_trust(project)),
             _ => {}
         }
     }
     checks.extend(switches(project));
-    checks.extend(doubled(project));
+    checks.extend(duplicate_servers(project));
     checks
 }
 
 /// Agents that are used here and do not call us: those that came after `init`, too.
-fn not_wired(project: &Project, wired: &[Wired]) -> Vec<Check> {
-    let ground = init::ground(project, Reach::Team);
-    let is_new = |host: &Host| !wired.iter().any(|wiring| wiring.host == *host) && host.is_here(&ground);
-    let new: Vec<Host> = Host::ALL.into_iter().filter(is_new).collect();
+fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
+    let ground = init::environment(project, Visibility::Team);
+    let is_new = |host: &HostKind| !wired.iter().any(|wiring| wiring.host == *host) && host.is_here(&ground);
+    let new: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_new).collect();
     if wired.is_empty() && new.is_empty() {
-        let check = Check::new("agents", Finding::Warn, "no agent is wired up in this project, and none was found");
+        let check = DoctorCheck::new("agents", Health::Warn, "no agent is wired up in this project, and none was found");
         return vec![check.hinted("install one and run twining init, or name it: twining init --agent claude")];
     }
-    let told = |host: Host| {
-        let check = Check::new("agents", Finding::Warn, format!("{} is used here and not wired up, so no guard stops it", host.name()));
+    let told = |host: HostKind| {
+        let check =
+            DoctorCheck::new("agents", Health::Warn, format!("{} is used here and not wired up, so no guard stops it", host.name()));
         check.hinted(format!("twining init --agent {} wires it up", host.name()))
     };
     new.into_iter().map(told).collect()
 }
 
 /// One guard whose examples every hook is tried with: writes into the memory, and elsewhere.
-fn proof(project: &Project) -> Guards {
+fn proof(project: &Project) -> GuardSet {
     let mut guards = hook::guards_as_written(project);
     guards.guards.retain(|guard| guard.id == GUARD);
     guards.guards.iter_mut().for_each(|guard| guard.examples.retain(|example| example.tool() == "Write"));
@@ -85,47 +86,48 @@ fn proof(project: &Project) -> Guards {
 }
 
 /// What came of trying one file's hooks.
-fn fires(tried: &Wiring) -> Vec<Check> {
+fn fires(tried: &HostTrial) -> Vec<DoctorCheck> {
     if tried.tried > 0 && tried.problems.is_empty() {
         let message = format!("{}: a forbidden call was stopped and an allowed one was not ({})", tried.host, tried.file);
-        return vec![Check::new("hook", Finding::Ok, message)];
+        return vec![DoctorCheck::new("hook", Health::Ok, message)];
     }
     tried.problems.iter().map(|problem| does_not_fire(tried.host, problem)).collect()
 }
 
-fn does_not_fire(host: &str, problem: &str) -> Check {
+fn does_not_fire(host: &str, problem: &str) -> DoctorCheck {
     let hint =
         way(problem, "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, writes the hooks anew");
-    Check::new("hook", Finding::Fail, format!("{host}: {problem}")).hinted(hint)
+    DoctorCheck::new("hook", Health::Fail, format!("{host}: {problem}")).hinted(hint)
 }
 
 /// Whether a host's files are what `init` would write today.
-fn settings(wiring: &Wired) -> Check {
+fn settings(wiring: &HostState) -> DoctorCheck {
     let name = wiring.host.name();
-    if let Some(why) = &wiring.unfit {
-        return Check::new("agents", Finding::Fail, format!("{name}: {why}")).hinted("mend the file; twining init writes what is missing");
+    if let Some(why) = &wiring.unusable {
+        return DoctorCheck::new("agents", Health::Fail, format!("{name}: {why}"))
+            .hinted("mend the file; twining init writes what is missing");
     }
     if wiring.drift.is_empty() {
-        return Check::new("agents", Finding::Ok, format!("{name} is wired up as it should be"));
+        return DoctorCheck::new("agents", Health::Ok, format!("{name} is wired up as it should be"));
     }
     let message = format!("{name}: {} differ from what is written today", wiring.drift.join(", "));
-    Check::new("agents", Finding::Warn, message).hinted("twining doctor --fix, or twining init, brings them up to date")
+    DoctorCheck::new("agents", Health::Warn, message).hinted("twining doctor --fix, or twining init, brings them up to date")
 }
 
 /// A file of which its host reads nothing: neither hook nor server is there for it.
-fn unread(wiring: &Wired) -> Option<Check> {
+fn unread(wiring: &HostState) -> Option<DoctorCheck> {
     let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
     let message = format!("{name} takes plain JSON only and reads nothing of {files}");
     let hint = "take comments and trailing commas out of it";
-    (!wiring.unread.is_empty()).then(|| Check::new("agents", Finding::Fail, message).hinted(hint))
+    (!wiring.unread.is_empty()).then(|| DoctorCheck::new("agents", Health::Fail, message).hinted(hint))
 }
 
 /// A plugin that is not ours asks nobody.
-fn ousted(wiring: &Wired) -> Check {
-    let file = wiring.ousted.as_deref().unwrap_or_default();
+fn replaced(wiring: &HostState) -> DoctorCheck {
+    let file = wiring.replaced.as_deref().unwrap_or_default();
     let message = format!("{}: {file} is gone or not ours: nothing asks us before a tool runs, so no rule holds", wiring.host.name());
     let hint = "twining doctor --fix puts back what twining init wrote; where it did not, move the file away and run twining init";
-    Check::new("hook", Finding::Fail, message).hinted(hint)
+    DoctorCheck::new("hook", Health::Fail, message).hinted(hint)
 }
 
 /// What to do about a program that does not answer: one that is not found is no fault of an entry.
@@ -134,22 +136,22 @@ fn way(why: &str, usual: &str) -> String {
 }
 
 /// What comes of a host's entry for our server.
-fn server(project: &Project, wiring: &Wired) -> Option<Check> {
+fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
     let name = wiring.host.name();
-    let ill = |words: String| Check::new("server", Finding::Fail, format!("{name}: {words}"));
+    let ill = |words: String| DoctorCheck::new("server", Health::Fail, format!("{name}: {words}"));
     match &wiring.server {
-        Server::Missing => None,
-        Server::Gone(file) => {
+        ServerEntry::Missing => None,
+        ServerEntry::Gone(file) => {
             let check =
                 ill(format!("the entry that starts the server was put into {file} and is gone, so its agents have no tools of ours"));
             Some(check.hinted("twining doctor --fix, or twining init, puts it back; twining uninstall takes the rest out"))
         }
-        Server::Started(words) if is_launched(words) => {
+        ServerEntry::Started(words) if is_launched(words) => {
             let message = format!("{name}: `{}` starts the server through another program, which was not tried", shown(words));
-            Some(Check::new("server", Finding::NotChecked, message))
+            Some(DoctorCheck::new("server", Health::NotChecked, message))
         }
-        Server::Started(words) => Some(match program_of(project, words).and_then(|program| spoken_to(project, &program, words)) {
-            Ok(told) => Check::new("server", Finding::Ok, format!("{name}: {told}")),
+        ServerEntry::Started(words) => Some(match program_of(project, words).and_then(|program| try_server(project, &program, words)) {
+            Ok(told) => DoctorCheck::new("server", Health::Ok, format!("{name}: {told}")),
             Err(why) => ill(format!("`{}` {why}", shown(words)))
                 .hinted(way(&why, "twining doctor --fix, or twining init, writes an entry of ours anew; take one that is not out first")),
         }),
@@ -157,22 +159,22 @@ fn server(project: &Project, wiring: &Wired) -> Option<Check> {
 }
 
 /// Speaks to the configured server as old and as new clients do.
-fn spoken_to(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
+fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
     let mut told = Vec::new();
-    for (era, version) in [(Era::Handshake, "2025-11-25"), (Era::Stateless, "2026-07-28")] {
+    for (era, version) in [(ProtocolEra::Handshake, "2025-11-25"), (ProtocolEra::Stateless, "2026-07-28")] {
         let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(&project.located.checkout);
         // A server that never answers must not keep us: what it said by then counts.
         let (done, answer) = mpsc::channel();
         std::thread::spawn(move || {
             let began = Instant::now();
-            let spoken = Client::open(command, "doctor", era).and_then(|mut client| client.tools().map(|tools| tools.len()));
+            let spoken = McpClient::open(command, "doctor", era).and_then(|mut client| client.tools().map(|tools| tools.len()));
             let _ = done.send((spoken, began.elapsed()));
         });
-        match answer.recv_timeout(PATIENCE) {
+        match answer.recv_timeout(TRIAL_TIMEOUT) {
             Ok((Ok(tools), took)) => told.push(format!("{version}: {tools} tools after {} ms", took.as_millis())),
             Ok((Err(error), _)) => return Err(format!("cannot be spoken to in protocol {version}: {error}")),
-            Err(_) => return Err(format!("gives no answer in {} s, protocol {version}", PATIENCE.as_secs())),
+            Err(_) => return Err(format!("gives no answer in {} s, protocol {version}", TRIAL_TIMEOUT.as_secs())),
         }
     }
     Ok(told.join(", "))
@@ -198,9 +200,9 @@ fn program_of(project: &Project, words: &[String]) -> Result<PathBuf, String> {
 }
 
 /// Codex skips hooks it does not trust, without a word; it is asked.
-fn codex_trust(project: &Project) -> Check {
+fn codex_trust(project: &Project) -> DoctorCheck {
     let Some(codex) = on_path("codex") else {
-        return Check::new("trust", Finding::NotChecked, "codex is not on PATH, so it could not be asked whether it trusts the hooks");
+        return DoctorCheck::new("trust", Health::NotChecked, "codex is not on PATH, so it could not be asked whether it trusts the hooks");
     };
     let ask = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
     let info = json!({"clientInfo": {"name": "twining-doctor", "version": env!("CARGO_PKG_VERSION")}});
@@ -212,9 +214,9 @@ fn codex_trust(project: &Project) -> Check {
     let answered = |out: &str| out.lines().any(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"] == 2));
     let mut command = Command::new(codex);
     command.arg("app-server").current_dir(&project.located.checkout);
-    let said = match converse(&mut command, &(lines.join("\n") + "\n"), answered) {
+    let said = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
         Ok(said) => said.out,
-        Err(why) => return Check::new("trust", Finding::NotChecked, format!("codex was asked whether it trusts the hooks: {why}")),
+        Err(why) => return DoctorCheck::new("trust", Health::NotChecked, format!("codex was asked whether it trusts the hooks: {why}")),
     };
     let listed = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|line| line["id"] == 2).unwrap_or_default();
     let mut hooks = Vec::new();
@@ -222,14 +224,14 @@ fn codex_trust(project: &Project) -> Check {
     let untrusted = hooks.iter().filter(|(_, trust)| trust != "trusted" && trust != "managed").count();
     let hint = "start codex here once and trust the hooks; until then it skips them without a word";
     match (hooks.len(), untrusted) {
-        (0, _) => Check::new("trust", Finding::Warn, "codex lists no hook of ours").hinted(hint),
-        (all, 0) => Check::new("trust", Finding::Ok, format!("codex trusts all {all} hooks")),
-        (all, some) => Check::new("trust", Finding::Fail, format!("codex does not trust {some} of {all} hooks")).hinted(hint),
+        (0, _) => DoctorCheck::new("trust", Health::Warn, "codex lists no hook of ours").hinted(hint),
+        (all, 0) => DoctorCheck::new("trust", Health::Ok, format!("codex trusts all {all} hooks")),
+        (all, some) => DoctorCheck::new("trust", Health::Fail, format!("codex does not trust {some} of {all} hooks")).hinted(hint),
     }
 }
 
 /// Claude Code starts a server of `.mcp.json` only when a person said yes.
-fn claude_consent(project: &Project) -> Option<Check> {
+fn claude_consent(project: &Project) -> Option<DoctorCheck> {
     let checkout = &project.located.checkout;
     if entries(&checkout.join(".mcp.json"), &["mcpServers"]).is_empty() {
         return None;
@@ -246,9 +248,9 @@ fn claude_consent(project: &Project) -> Option<Check> {
         || said_yes(in_home(".claude/settings.json"), &[])
         || said_yes(Some(checkout.join(".claude/settings.local.json")), &[]);
     Some(if yes {
-        Check::new("trust", Finding::Ok, "claude may start the server in .mcp.json")
+        DoctorCheck::new("trust", Health::Ok, "claude may start the server in .mcp.json")
     } else {
-        Check::new("trust", Finding::NotChecked, "claude: nobody is on record for letting it start the server in .mcp.json")
+        DoctorCheck::new("trust", Health::NotChecked, "claude: nobody is on record for letting it start the server in .mcp.json")
             .hinted("start claude here once and say yes; `claude mcp list` shows it")
     })
 }
@@ -271,7 +273,7 @@ fn trusts(value: &Value, found: &mut Vec<(String, String)>) {
 }
 
 /// Switches that turn hooks or the server off.
-fn switches(project: &Project) -> Vec<Check> {
+fn switches(project: &Project) -> Vec<DoctorCheck> {
     let home = init::home();
     let at_home = home.iter().map(|home| home.join(".claude/settings.json"));
     let here = [".claude/settings.json", ".claude/settings.local.json"].map(|file| project.located.checkout.join(file));
@@ -280,20 +282,20 @@ fn switches(project: &Project) -> Vec<Check> {
         let Some(settings) = open(&file) else { continue };
         if settings.get(&["disableAllHooks"]) == Some(json!(true)) {
             let message = format!("{} turns all hooks of Claude Code off (disableAllHooks)", file.display());
-            checks.push(Check::new("hook", Finding::Fail, message).hinted("remove the setting, or no rule holds"));
+            checks.push(DoctorCheck::new("hook", Health::Fail, message).hinted("remove the setting, or no rule holds"));
         }
         let off = settings
             .get(&["disabledMcpjsonServers"])
             .is_some_and(|list| list.as_array().is_some_and(|list| list.contains(&json!("twining"))));
         if off {
-            checks.push(Check::new("server", Finding::Warn, format!("{} tells Claude Code not to start the server", file.display())));
+            checks.push(DoctorCheck::new("server", Health::Warn, format!("{} tells Claude Code not to start the server", file.display())));
         }
     }
     checks
 }
 
 /// Servers of ours that one host would start twice, and the other implementation.
-fn doubled(project: &Project) -> Vec<Check> {
+fn duplicate_servers(project: &Project) -> Vec<DoctorCheck> {
     let (checkout, home) = (&project.located.checkout, init::home());
     let here = checkout.display().to_string();
     let own = ["projects", here.as_str(), "mcpServers"];
@@ -309,7 +311,7 @@ fn doubled(project: &Project) -> Vec<Check> {
             servers.extend(entries(&file, &own));
         }
         for (shown, _) in servers.iter().filter(|(_, entry)| entry.to_string().contains("twining-mcp")) {
-            let check = Check::new("server", Finding::Warn, format!("{host} starts the TypeScript server: {shown}"));
+            let check = DoctorCheck::new("server", Health::Warn, format!("{host} starts the TypeScript server: {shown}"));
             checks.push(check.hinted("remove that entry and run twining init: the memory stays as it is"));
         }
         let mut found: Vec<String> = servers.into_iter().map(|(shown, _)| shown).collect();
@@ -319,7 +321,8 @@ fn doubled(project: &Project) -> Vec<Check> {
         if found.len() > 1 {
             let message = format!("{host} starts the server {} times: {}", found.len(), found.join(", "));
             checks.push(
-                Check::new("server", Finding::Warn, message).hinted("keep one of them; each costs a process and shows its tools again"),
+                DoctorCheck::new("server", Health::Warn, message)
+                    .hinted("keep one of them; each costs a process and shows its tools again"),
             );
         }
     }
@@ -345,7 +348,7 @@ fn is_twining(entry: &Value) -> bool {
     words.map(|word| word.rsplit('/').next().unwrap_or(word)).any(|word| word == "twining" || word.starts_with("twining-mcp"))
 }
 
-fn open(file: &Path) -> Option<Settings> {
+fn open(file: &Path) -> Option<JsoncFile> {
     let text = fs::read_to_string(file).ok()?;
-    Settings::read(Some(&text)).ok()
+    JsoncFile::read(Some(&text)).ok()
 }

@@ -15,13 +15,13 @@ use twining_store::disk::Dir;
 use twining_store::git::Git;
 use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Health};
 use crate::desk::Project;
 use crate::hook;
 use crate::init;
 use crate::locate::FOLDER;
 use crate::page::count;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 use crate::user_policy;
 
 /// How a summary begins that is not of a healthy memory.
@@ -35,7 +35,7 @@ const TRACES: &str = "traces.jsonl";
 const MOST_LINES: usize = 500_000;
 
 /// Looks at the memory; the second tells whether there is one to look into.
-pub fn checks(project: &Project) -> (Vec<Check>, bool) {
+pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     let root = &project.located.place.project;
     let folder = root.join(FOLDER);
     // Of the thing itself, not of what a link leads to.
@@ -44,24 +44,24 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     };
     if !found.is_dir() {
         let what = if found.is_symlink() { "a link" } else { "a file" };
-        let check = Check::new("folder", Finding::Fail, format!("{} is {what}, and must be a folder", folder.display()));
+        let check = DoctorCheck::new("folder", Health::Fail, format!("{} is {what}, and must be a folder", folder.display()));
         return (vec![check.hinted("move it away; the first write makes the folder")], false);
     }
-    let mut checks = vec![Check::new("folder", Finding::Ok, folder.display().to_string())];
+    let mut checks = vec![DoctorCheck::new("folder", Health::Ok, folder.display().to_string())];
     if project.located.checkout != *root {
         let message = format!("this worktree shares the memory of {}", root.display());
-        checks.push(Check::new("worktree", Finding::Ok, message));
+        checks.push(DoctorCheck::new("worktree", Health::Ok, message));
     }
-    let in_the_way = in_the_way(&folder);
-    if !in_the_way.is_empty() {
+    let blocking_files = blocking_files(&folder);
+    if !blocking_files.is_empty() {
         // Everything else would say the same in worse words.
         let told = |path: &PathBuf| {
             let what = if path.is_dir() { "a folder" } else { "no file" };
             let message =
                 format!("{} is {what} where Twining keeps a file: nothing can be read or recorded until it is gone", path.display());
-            Check::new("lock", Finding::Fail, message).hinted("twining doctor --fix moves it aside, and Twining makes the file anew")
+            DoctorCheck::new("lock", Health::Fail, message).hinted("twining doctor --fix moves it aside, and Twining makes the file anew")
         };
-        checks.extend(in_the_way.iter().map(told));
+        checks.extend(blocking_files.iter().map(told));
         return (checks, false);
     }
     checks.extend(locked_out(&folder));
@@ -70,7 +70,7 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     checks.extend(policy(project));
     match project.engine.status() {
         Ok(status) => checks.extend(memory(project, &status)),
-        Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
+        Err(failure) => checks.push(DoctorCheck::failed("store", &CommandError::from(failure))),
     }
     checks.push(index(project));
     checks.extend(traces(&folder));
@@ -80,74 +80,78 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
 }
 
 /// Parts of the memory that this user may not write to.
-fn locked_out(folder: &Path) -> Option<Check> {
+fn locked_out(folder: &Path) -> Option<DoctorCheck> {
     let parts = ["", "blackboard.jsonl", "decisions", "graph", "local"].map(|name| folder.join(name));
     let closed = |path: &&PathBuf| path.exists() && rustix::fs::access(path.as_path(), rustix::fs::Access::WRITE_OK).is_err();
     let found = parts.iter().find(closed)?;
     let message = format!("{} cannot be written to by this user: everything can be read, and nothing recorded", found.display());
-    Some(Check::new("folder", Finding::Fail, message).hinted("give it back to whoever runs the agents: chown, or chmod u+w"))
+    Some(DoctorCheck::new("folder", Health::Fail, message).hinted("give it back to whoever runs the agents: chown, or chmod u+w"))
 }
 
-fn config(engine: &Engine) -> Check {
+fn config(engine: &Engine) -> DoctorCheck {
     match engine.store().config() {
         Ok(config) if config.version > VERSION => {
             let message = format!("format version {} is newer than {VERSION}, which this program knows", config.version);
             let hint = "update twining; until then the memory can be read, not written".to_owned();
-            Check { hint: Some(hint), ..Check::new("config", Finding::Fail, message) }
+            DoctorCheck { hint: Some(hint), ..DoctorCheck::new("config", Health::Fail, message) }
         }
-        Ok(config) if config.notes.is_empty() => Check::new("config", Finding::Ok, format!("format version {}", config.version)),
-        Ok(config) => Check::new("config", Finding::Warn, config.notes.join("; ")),
-        Err(error) => Check::failed("config", &Problem::from(twining_engine::Failure::from(error))),
+        Ok(config) if config.notes.is_empty() => DoctorCheck::new("config", Health::Ok, format!("format version {}", config.version)),
+        Ok(config) => DoctorCheck::new("config", Health::Warn, config.notes.join("; ")),
+        Err(error) => DoctorCheck::failed("config", &CommandError::from(twining_engine::Failure::from(error))),
     }
 }
 
-fn embeddings(engine: &Engine) -> Check {
+fn embeddings(engine: &Engine) -> DoctorCheck {
     match engine.model_state() {
-        Ok(ModelState::Ready) => match engine.study().look() {
-            Ok(embedding) if embedding.waiting == 0 => Check::new("search", Finding::Ok, "every record can be found by its meaning"),
+        Ok(ModelState::Ready) => match engine.embedding_worker().scan() {
+            Ok(embedding) if embedding.waiting == 0 => DoctorCheck::new("search", Health::Ok, "every record can be found by its meaning"),
             Ok(embedding) => {
                 let texts = count(embedding.waiting, "text");
-                Check::new("search", Finding::Ok, format!("{texts} can be found by words alone so far; a running server makes the rest"))
+                DoctorCheck::new(
+                    "search",
+                    Health::Ok,
+                    format!("{texts} can be found by words alone so far; a running server makes the rest"),
+                )
             }
-            Err(error) => Check::failed("search", &Problem::from(twining_engine::Failure::from(error))),
+            Err(error) => DoctorCheck::failed("search", &CommandError::from(twining_engine::Failure::from(error))),
         },
-        Ok(ModelState::Off) => Check::new("search", Finding::Ok, "by words alone, as config.yml says (search.embeddings)"),
+        Ok(ModelState::Off) => DoctorCheck::new("search", Health::Ok, "by words alone, as config.yml says (search.embeddings)"),
         Ok(ModelState::Unusable(why)) => {
             let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();
-            Check { hint: Some(hint), ..Check::new("search", Finding::Warn, format!("by words alone: {why}")) }
+            DoctorCheck { hint: Some(hint), ..DoctorCheck::new("search", Health::Warn, format!("by words alone: {why}")) }
         }
-        Err(failure) => Check::failed("search", &Problem::from(failure)),
+        Err(failure) => DoctorCheck::failed("search", &CommandError::from(failure)),
     }
 }
 
 /// What is wrong with the policy files; nothing where there are none, or no mistakes.
-fn policy(project: &Project) -> Vec<Check> {
+fn policy(project: &Project) -> Vec<DoctorCheck> {
     let guards = hook::guards_as_written(project);
     let mut mistakes = project.engine.policy(&user_policy::read()).mistakes;
     mistakes.extend(guards.mistakes.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect::<Vec<_>>());
     let (finding, hint) = if guards.unread.is_some() {
-        (Finding::Fail, "mend that line: until then no guard of the project is known, and agents are kept from changing anything else")
+        (Health::Fail, "mend that line: until then no guard of the project is known, and agents are kept from changing anything else")
     } else {
-        (Finding::Warn, "the rest of the file holds; twining gates, twining role and twining guard list show what does")
+        (Health::Warn, "the rest of the file holds; twining gates, twining role and twining guard list show what does")
     };
-    mistakes.iter().map(|mistake| Check::new("policy", finding, mistake.to_string()).hinted(hint)).collect()
+    mistakes.iter().map(|mistake| DoctorCheck::new("policy", finding, mistake.to_string()).hinted(hint)).collect()
 }
 
-fn memory(project: &Project, status: &StatusReport) -> Vec<Check> {
-    let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
-    let mut checks = vec![Check::new("store", finding, status.summary.clone())];
+fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
+    let finding = if status.summary.starts_with(UNWELL) { Health::Warn } else { Health::Ok };
+    let mut checks = vec![DoctorCheck::new("store", finding, status.summary.clone())];
     // A broken policy has checks of its own.
     for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml") {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
         let usual = || "it is kept as it is; mend it by hand or restore it from git".to_owned();
         let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
-        let check = Check::new("files", Finding::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));
-        checks.push(Check { hint: Some(hint), ..check });
+        let check = DoctorCheck::new("files", Health::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));
+        checks.push(DoctorCheck { hint: Some(hint), ..check });
     }
     // What could not be read stands above, one by one.
     for warning in status.warnings.iter().filter(|warning| !matches!(warning.code.as_str(), "unreadable_files" | "no_embeddings")) {
-        let check = Check::new("memory", Finding::Warn, warning.message.clone());
-        checks.push(Check { hint: Some(warning.hint.clone()), ..check });
+        let check = DoctorCheck::new("memory", Health::Warn, warning.message.clone());
+        checks.push(DoctorCheck { hint: Some(warning.hint.clone()), ..check });
     }
     checks
 }
@@ -178,19 +182,22 @@ fn text_of(path: &Path) -> String {
 }
 
 /// Lines of the traces that cannot be read; nothing where all can.
-fn traces(folder: &Path) -> Option<Check> {
+fn traces(folder: &Path) -> Option<DoctorCheck> {
     let file = plain(&folder.join(TRACES))?;
     let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
-    let torn = lines.filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::glance(line).is_none());
+    let torn = lines.filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read_partial(line).is_none());
     let numbers: Vec<usize> = torn.map(|(at, _)| at + 1).collect();
     let first = numbers.first()?;
     let message = format!("{TRACES}: {} cannot be read, the first is line {first}", count(numbers.len() as u64, "line"));
-    Some(Check::new("files", Finding::Fail, message).hinted("they are kept as they are; mend them by hand or restore the file from git"))
+    Some(
+        DoctorCheck::new("files", Health::Fail, message)
+            .hinted("they are kept as they are; mend them by hand or restore the file from git"),
+    )
 }
 
 /// Whether the index says what the files say: every record of the files can be
 /// found, and nothing else.
-fn index(project: &Project) -> Check {
+fn index(project: &Project) -> DoctorCheck {
     let folder = project.located.place.project.join(FOLDER);
     let (entries, decisions) = (entry_ids(&folder), decision_ids(&folder));
     let compared = project.engine.store().view(|view| {
@@ -208,14 +215,14 @@ fn index(project: &Project) -> Check {
     let in_files = (entries.len() + decisions.len()) as u64;
     match compared {
         Ok((0, indexed)) if indexed <= in_files || entries.len() >= MOST_LINES => {
-            Check::new("index", Finding::Ok, format!("says what the files say ({})", count(in_files, "record")))
+            DoctorCheck::new("index", Health::Ok, format!("says what the files say ({})", count(in_files, "record")))
         }
         Ok((missing, indexed)) => {
             let surplus = (indexed + missing).saturating_sub(in_files);
             let message = format!("differs from the files: {missing} missing, {surplus} that no file has");
-            Check::new("index", Finding::Fail, message).hinted("twining doctor --fix, or twining reindex, builds it anew")
+            DoctorCheck::new("index", Health::Fail, message).hinted("twining doctor --fix, or twining reindex, builds it anew")
         }
-        Err(error) => Check::failed("index", &Problem::from(twining_engine::Failure::from(error))),
+        Err(error) => DoctorCheck::failed("index", &CommandError::from(twining_engine::Failure::from(error))),
     }
 }
 
@@ -237,20 +244,20 @@ fn decision_ids(folder: &Path) -> BTreeSet<Id> {
 }
 
 /// No memory: none was made yet, or what was there is gone.
-fn absent(project: &Project) -> Check {
+fn absent(project: &Project) -> DoctorCheck {
     let root = project.located.place.project.display();
-    let git_knows_us = init::git_told(project).is_ok_and(|told| told.program.is_some());
+    let git_knows_us = init::git_state(project).is_ok_and(|told| told.program.is_some());
     if !git_knows_us && init::wired(project).map_or(true, |hosts| hosts.is_empty()) {
-        return Check::new("folder", Finding::Ok, format!("{root} has no memory yet; the first write makes it"));
+        return DoctorCheck::new("folder", Health::Ok, format!("{root} has no memory yet; the first write makes it"));
     }
     // Git's settings never come with a clone: an installation here made them, and a memory.
-    let finding = if git_knows_us { Finding::Fail } else { Finding::Warn };
-    Check::new("folder", finding, format!("{root} is wired up, and its memory is gone: there is no {FOLDER}/"))
+    let finding = if git_knows_us { Health::Fail } else { Health::Warn };
+    DoctorCheck::new("folder", finding, format!("{root} is wired up, and its memory is gone: there is no {FOLDER}/"))
         .hinted(format!("git checkout -- {FOLDER} brings back what was committed; twining init begins a new one"))
 }
 
 /// Who holds the write lock right now, and locks that nobody will ever let go.
-fn locks(folder: &Path) -> Vec<Check> {
+fn locks(folder: &Path) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let holder = Dir::project(&folder.join("local"), None)
         .and_then(|local| local.open("lock"))
@@ -259,18 +266,18 @@ fn locks(folder: &Path) -> Vec<Check> {
         .and_then(|lock| lock.lock_holder())
         .flatten();
     if let Some(pid) = holder {
-        let check = Check::new("lock", Finding::Warn, format!("process {pid} is writing right now"));
+        let check = DoctorCheck::new("lock", Health::Warn, format!("process {pid} is writing right now"));
         checks.push(check.hinted("a write takes milliseconds; if it stays, look at that process"));
     }
     for lock in stale_locks(folder) {
         let message = format!("{} was left behind by the TypeScript server", lock.display());
-        checks.push(Check::new("lock", Finding::Warn, message).hinted("twining doctor --fix removes it"));
+        checks.push(DoctorCheck::new("lock", Health::Warn, message).hinted("twining doctor --fix removes it"));
     }
     checks
 }
 
 /// What stands where a lock of ours belongs and is no file.
-pub fn in_the_way(folder: &Path) -> Vec<PathBuf> {
+pub fn blocking_files(folder: &Path) -> Vec<PathBuf> {
     let locks = ["lock", "checkpoint.lock", "index.lock"].map(|name| folder.join("local").join(name));
     locks.into_iter().filter(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_file())).collect()
 }
@@ -289,8 +296,8 @@ pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Files that a folder made by another program lacks, and lines that somebody took out of them.
-fn scaffold(folder: &Path) -> Vec<Check> {
-    let ill = |message: String| Check::new("folder", Finding::Warn, message).hinted("twining doctor --fix adds it");
+fn scaffold(folder: &Path) -> Vec<DoctorCheck> {
+    let ill = |message: String| DoctorCheck::new("folder", Health::Warn, message).hinted("twining doctor --fix adds it");
     let (there, missing): (Vec<&str>, Vec<&str>) = SCAFFOLD.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());
     let mut checks = Vec::new();
     if !missing.is_empty() {

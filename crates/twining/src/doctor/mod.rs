@@ -14,18 +14,18 @@ use std::fs;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::commands::at_a_prompt;
+use crate::commands::with_command_names;
 use crate::desk::Project;
 use crate::init;
 use crate::locate::FOLDER;
-use crate::out::{self, Style};
-use crate::page::{Page, bad, dim, good, plain, strong, warn};
-use crate::problem::{Ending, Problem};
+use crate::out::{self, OutputFormat};
+use crate::page::{TextPage, bad, dim, good, plain, strong, warn};
+use crate::problem::{CommandError, ExitStatus};
 
 /// How a check came out, from well to ill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Finding {
+enum Health {
     Ok,
     /// Nobody knows: it could not be looked at.
     NotChecked,
@@ -35,16 +35,16 @@ enum Finding {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    finding: Finding,
+    finding: Health,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 
-impl Check {
-    fn new(name: &'static str, finding: Finding, message: impl Into<String>) -> Self {
+impl DoctorCheck {
+    fn new(name: &'static str, finding: Health, message: impl Into<String>) -> Self {
         Self { name, finding, message: message.into(), hint: None }
     }
 
@@ -53,16 +53,16 @@ impl Check {
         self
     }
 
-    fn failed(name: &'static str, problem: &Problem) -> Self {
+    fn failed(name: &'static str, problem: &CommandError) -> Self {
         let said = problem.to_json();
         let hint = said.get("hint").and_then(|hint| hint.as_str()).map(str::to_owned);
-        Self { hint, ..Self::new(name, Finding::Fail, said["message"].as_str().unwrap_or_default()) }
+        Self { hint, ..Self::new(name, Health::Fail, said["message"].as_str().unwrap_or_default()) }
     }
 }
 
 /// Whether anything is mended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
+pub enum DoctorMode {
     /// Only look.
     Look,
     /// Mend what can be mended.
@@ -70,16 +70,16 @@ pub enum Aim {
 }
 
 /// Looks at everything and tells.
-pub fn examine(project: &Project, aim: Aim, style: Style) -> Ending {
-    let fixed = if aim == Aim::Fix { fix(project) } else { Vec::new() };
+pub fn examine(project: &Project, aim: DoctorMode, style: OutputFormat) -> ExitStatus {
+    let fixed = if aim == DoctorMode::Fix { fix(project) } else { Vec::new() };
     let checks = checks(project);
-    let worst = checks.iter().map(|check| check.finding).max().unwrap_or(Finding::Ok);
-    let ending = if worst == Finding::Fail { Ending::FoundProblems } else { Ending::Done };
+    let worst = checks.iter().map(|check| check.finding).max().unwrap_or(Health::Ok);
+    let ending = if worst == Health::Fail { ExitStatus::FoundProblems } else { ExitStatus::Done };
     let to_json = || json!({ "finding": worst, "checks": checks, "fixed": fixed });
     out::answer(style, to_json, |page| show(&checks, &fixed, page), ending)
 }
 
-fn checks(project: &Project) -> Vec<Check> {
+fn checks(project: &Project) -> Vec<DoctorCheck> {
     let (mut checks, there) = memory::checks(project);
     if !there {
         return checks;
@@ -94,17 +94,17 @@ fn checks(project: &Project) -> Vec<Check> {
 
 /// Searches every record for secrets: those that came with a clone, or were written
 /// before there was a search.
-fn secrets(project: &Project) -> Check {
+fn secrets(project: &Project) -> DoctorCheck {
     let scan = match project.engine.scan_secrets() {
         Ok(scan) => scan,
-        Err(failure) => return Check::failed("secrets", &Problem::from(failure)),
+        Err(failure) => return DoctorCheck::failed("secrets", &CommandError::from(failure)),
     };
     let Some(first) = scan.found.first() else {
-        return Check::new("secrets", Finding::Ok, format!("no secret in {} records", scan.records));
+        return DoctorCheck::new("secrets", Health::Ok, format!("no secret in {} records", scan.records));
     };
     let place = format!("{}, record {}, {}", first.file, first.id, first.field);
     let message = format!("{} in {} records; the first is {} in {place}", counted(scan.secrets), scan.records, with_article(&first.kind));
-    Check::new("secrets", Finding::Fail, message)
+    DoctorCheck::new("secrets", Health::Fail, message)
         .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
 }
 
@@ -122,7 +122,7 @@ fn fix(project: &Project) -> Vec<String> {
     let mut done = Vec::new();
     let folder = project.located.place.project.join(FOLDER);
     let store = project.engine.store();
-    for path in memory::in_the_way(&folder) {
+    for path in memory::blocking_files(&folder) {
         // Whoever put it there may want it back, unless it is nothing.
         let aside = (1..100).map(|n| path.with_extension(format!("aside-{n}"))).find(|aside| fs::symlink_metadata(aside).is_err());
         if fs::remove_dir(&path).is_ok() {
@@ -140,35 +140,35 @@ fn fix(project: &Project) -> Vec<String> {
         }
     }
     let (before, _) = memory::checks(project);
-    let is_ill = |name: &str| before.iter().any(|check| check.name == name && check.finding >= Finding::Warn);
+    let is_ill = |name: &str| before.iter().any(|check| check.name == name && check.finding >= Health::Warn);
     if is_ill("folder") && store.installation().complete().is_ok() {
         done.push(format!("added what {FOLDER}/ lacked"));
     }
     if is_ill("index") && store.rebuild().is_ok() {
         done.push("built the index anew".to_owned());
     }
-    project.tidy_up();
+    project.finish_writes();
     match init::mend(project) {
         Ok(files) => done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does"))),
-        Err(problem) => out::aside(&problem),
+        Err(problem) => out::warn_about(&problem),
     }
     done
 }
 
-fn show(checks: &[Check], fixed: &[String], page: &mut Page) {
+fn show(checks: &[DoctorCheck], fixed: &[String], page: &mut TextPage) {
     for done in fixed {
         page.line([strong("fixed"), plain(done)]);
     }
     for check in checks {
         let finding = match check.finding {
-            Finding::Ok => good("ok  "),
-            Finding::NotChecked => dim("?   "),
-            Finding::Warn => warn("warn"),
-            Finding::Fail => bad("fail"),
+            Health::Ok => good("ok  "),
+            Health::NotChecked => dim("?   "),
+            Health::Warn => warn("warn"),
+            Health::Fail => bad("fail"),
         };
-        page.line([finding, dim(format!("{:<8}", check.name)), plain(at_a_prompt(&check.message))]);
+        page.line([finding, dim(format!("{:<8}", check.name)), plain(with_command_names(&check.message))]);
         if let Some(hint) = &check.hint {
-            page.block(14, &format!("hint: {}", at_a_prompt(hint)));
+            page.block(14, &format!("hint: {}", with_command_names(hint)));
         }
     }
 }

@@ -3,24 +3,28 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Health};
 use crate::installed::{NAME, is_same, on_path};
 use crate::running::run;
 
 /// Which program answers to our name.
-pub fn checks() -> Vec<Check> {
+pub fn checks() -> Vec<DoctorCheck> {
     let version = this_version();
     let here = std::env::current_exe().ok();
     let shown = here.as_deref().map_or_else(String::new, |path| format!(" ({})", path.display()));
-    let this = Check::new("program", Finding::Ok, format!("{version}{shown}"));
+    let this = DoctorCheck::new("program", Health::Ok, format!("{version}{shown}"));
     let on_path = match (on_path(NAME), here) {
-        (None, _) => Check::new("path", Finding::Warn, "hosts start `twining` by its name, and it is not on PATH").hinted(path_hint()),
-        (Some(found), Some(here)) if is_same(&found, &here) => Check::new("path", Finding::Ok, "hosts start this program"),
+        (None, _) => DoctorCheck::new("path", Health::Warn, "hosts start `twining` by its name, and it is not on PATH").hinted(path_hint()),
+        (Some(found), Some(here)) if is_same(&found, &here) => DoctorCheck::new("path", Health::Ok, "hosts start this program"),
         (Some(found), _) => match version_of(&found) {
-            Ok(told) if told == version => Check::new("path", Finding::Ok, format!("hosts start {}, of the same version", found.display())),
-            Ok(told) => Check::new("path", Finding::Warn, format!("hosts start {}, which says `{told}`, not `{version}`", found.display()))
-                .hinted("install one version, or put the folder of this one first on PATH"),
-            Err(why) => Check::new("path", Finding::Fail, format!("{} cannot be started: {why}", found.display())),
+            Ok(told) if told == version => {
+                DoctorCheck::new("path", Health::Ok, format!("hosts start {}, of the same version", found.display()))
+            }
+            Ok(told) => {
+                DoctorCheck::new("path", Health::Warn, format!("hosts start {}, which says `{told}`, not `{version}`", found.display()))
+                    .hinted("install one version, or put the folder of this one first on PATH")
+            }
+            Err(why) => DoctorCheck::new("path", Health::Fail, format!("{} cannot be started: {why}", found.display())),
         },
     };
     vec![this, on_path]

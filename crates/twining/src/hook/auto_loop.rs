@@ -6,10 +6,10 @@
 //! session takes.
 
 use twining_engine::workflow::{NextInput, NextOutcome};
-use twining_guard::hosts::Reply;
+use twining_guard::hosts::HookReply;
 
 use super::context::HookContext;
-use super::session_notes::SessionNotes;
+use super::session_notes::SessionState;
 use crate::user_policy;
 
 /// Steps one session is sent on to.
@@ -26,11 +26,11 @@ pub fn at_start(context: &HookContext) -> Option<String> {
 }
 
 /// Sends the agent on, or lets it go.
-pub fn at_stop(context: &HookContext, notes: &mut SessionNotes) -> Reply {
-    let Some(next) = next(context) else { return Reply::Silence };
+pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
+    let Some(next) = next(context) else { return HookReply::Silence };
     let said = &next.next;
     if !said.action.is_work() {
-        return Reply::Notice(format!("Twining: {} ({}). {}", said.say, said.why, counted(&next)));
+        return HookReply::Notice(format!("Twining: {} ({}). {}", said.say, said.why, counted(&next)));
     }
     let asked = notes.held.entry(format!("loop: {} {}", said.say, said.attempt)).or_default();
     if *asked >= MOST_ASKED || (context.event.stop_hook_active && *asked > 0) || notes.steps >= MOST_STEPS {
@@ -40,11 +40,11 @@ pub fn at_stop(context: &HookContext, notes: &mut SessionNotes) -> Reply {
             *asked = MOST_ASKED + 1;
             context.post("question", &format!("The feature loop stopped at `{}`: {why}", said.say), None);
         }
-        return Reply::Notice(format!("Twining lets the session go at `{}`: {why}. {}", said.say, counted(&next)));
+        return HookReply::Notice(format!("Twining lets the session go at `{}`: {why}. {}", said.say, counted(&next)));
     }
     *asked += 1;
     notes.steps += 1;
-    Reply::Hold(step(&next))
+    HookReply::Hold(step(&next))
 }
 
 /// What to do now, if the loop runs by itself here.

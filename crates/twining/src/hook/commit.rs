@@ -4,11 +4,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::checks::{COMMIT_CHECKS, Comparison, Notice, Stage, Weight};
+use super::checks::{COMMIT_CHECKS, CheckNotice, NoticeLevel, Stage, TreeComparison};
 use super::context::INDEX_TIMEOUT;
 use super::guard_cache;
 use super::working_tree::WorkingTree;
-use crate::allowed::{self, Allowed};
+use crate::allowed::{self, PersonAllowances};
 use crate::desk::Project;
 
 /// Files that are read from git at once; others one by one, where a check looks at them.
@@ -20,7 +20,8 @@ pub fn check(project: Option<PathBuf>) -> bool {
     let Ok(project) = Project::open(project) else { return true };
     project.engine.store().hurry(INDEX_TIMEOUT);
     let notices = notices(&project);
-    let (refused, told): (Vec<Notice>, Vec<Notice>) = notices.into_iter().partition(|notice| notice.weight == Weight::Refuse);
+    let (refused, told): (Vec<CheckNotice>, Vec<CheckNotice>) =
+        notices.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
     for notice in &told {
         say(&format!("{} [{}]", notice.text, notice.rule));
     }
@@ -36,7 +37,7 @@ pub fn check(project: Option<PathBuf>) -> bool {
     false
 }
 
-fn notices(project: &Project) -> Vec<Notice> {
+fn notices(project: &Project) -> Vec<CheckNotice> {
     let git = &project.history;
     let (staged, is_first) = std::thread::scope(|scope| {
         let staged = scope.spawn(|| git.staged());
@@ -48,7 +49,7 @@ fn notices(project: &Project) -> Vec<Notice> {
     }
     let guards = guard_cache::guards(project);
     let files = WorkingTree::of(project);
-    let mut comparison = Comparison::new(project, &guards, &files, Stage::Commit);
+    let mut comparison = TreeComparison::new(project, &guards, &files, Stage::Commit);
     comparison.prefix = prefix(project);
     comparison.changed = staged.iter().filter_map(|path| path.strip_prefix(&comparison.prefix)).map(str::to_owned).collect();
     comparison.before = git.sides();
@@ -68,14 +69,14 @@ fn prefix(project: &Project) -> String {
 }
 
 /// What no person allowed. An allowance is recorded when it is used.
-fn not_allowed(project: &Project, refused: Vec<Notice>) -> Vec<Notice> {
+fn not_allowed(project: &Project, refused: Vec<CheckNotice>) -> Vec<CheckNotice> {
     if refused.is_empty() {
         return refused;
     }
     let store = project.engine.store();
-    let (given, now, head) = (Allowed::read(store), store.ids().now(), project.history.head());
-    let path_of = |notice: &Notice| notice.path.clone().unwrap_or_default();
-    let refused: Vec<Notice> = refused
+    let (given, now, head) = (PersonAllowances::read(store), store.ids().now(), project.history.head());
+    let path_of = |notice: &CheckNotice| notice.path.clone().unwrap_or_default();
+    let refused: Vec<CheckNotice> = refused
         .into_iter()
         .filter(|notice| given.commit_allowance(&notice.rule, &path_of(notice), head.as_deref(), now).is_none())
         .collect();

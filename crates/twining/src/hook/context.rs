@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use twining_engine::hygiene::redact_name;
-use twining_engine::learning::Call;
+use twining_engine::learning::RecordedCall;
 use twining_engine::{Caller, PostInput};
 use twining_guard::hosts::HookEvent;
-use twining_guard::{ClaimOrigin, Claimant, ClaimsOfOthers, Evaluation, Facts, Guards};
+use twining_guard::{ClaimOrigin, Claimant, Evaluation, Facts, ForeignClaims, GuardSet};
 use twining_model::{Channel, Origin, Time, Trust, text};
 
 use super::evidence::RecordedRuns;
-use super::session_notes::SessionNotes;
+use super::session_notes::SessionState;
 use super::working_tree::WorkingTree;
 use crate::desk::Project;
 use crate::parent_processes::parent_processes;
@@ -58,12 +58,12 @@ impl HookContext {
     }
 
     /// What the guards say to the event.
-    pub fn evaluate(&self, guards: &Guards) -> Evaluation {
+    pub fn evaluate(&self, guards: &GuardSet) -> Evaluation {
         self.with_facts(|facts| guards.evaluate(&self.event.event, facts))
     }
 
     /// What they say, and why each is silent.
-    pub fn explain(&self, guards: &Guards) -> Evaluation {
+    pub fn explain(&self, guards: &GuardSet) -> Evaluation {
         self.with_facts(|facts| guards.explain(&self.event.event, facts))
     }
 
@@ -78,16 +78,16 @@ impl HookContext {
     }
 
     /// What others claim.
-    fn claims(&self) -> ClaimsOfOthers {
+    fn claims(&self) -> ForeignClaims {
         let event = &self.event.event;
         let store = self.project.engine.store();
         // A file of claims that cannot be read claims nothing.
-        let Some(bytes) = store.documents().claims().ok().flatten() else { return ClaimsOfOthers::default() };
+        let Some(bytes) = store.documents().claims().ok().flatten() else { return ForeignClaims::default() };
         // Asked only where a claim names a process: a tool waits.
         let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
         let asker = Claimant { session: self.event.session.clone(), names, processes };
-        ClaimsOfOthers::read(&bytes, &asker, store.ids().now(), &|origin| self.is_abandoned(origin))
+        ForeignClaims::read(&bytes, &asker, store.ids().now(), &|origin| self.is_abandoned(origin))
     }
 
     /// Whether the session behind a claim is gone: its server ended, or nothing was heard
@@ -98,22 +98,22 @@ impl HookContext {
         }
         let Some(began) = self.notes().began else { return false };
         let calls = self.project.engine.store().local_state().latest_calls().unwrap_or_default();
-        let is_heard = |call: Call| call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began);
-        origin.since.is_some_and(|since| since < began) && !calls.iter().filter_map(|line| Call::read(line)).any(is_heard)
+        let is_heard = |call: RecordedCall| call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began);
+        origin.since.is_some_and(|since| since < began) && !calls.iter().filter_map(|line| RecordedCall::read(line)).any(is_heard)
     }
 
     /// What hooks remember of the session.
-    pub fn notes(&self) -> SessionNotes {
+    pub fn notes(&self) -> SessionState {
         let store = self.project.engine.store();
         let note = store.local_state().note(&self.event.session).ok().flatten();
-        let mut notes: SessionNotes = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut notes: SessionState = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         notes.began.get_or_insert_with(|| store.ids().now());
         notes
     }
 
     /// Remembers it, and tells whether that went well. A note that cannot be left makes a
     /// later check weaker, never this answer wrong.
-    pub fn keep_notes(&self, notes: &SessionNotes) -> bool {
+    pub fn save_notes(&self, notes: &SessionState) -> bool {
         let store = self.project.engine.store();
         self.has_memory()
             && serde_json::to_vec(notes).is_ok_and(|bytes| store.local_state().leave_note(&self.event.session, &bytes).is_ok())

@@ -4,15 +4,15 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use twining_engine::workflow::EvidenceVerdict;
-use twining_engine::{Engine, Proofs};
-use twining_guard::{Evidence, Proof};
+use twining_engine::{Engine, FeatureProofs};
+use twining_guard::{EvidenceLookup, FeatureProof};
 
 /// The workflow's runs, and the working tree they are compared with. Nothing is read
 /// until somebody asks.
 pub struct RecordedRuns<'a> {
     engine: &'a Engine,
     checkout: &'a Path,
-    proofs: OnceCell<Result<Proofs<'a>, String>>,
+    proofs: OnceCell<Result<FeatureProofs<'a>, String>>,
 }
 
 impl<'a> RecordedRuns<'a> {
@@ -21,7 +21,7 @@ impl<'a> RecordedRuns<'a> {
         Self { engine, checkout, proofs: OnceCell::new() }
     }
 
-    fn proofs(&self) -> Result<&Proofs<'a>, String> {
+    fn proofs(&self) -> Result<&FeatureProofs<'a>, String> {
         self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string())).as_ref().map_err(Clone::clone)
     }
 
@@ -32,14 +32,14 @@ impl<'a> RecordedRuns<'a> {
     }
 }
 
-impl Evidence for RecordedRuns<'_> {
-    fn proof_of(&self, feature: &str) -> Proof {
+impl EvidenceLookup for RecordedRuns<'_> {
+    fn proof_of(&self, feature: &str) -> FeatureProof {
         match self.proofs().and_then(|proofs| proofs.of(self.checkout, feature)) {
-            Ok(Some(EvidenceVerdict::Accepted { run, .. })) => Proof::Recorded(run),
-            Ok(Some(EvidenceVerdict::Missing { what, .. })) => Proof::Missing(what),
-            Ok(None) => Proof::Missing("no run of its tests is recorded".to_owned()),
+            Ok(Some(EvidenceVerdict::Accepted { run, .. })) => FeatureProof::Recorded(run),
+            Ok(Some(EvidenceVerdict::Missing { what, .. })) => FeatureProof::Missing(what),
+            Ok(None) => FeatureProof::Missing("no run of its tests is recorded".to_owned()),
             // What cannot be read proves nothing.
-            Err(why) => Proof::Missing(why),
+            Err(why) => FeatureProof::Missing(why),
         }
     }
 }

@@ -13,8 +13,8 @@ use twining_store::git::GitFolders;
 
 use crate::desk::Project;
 use crate::init;
-use crate::locate::Clues;
-use crate::problem::Problem;
+use crate::locate::LocateInput;
+use crate::problem::CommandError;
 
 /// Answers one of git's hooks; one we do not know needs no answer.
 pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
@@ -41,7 +41,7 @@ pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
 /// the top, and projects may lie below it. Where it was told of none, the one around.
 fn told() -> Vec<Option<PathBuf>> {
     let below = || {
-        let clues = Clues::of_process(None).ok()?;
+        let clues = LocateInput::of_process(None).ok()?;
         let GitFolders { top, common, .. } = GitFolders::of(&clues.here)?;
         let prefixes = init::projects(&fs::read_to_string(common.join("info/attributes")).ok()?);
         let folders = prefixes.iter().map(|prefix| top.join(prefix)).filter(|folder| folder.is_dir());
@@ -50,10 +50,10 @@ fn told() -> Vec<Option<PathBuf>> {
     below().filter(|projects| !projects.is_empty()).unwrap_or_else(|| vec![None])
 }
 
-fn after_commit(project: Option<PathBuf>) -> Result<(), Problem> {
+fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
     let project = Project::open(project)?;
     let store = project.engine.store();
-    let failed = |error| Problem::from(Failure::from(error));
+    let failed = |error| CommandError::from(Failure::from(error));
     if !store.exists().map_err(failed)? || project.history.is_rewriting() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use twining_guard::policy::Examples;
-use twining_guard::{Clause, Guards, Level, UserPolicy, inside};
+use twining_guard::{Clause, GuardSet, UserPolicy, Verdict, inside};
 use twining_model::TextFile;
 use twining_store::disk::hash_of;
 
@@ -22,19 +22,20 @@ const TICK_MS: i64 = 100;
 
 /// The guards of these policies, tried and compiled by this version.
 #[derive(Serialize, Deserialize)]
-struct Compiled {
+struct CachedGuards {
     key: String,
-    guards: Guards,
+    guards: GuardSet,
 }
 
 /// The guards that hold.
-pub fn guards(project: &Project) -> Guards {
+pub fn guards(project: &Project) -> GuardSet {
     let (user, policy) = policies(project);
     let key = key_of(&user, &policy);
     let store = project.engine.store();
-    let known: Option<Compiled> = store.local_state().note(COMPILED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<CachedGuards> =
+        store.local_state().note(COMPILED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let guards = known.filter(|known| known.key == key).map(|known| known.guards).unwrap_or_else(|| {
-        let compiled = Compiled { key, guards: Guards::load(&user, &policy, Examples::Read) };
+        let compiled = CachedGuards { key, guards: GuardSet::load(&user, &policy, Examples::Read) };
         // Without the note the policies are read again.
         if store.exists().unwrap_or(false) {
             let _ = serde_json::to_vec(&compiled).map(|bytes| store.local_state().leave_note(COMPILED, &bytes));
@@ -45,14 +46,14 @@ pub fn guards(project: &Project) -> Guards {
 }
 
 /// The guards as their files say, with everything that is wrong with them.
-pub fn guards_as_written(project: &Project) -> Guards {
+pub fn guards_as_written(project: &Project) -> GuardSet {
     let (user, policy) = policies(project);
-    completed(Guards::load(&user, &policy, Examples::Read), project, &user, &clauses(project))
+    completed(GuardSet::load(&user, &policy, Examples::Read), project, &user, &clauses(project))
 }
 
 /// What the person's own policy says about what cannot be read.
-pub fn on_unreadable() -> Level {
-    Guards::load(&user_policy::read(), &TextFile::Missing, Examples::Skip).on_unreadable
+pub fn on_unreadable() -> Verdict {
+    GuardSet::load(&user_policy::read(), &TextFile::Missing, Examples::Skip).on_unreadable
 }
 
 fn policies(project: &Project) -> (UserPolicy, TextFile) {
@@ -66,7 +67,7 @@ fn key_of(user: &UserPolicy, policy: &TextFile) -> String {
     format!("{} {:x} {:016x}", env!("CARGO_PKG_VERSION"), text.len(), hash_of(text.as_bytes()))
 }
 
-fn completed(mut guards: Guards, project: &Project, user: &UserPolicy, clauses: &[Clause]) -> Guards {
+fn completed(mut guards: GuardSet, project: &Project, user: &UserPolicy, clauses: &[Clause]) -> GuardSet {
     let settings = Path::new(&user.name).parent().filter(|dir| dir.is_absolute());
     let root = project.located.checkout.display().to_string();
     guards.protect(&settings.map(|dir| inside(&root, &dir.display().to_string())).into_iter().collect::<Vec<_>>());
@@ -76,7 +77,7 @@ fn completed(mut guards: Guards, project: &Project, user: &UserPolicy, clauses: 
 
 /// The clauses that were in force when decisions and knowledge were so.
 #[derive(Serialize, Deserialize)]
-struct KnownClauses {
+struct CachedClauses {
     decisions: i64,
     knowledge: String,
     made: i64,
@@ -88,9 +89,9 @@ fn clauses(project: &Project) -> Vec<Clause> {
     let store = project.engine.store();
     // Before they are read: what changes meanwhile is asked for again.
     let Ok(Some(state)) = store.documents().binding_state() else { return Vec::new() };
-    let known: Option<KnownClauses> =
+    let known: Option<CachedClauses> =
         store.local_state().note(CLAUSES).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let is_current = |known: &KnownClauses| {
+    let is_current = |known: &CachedClauses| {
         known.decisions == state.decisions
             && known.knowledge == state.knowledge
             && known.made.saturating_sub(state.decisions / 1_000_000) > TICK_MS
@@ -100,7 +101,7 @@ fn clauses(project: &Project) -> Vec<Clause> {
         known => match project.engine.clauses() {
             Ok(clauses) => {
                 let made = store.ids().now().as_ms();
-                let known = KnownClauses { decisions: state.decisions, knowledge: state.knowledge, made, clauses };
+                let known = CachedClauses { decisions: state.decisions, knowledge: state.knowledge, made, clauses };
                 let _ = serde_json::to_vec(&known).map(|bytes| store.local_state().leave_note(CLAUSES, &bytes));
                 known.clauses
             }

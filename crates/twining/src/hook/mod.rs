@@ -28,18 +28,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use twining_guard::hosts::{Answer, HOSTS, HookEvent, Host, Reply, parse_json};
-use twining_guard::{EventKind, Level};
+use twining_guard::hosts::{HOSTS, HookEvent, HookReply, HostAdapter, HostAnswer, parse_json};
+use twining_guard::{EventKind, Verdict};
 
 pub use context::HookContext;
 pub use guard_cache::{guards, guards_as_written};
-pub use traces::foreseen;
+pub use traces::preview;
 
 /// Longest event that is read: a file of this size is written by no tool.
 const MAX_EVENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Answers one event.
-pub fn run(project: Option<PathBuf>, host: &Host, event: &str) -> ExitCode {
+pub fn run(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> ExitCode {
     // An event of a newer host is not ours to stop.
     let Some(kind) = host.event_kind(event) else { return ExitCode::SUCCESS };
     let reply = respond(project, host, event).unwrap_or_else(|why| failed(kind, why));
@@ -49,18 +49,18 @@ pub fn run(project: Option<PathBuf>, host: &Host, event: &str) -> ExitCode {
 }
 
 /// What our own failure means: nothing, unless the person's policy holds what cannot be read.
-fn failed(kind: EventKind, why: String) -> Reply {
+fn failed(kind: EventKind, why: String) -> HookReply {
     if kind != EventKind::PreToolUse {
-        return Reply::Failed(why);
+        return HookReply::Failed(why);
     }
     match guard_cache::on_unreadable() {
-        Level::Block => Reply::Deny(format!("Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`.")),
-        Level::Ask => Reply::Ask(format!("Twining could not judge this: {why}")),
-        Level::Off | Level::Warn => Reply::Failed(why),
+        Verdict::Block => HookReply::Deny(format!("Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`.")),
+        Verdict::Ask => HookReply::Ask(format!("Twining could not judge this: {why}")),
+        Verdict::Off | Verdict::Warn => HookReply::Failed(why),
     }
 }
 
-fn respond(project: Option<PathBuf>, host: &Host, event: &str) -> Result<Reply, String> {
+fn respond(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> Result<HookReply, String> {
     let json = read_event()?;
     let hook_event = host.parse(event, &json, &current_dir()).ok_or("the event is not known")?;
     let context = HookContext::open(project, hook_event)?;
@@ -73,7 +73,7 @@ fn respond(project: Option<PathBuf>, host: &Host, event: &str) -> Result<Reply, 
         EventKind::UserPromptSubmit => session::prompted(&context),
         EventKind::PreCompact => snapshot::take(&context),
         // What was forgotten is told when the host asks what to begin with.
-        EventKind::PostCompact => Reply::Silence,
+        EventKind::PostCompact => HookReply::Silence,
         EventKind::SessionEnd => session::ended(&context),
     })
 }
@@ -101,7 +101,7 @@ fn current_dir() -> String {
 }
 
 /// Writes an answer in one piece: half a JSON is taken for no answer.
-fn print(answer: Answer) -> ExitCode {
+fn print(answer: HostAnswer) -> ExitCode {
     let printed = match &answer.out {
         None => Ok(()),
         Some(json) => {
@@ -111,7 +111,7 @@ fn print(answer: Answer) -> ExitCode {
     };
     let answer = match printed {
         Ok(()) => answer,
-        Err(error) => Answer::failed(&format!("the answer cannot be written: {error}")),
+        Err(error) => HostAnswer::failed(&format!("the answer cannot be written: {error}")),
     };
     if let Some(text) = &answer.err {
         let _ = writeln!(std::io::stderr().lock(), "{text}");

@@ -1,25 +1,25 @@
 //! After a tool ran: what the session did, and which tests the host saw run.
 
-use twining_guard::hosts::Reply;
-use twining_guard::{EventKind, Files, ToolAction, inside};
+use twining_guard::hosts::HookReply;
+use twining_guard::{EventKind, FileAccess, ToolAction, inside};
 
 use super::context::HookContext;
 use super::traces;
 
 /// Remembers it. A run of tests that will not count is told at once, while it is
 /// cheap to run them again.
-pub fn reply(context: &HookContext) -> Reply {
+pub fn reply(context: &HookContext) -> HookReply {
     if !context.has_memory() {
-        return Reply::Silence;
+        return HookReply::Silence;
     }
     let mut notes = context.notes();
     notes.tool_ran(&context.event.event, context.project.engine.store().ids().now());
-    context.keep_notes(&notes);
+    context.save_notes(&notes);
     let _ = context.project.engine.note_post_tool_use();
     if context.event.event.kind == EventKind::PostToolUse {
         traces::approved(context);
     }
-    captured(context).map_or(Reply::Silence, Reply::Context)
+    captured(context).map_or(HookReply::Silence, HookReply::Context)
 }
 
 /// Remembers a run of tests; a word where it will not count.

@@ -1,20 +1,20 @@
 //! Before a tool runs: the strictest guard answers.
 
-use twining_guard::hosts::Reply;
-use twining_guard::{Evaluation, Level, ToolAction};
+use twining_guard::hosts::HookReply;
+use twining_guard::{Evaluation, ToolAction, Verdict};
 
 use super::context::HookContext;
 use super::{guard_cache, traces};
 
 /// What the guards say.
-pub fn reply(context: &HookContext) -> Reply {
+pub fn reply(context: &HookContext) -> HookReply {
     let guards = guard_cache::guards(&context.project);
     let evaluation = traces::revise_and_record(context, context.evaluate(&guards));
     match evaluation.verdict {
-        Level::Off => unread_note(context, &evaluation).map_or(Reply::Silence, Reply::Context),
-        Level::Warn => Reply::Context(evaluation.message()),
-        Level::Ask => Reply::Ask(evaluation.message()),
-        Level::Block => Reply::Deny(evaluation.message()),
+        Verdict::Off => unread_note(context, &evaluation).map_or(HookReply::Silence, HookReply::Context),
+        Verdict::Warn => HookReply::Context(evaluation.message()),
+        Verdict::Ask => HookReply::Ask(evaluation.message()),
+        Verdict::Block => HookReply::Deny(evaluation.message()),
     }
 }
 

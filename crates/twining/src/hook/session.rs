@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use twining_engine::RoleInput;
-use twining_guard::hosts::Reply;
+use twining_guard::hosts::HookReply;
 use twining_model::text;
 
 use super::context::HookContext;
@@ -15,7 +15,7 @@ use crate::user_policy;
 const MAX_ITEMS: usize = 12;
 
 /// A session begins, or goes on after its host forgot most of it.
-pub fn started(context: &HookContext) -> Reply {
+pub fn started(context: &HookContext) -> HookReply {
     // An old note in the way is no reason to begin without a brief.
     let _ = context.project.engine.store().local_state().clear_notes();
     // Every host we read from tells us of tools that ran: from now on a run can be seen.
@@ -23,42 +23,42 @@ pub fn started(context: &HookContext) -> Reply {
     let mut notes = context.notes();
     notes.turn_began = Some(context.project.engine.store().ids().now());
     let brief = brief::of_session(&context.project.engine, &context.caller(), &mut notes.told);
-    context.keep_notes(&notes);
+    context.save_notes(&notes);
     let unread = guard_cache::guards(&context.project).unread_notice();
-    let context_text = joined([unread, snapshot::bring_back(context), brief]);
+    let context_text = joined([unread, snapshot::restore(context), brief]);
     match (auto_loop::at_start(context), context_text) {
-        (Some(go), text) => Reply::Start { context: text.unwrap_or_default(), go },
-        (None, Some(text)) => Reply::Context(text),
-        (None, None) => Reply::Silence,
+        (Some(go), text) => HookReply::Start { context: text.unwrap_or_default(), go },
+        (None, Some(text)) => HookReply::Context(text),
+        (None, None) => HookReply::Silence,
     }
 }
 
 /// A person wrote something.
-pub fn prompted(context: &HookContext) -> Reply {
+pub fn prompted(context: &HookContext) -> HookReply {
     traces::prompted(context);
     let mut notes = context.notes();
     notes.turn_began = Some(context.project.engine.store().ids().now());
     let warnings = brief::of_prompt(&context.project.engine, &context.caller(), &context.event.prompt, &mut notes.told);
-    context.keep_notes(&notes);
+    context.save_notes(&notes);
     // Hosts that begin no session after a compaction ask here first.
-    joined([snapshot::bring_back(context), warnings]).map_or(Reply::Silence, Reply::Context)
+    joined([snapshot::restore(context), warnings]).map_or(HookReply::Silence, HookReply::Context)
 }
 
 /// A subagent begins: its role, and what matters.
-pub fn subagent_started(context: &HookContext) -> Reply {
+pub fn subagent_started(context: &HookContext) -> HookReply {
     let agent_type = context.event.event.agent_type.as_deref().unwrap_or_default();
     let mut notes = context.notes();
     notes.subagent_started(&context.event.event);
-    context.keep_notes(&notes);
+    context.save_notes(&notes);
     let role = role_of(agent_type).and_then(|role| role_text(context, role));
     let brief = brief::of_session(&context.project.engine, &context.caller(), &mut BTreeSet::new());
-    joined([role, brief]).map_or(Reply::Silence, Reply::Context)
+    joined([role, brief]).map_or(HookReply::Silence, HookReply::Context)
 }
 
 /// The session is over, and its notes are of no use.
-pub fn ended(context: &HookContext) -> Reply {
+pub fn ended(context: &HookContext) -> HookReply {
     let _ = context.project.engine.store().local_state().drop_note(&context.event.session);
-    Reply::Silence
+    HookReply::Silence
 }
 
 fn joined<const N: usize>(parts: [Option<String>; N]) -> Option<String> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use twining_guard::effects::shell;
-use twining_guard::{Event, ToolAction};
+use twining_guard::{GuardEvent, ToolAction};
 use twining_model::Time;
 
 /// Agents of a session that are followed.
@@ -15,17 +15,17 @@ const MAX_AGENTS: usize = 256;
 const CODERS: [&str; 7] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player", "twining-worker"];
 
 /// Programs that look and change nothing.
-const LOOKS: [&str; 24] = [
+const READ_ONLY_PROGRAMS: [&str; 24] = [
     "cat", "head", "tail", "less", "nl", "ls", "pwd", "grep", "egrep", "rg", "wc", "stat", "diff", "cmp", "cut", "tr", "echo", "printf",
     "true", "cd", "jq", "find", "which", "sleep",
 ];
 /// What git tells without changing anything.
-const GIT_LOOKS: [&str; 8] = ["status", "diff", "log", "show", "blame", "ls-files", "rev-parse", "branch"];
+const READ_ONLY_GIT: [&str; 8] = ["status", "diff", "log", "show", "blame", "ls-files", "rev-parse", "branch"];
 
 /// What hooks remember of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SessionNotes {
+pub struct SessionState {
     /// When it was first heard of.
     pub began: Option<Time>,
     /// When the person last wrote.
@@ -37,29 +37,29 @@ pub struct SessionNotes {
     /// Steps of the feature loop it was sent on to.
     pub steps: u32,
     /// Its agents; the main agent is the empty name.
-    pub agents: BTreeMap<String, AgentNotes>,
+    pub agents: BTreeMap<String, AgentActivity>,
 }
 
 /// What an agent did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct AgentNotes {
+pub struct AgentActivity {
     /// Calls that changed something, or may have.
     pub changes: u64,
     /// When it last made one.
     pub last_change: Option<Time>,
 }
 
-impl SessionNotes {
+impl SessionState {
     /// Remembers that a subagent began.
-    pub fn subagent_started(&mut self, event: &Event) {
+    pub fn subagent_started(&mut self, event: &GuardEvent) {
         if let Some(agent) = event.agent_id.clone().filter(|_| self.agents.len() < MAX_AGENTS) {
             self.agents.entry(agent).or_default();
         }
     }
 
     /// Remembers what a tool did.
-    pub fn tool_ran(&mut self, event: &Event, now: Time) {
+    pub fn tool_ran(&mut self, event: &GuardEvent, now: Time) {
         let agent = event.agent_id.clone().unwrap_or_default();
         if self.agents.len() >= MAX_AGENTS && !self.agents.contains_key(&agent) {
             return;
@@ -88,7 +88,7 @@ impl SessionNotes {
     }
 
     /// Whether a coding agent returns that is known and changed nothing at all.
-    pub fn returns_empty(&self, event: &Event) -> bool {
+    pub fn returns_empty(&self, event: &GuardEvent) -> bool {
         let kind = event.agent_type.as_deref().unwrap_or_default().to_lowercase();
         let is_coder = CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name));
         let known = event.agent_id.as_ref().and_then(|agent| self.agents.get(agent));
@@ -98,23 +98,23 @@ impl SessionNotes {
 
 /// Whether a call is work: anything but looking. A push, a migration, a file that git
 /// ignores or that lies in another repository is work like any other.
-fn may_change_something(event: &Event) -> bool {
+fn may_change_something(event: &GuardEvent) -> bool {
     match &event.action {
         ToolAction::Read(_) | ToolAction::ReadPart(_) | ToolAction::ReadMany(_) => false,
         ToolAction::Nothing => ["twining_post", "twining_decide", "twining_report"].iter().any(|verb| event.tool.ends_with(verb)),
         ToolAction::Shell(line) => match shell::read(line) {
-            Ok(read) => !read.writes.is_empty() || read.commands.iter().any(|command| !looks(&command.words)),
+            Ok(read) => !read.writes.is_empty() || read.commands.iter().any(|command| !is_read_only(&command.words)),
             Err(_) => true,
         },
         _ => true,
     }
 }
 
-fn looks(words: &[String]) -> bool {
+fn is_read_only(words: &[String]) -> bool {
     let Some((program, rest)) = words.split_first() else { return true };
     match program.rsplit('/').next().unwrap_or(program) {
-        "git" => rest.iter().find(|word| !word.starts_with('-')).is_some_and(|verb| GIT_LOOKS.contains(&verb.as_str())),
-        name => LOOKS.contains(&name),
+        "git" => rest.iter().find(|word| !word.starts_with('-')).is_some_and(|verb| READ_ONLY_GIT.contains(&verb.as_str())),
+        name => READ_ONLY_PROGRAMS.contains(&name),
     }
 }
 
@@ -132,8 +132,8 @@ mod tests {
 
     use super::*;
 
-    fn call(tool: &str, input: &serde_json::Value) -> Event {
-        let mut event = Event::of_tool(tool, action(tool, input), "/p");
+    fn call(tool: &str, input: &serde_json::Value) -> GuardEvent {
+        let mut event = GuardEvent::of_tool(tool, action(tool, input), "/p");
         (event.agent_id, event.agent_type) = (Some("a1".to_owned()), Some("coder".to_owned()));
         event
     }
@@ -149,7 +149,7 @@ mod tests {
             (shell("cd ../other && sed -i s/a/b/ x"), false),
             (call("Write", &serde_json::json!({"file_path": ".env.local", "content": "x"})), false),
         ] {
-            let mut notes = SessionNotes::default();
+            let mut notes = SessionState::default();
             notes.subagent_started(&event);
             notes.tool_ran(&event, Time::from_ms(1));
             assert_eq!(notes.returns_empty(&event), is_empty, "{event:?}");

@@ -2,9 +2,9 @@
 //! announced, given back once afterwards.
 
 use serde::{Deserialize, Serialize};
-use twining_engine::workflow::{Feature, NextInput, Status};
+use twining_engine::workflow::{Feature, FeatureStatus, NextInput};
 use twining_engine::{AssembleInput, WhatChangedInput};
-use twining_guard::hosts::Reply;
+use twining_guard::hosts::HookReply;
 use twining_model::{Time, text};
 
 use super::context::HookContext;
@@ -20,7 +20,7 @@ const LAST: &str = "snapshot-last";
 /// What is remembered. Recorded text, one line each.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Snapshot {
+struct SessionSnapshot {
     session: String,
     at: Option<Time>,
     step: Option<String>,
@@ -31,17 +31,17 @@ struct Snapshot {
 }
 
 /// Takes one. Never holds a compaction up.
-pub fn take(context: &HookContext) -> Reply {
+pub fn take(context: &HookContext) -> HookReply {
     let engine = &context.project.engine;
     let store = engine.store();
     if !store.exists().unwrap_or(false) {
-        return Reply::Silence;
+        return HookReply::Silence;
     }
     let notes = context.notes();
     let caller = context.caller();
     let list = engine.feature_list().ok().and_then(|(_, list)| list);
     let step = list.as_ref().and_then(|_| engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok());
-    let is_in_work = |feature: &&Feature| matches!(feature.status, Status::InProgress | Status::Completed);
+    let is_in_work = |feature: &&Feature| matches!(feature.status, FeatureStatus::InProgress | FeatureStatus::Completed);
     let in_progress = list.iter().flat_map(|list| &list.features).filter(is_in_work).take(MOST_LINES);
     let question = AssembleInput {
         task: "what is open".to_owned(),
@@ -55,7 +55,7 @@ pub fn take(context: &HookContext) -> Reply {
     let changed = engine.what_changed(&since).ok();
     let needs = assembled.iter().flat_map(|assembled| &assembled.open_needs);
     let decisions = changed.iter().flat_map(|changed| &changed.new_decisions);
-    let taken = Snapshot {
+    let taken = SessionSnapshot {
         session: context.event.session.clone(),
         at: Some(store.ids().now()),
         step: step.map(|step| line(&format!("{} ({})", step.next.say, step.next.why))),
@@ -69,13 +69,13 @@ pub fn take(context: &HookContext) -> Reply {
         let _ = store.local_state().leave_note(&name_of(&context.event.session), &bytes);
         let _ = store.local_state().leave_note(LAST, &bytes);
     }
-    Reply::Silence
+    HookReply::Silence
 }
 
 /// Gives it back, once.
-pub fn bring_back(context: &HookContext) -> Option<String> {
+pub fn restore(context: &HookContext) -> Option<String> {
     let store = context.project.engine.store();
-    let read = |name: &str| -> Option<Snapshot> { serde_json::from_slice(&store.local_state().note(name).ok().flatten()?).ok() };
+    let read = |name: &str| -> Option<SessionSnapshot> { serde_json::from_slice(&store.local_state().note(name).ok().flatten()?).ok() };
     let own = name_of(&context.event.session);
     let taken = read(&own).or_else(|| read(LAST).filter(|_| context.event.source == "compact"))?;
     for name in [own.as_str(), &name_of(&taken.session), LAST] {
@@ -92,7 +92,7 @@ fn line(stored: &str) -> String {
     text::excerpt(&text::visible(stored).replace('\n', " "), 300)
 }
 
-impl Snapshot {
+impl SessionSnapshot {
     fn told(&self) -> String {
         let at = self.at.map(|at| format!(" at {at}")).unwrap_or_default();
         let mut lines = vec![format!(

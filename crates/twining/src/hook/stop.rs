@@ -4,70 +4,70 @@
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 
-use twining_guard::hosts::Reply;
+use twining_guard::hosts::HookReply;
 use twining_guard::policy::builtin::RETURNS;
-use twining_guard::{EventKind, Guards};
+use twining_guard::{EventKind, GuardSet};
 use twining_model::Time;
 use twining_store::git::BranchChanges;
 
-use super::checks::{Comparison, Notice, Stage, TURN_CHECKS, Weight};
+use super::checks::{CheckNotice, NoticeLevel, Stage, TURN_CHECKS, TreeComparison};
 use super::context::HookContext;
-use super::session_notes::{SessionNotes, says_nothing_to_do};
+use super::session_notes::{SessionState, says_nothing_to_do};
 use super::{auto_loop, guard_cache, traces};
-use crate::allowed::Allowed;
+use crate::allowed::PersonAllowances;
 
 /// The note of what was told in this project, whatever the session.
-const TOLD: &str = "shared-told-at-turn-end";
+const REPORTED: &str = "shared-told-at-turn-end";
 /// How many of those are remembered.
-const MAX_TOLD: usize = 512;
+const MAX_REPORTED: usize = 512;
 /// Notices of one turn.
 const MAX_NOTICES: usize = 12;
 
 /// Whether the agent may stop.
-pub fn reply(context: &HookContext) -> Reply {
+pub fn reply(context: &HookContext) -> HookReply {
     if !context.has_memory() {
-        return Reply::Silence;
+        return HookReply::Silence;
     }
     let mut notes = context.notes();
     let guards = guard_cache::guards(&context.project);
     let mut notices = if notes.acted_this_turn() { compared(context, &guards, &notes) } else { Vec::new() };
     notices.extend(returns_empty(context, &guards, &notes));
     lift(context, &mut notices);
-    let new = not_told_before(context, notices);
-    let (holding, told): (Vec<Notice>, Vec<Notice>) = new.into_iter().partition(|notice| notice.weight == Weight::Refuse);
+    let new = new_notices(context, notices);
+    let (holding, told): (Vec<CheckNotice>, Vec<CheckNotice>) = new.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
     for notice in &told {
         context.post(if notice.rule == "tests-changed" { "finding" } else { "warning" }, &notice.text, notice.path.as_deref());
     }
     let told: Vec<String> = told.into_iter().map(|notice| notice.text).collect();
     let reply = match hold(context, &mut notes, &holding) {
-        Some(reason) => Reply::Hold([vec![reason], told].concat().join("\n")),
-        None if !told.is_empty() => Reply::Notice(told.join("\n")),
+        Some(reason) => HookReply::Hold([vec![reason], told].concat().join("\n")),
+        None if !told.is_empty() => HookReply::Notice(told.join("\n")),
         None if context.event.event.kind == EventKind::Stop => auto_loop::at_stop(context, &mut notes),
-        None => Reply::Silence,
+        None => HookReply::Silence,
     };
-    match (reply, context.keep_notes(&notes)) {
+    match (reply, context.save_notes(&notes)) {
         // Whoever is not remembered to have been held would be held for ever.
-        (Reply::Hold(reason), false) => Reply::Notice(reason),
+        (HookReply::Hold(reason), false) => HookReply::Notice(reason),
         (reply, _) => reply,
     }
 }
 
 /// What the working tree shows against HEAD and the merge base with upstream.
-fn compared(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Vec<Notice> {
+fn compared(context: &HookContext, guards: &GuardSet, notes: &SessionState) -> Vec<CheckNotice> {
     let git = &context.project.history;
     let Some(BranchChanges { base, head_written, files }) = git.branch_changes() else { return Vec::new() };
-    let mut comparison = Comparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
+    let mut comparison = TreeComparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
     comparison.changed = files;
     // What is being merged or squashed is others' work.
     comparison.before = git.sides();
     // git counts in whole seconds.
-    let is_of_turn = |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
-    comparison.has_committed = base.is_some() && is_of_turn(head_written);
+    let changed_this_turn = |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
+    comparison.has_committed = base.is_some() && changed_this_turn(head_written);
     comparison.base = base;
     // `git cat-file` takes paths from the top; `./` makes them the working directory's.
     comparison.prefix = "./".to_owned();
     let (root, since) = (context.files.root.clone(), notes.turn_start());
-    comparison.is_of_turn = Box::new(move |path| changed_since(&root, path, since));
+    comparison.changed_this_turn = Box::new(move |path| changed_since(&root, path, since));
     comparison.run(&TURN_CHECKS)
 }
 
@@ -81,7 +81,7 @@ fn changed_since(root: &str, path: &str, since: Option<Time>) -> bool {
 }
 
 /// A coding agent that returns, changed nothing and does not say why.
-fn returns_empty(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Option<Notice> {
+fn returns_empty(context: &HookContext, guards: &GuardSet, notes: &SessionState) -> Option<CheckNotice> {
     let event = &context.event.event;
     let is_empty = event.kind == EventKind::SubagentStop && guards.blocks(RETURNS) && notes.returns_empty(event);
     if !is_empty || says_nothing_to_do(&context.event.last_message) {
@@ -91,16 +91,16 @@ fn returns_empty(context: &HookContext, guards: &Guards, notes: &SessionNotes) -
     let text = format!(
         "{agent} changed nothing. Do instead: implement the task; or, if nothing was to be done, say so in one plain sentence (\"no changes were needed, because …\") and stop."
     );
-    Some(Notice { rule: RETURNS.to_owned(), path: None, weight: Weight::Refuse, text })
+    Some(CheckNotice { rule: RETURNS.to_owned(), path: None, weight: NoticeLevel::Refuse, text })
 }
 
 /// Takes out what a person lifted.
-fn lift(context: &HookContext, notices: &mut Vec<Notice>) {
+fn lift(context: &HookContext, notices: &mut Vec<CheckNotice>) {
     if notices.is_empty() {
         return;
     }
     let store = context.project.engine.store();
-    let allowed = Allowed::read(store);
+    let allowed = PersonAllowances::read(store);
     notices.retain(|notice| match allowed.bypass(&notice.rule, store.ids().now()) {
         Some(bypass) => {
             traces::lifted_at_stop(context, &notice.rule, &notice.text, &bypass.reason);
@@ -112,27 +112,27 @@ fn lift(context: &HookContext, notices: &mut Vec<Notice>) {
 }
 
 /// What is new: each thing is told once in a project, and what holds, once in a session.
-fn not_told_before(context: &HookContext, notices: Vec<Notice>) -> Vec<Notice> {
+fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNotice> {
     if notices.is_empty() {
         return notices;
     }
     let store = context.project.engine.store();
-    let note = store.local_state().note(TOLD).ok().flatten();
+    let note = store.local_state().note(REPORTED).ok().flatten();
     let mut told: BTreeSet<String> = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let known = told.len();
-    let new: Vec<Notice> =
-        notices.into_iter().filter(|notice| notice.weight == Weight::Refuse || told.insert(notice.text.clone())).collect();
+    let new: Vec<CheckNotice> =
+        notices.into_iter().filter(|notice| notice.weight == NoticeLevel::Refuse || told.insert(notice.text.clone())).collect();
     if told.len() > known {
-        while told.len() > MAX_TOLD {
+        while told.len() > MAX_REPORTED {
             told.pop_first();
         }
-        let _ = serde_json::to_vec(&told).map(|bytes| store.local_state().leave_note(TOLD, &bytes));
+        let _ = serde_json::to_vec(&told).map(|bytes| store.local_state().leave_note(REPORTED, &bytes));
     }
     new
 }
 
 /// Holds the agent for what it was not held for before.
-fn hold(context: &HookContext, notes: &mut SessionNotes, holding: &[Notice]) -> Option<String> {
+fn hold(context: &HookContext, notes: &mut SessionState, holding: &[CheckNotice]) -> Option<String> {
     let agent = context.event.event.agent_id.clone().unwrap_or_default();
     let mut reasons = Vec::new();
     for notice in holding {

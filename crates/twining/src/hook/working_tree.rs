@@ -6,11 +6,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use twining_guard::{Files, inside, normal};
+use twining_guard::{FileAccess, inside, normal};
 use twining_store::git::Git;
 
 use crate::desk::Project;
-use crate::locate::Located;
+use crate::locate::ProjectLocation;
 
 /// Largest file that is compared.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -34,7 +34,7 @@ pub struct WorkingTree {
 impl WorkingTree {
     /// The working tree of a project.
     pub fn of(project: &Project) -> Self {
-        let Located { place, checkout, .. } = &project.located;
+        let ProjectLocation { place, checkout, .. } = &project.located;
         Self { root: checkout.display().to_string(), project: place.project.display().to_string(), folders: RefCell::default() }
     }
 
@@ -68,7 +68,7 @@ impl WorkingTree {
     }
 }
 
-impl Files for WorkingTree {
+impl FileAccess for WorkingTree {
     fn read(&self, path: &str) -> Result<Option<String>, String> {
         let size = match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

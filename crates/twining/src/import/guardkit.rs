@@ -2,19 +2,19 @@
 
 use serde_json::json;
 use twining_engine::Failure;
-use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES, ImportedPolicy, import_guardkit};
+use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES, PolicyImport, import_guardkit};
 use twining_model::limits;
 use twining_store::{TextFile, disk};
 
 use crate::desk::Project;
-use crate::out::{self, Style};
+use crate::out::{self, OutputFormat};
 use crate::page::{dim, good, place, plain, warn};
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 use crate::seed::POLICY;
 
 /// What to do with the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
+pub enum PolicyOutput {
     /// Write it.
     Write,
     /// Print it.
@@ -23,29 +23,29 @@ pub enum Aim {
 
 /// Makes a policy of GuardKit's files. One that is there already is left alone:
 /// it may hold comments and guards that no rewrite would keep.
-pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Problem> {
+pub fn guardkit(project: &Project, aim: PolicyOutput, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let imported = import_guardkit(read(project, GUARDKIT_OVERRIDES)?.as_deref(), read(project, GUARDKIT_GATES)?.as_deref());
     if imported.files.is_empty() {
         let message = format!("there is neither `{GUARDKIT_OVERRIDES}` nor `{GUARDKIT_GATES}` in this project");
-        return Err(Problem::of_error("NOT_FOUND", &std::io::Error::other(message)));
+        return Err(CommandError::of_error("NOT_FOUND", &std::io::Error::other(message)));
     }
-    if aim == Aim::Print {
-        let ending = out::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), Ending::Done);
+    if aim == PolicyOutput::Print {
+        let ending = out::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), ExitStatus::Done);
         // What is printed may be piped into a file; what was left out of it is for whoever pipes.
-        if style == Style::Words {
+        if style == OutputFormat::Words {
             for mistake in &imported.mistakes {
-                out::aside(&Problem::of_error("LEFT_OUT", &std::io::Error::other(format!("left out: {mistake}"))));
+                out::warn_about(&CommandError::of_error("LEFT_OUT", &std::io::Error::other(format!("left out: {mistake}"))));
             }
         }
         return Ok(ending);
     }
     let store = project.engine.store();
-    let failed = |error| Problem::from(Failure::from(error));
+    let failed = |error| CommandError::from(Failure::from(error));
     let is_there = store.documents().policy().map_err(failed)? == TextFile::Text(imported.text.clone());
     if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
         let error = std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
         let hint = "`twining import guardkit --print` shows what to put into it by hand";
-        return Err(Problem::of_error("ALREADY_EXISTS", &error).with_hint(hint));
+        return Err(CommandError::of_error("ALREADY_EXISTS", &error).with_hint(hint));
     }
     let written = !is_there && !imported.text.is_empty();
     Ok(out::answer(
@@ -58,16 +58,16 @@ pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Pro
             }
             imported.mistakes.iter().for_each(|mistake| page.line([warn("left out"), plain(mistake.to_string())]));
         },
-        Ending::Done,
+        ExitStatus::Done,
     ))
 }
 
-fn answer(imported: &ImportedPolicy, written: bool) -> serde_json::Value {
+fn answer(imported: &PolicyImport, written: bool) -> serde_json::Value {
     json!({ "path": POLICY, "written": written, "files": imported.files, "policy": imported.text, "mistakes": imported.mistakes })
 }
 
-fn read(project: &Project, path: &str) -> Result<Option<String>, Problem> {
-    let bytes =
-        disk::read_inside(&project.located.checkout, path, limits::POLICY_BYTES).map_err(|error| Problem::from(Failure::from(error)))?;
+fn read(project: &Project, path: &str) -> Result<Option<String>, CommandError> {
+    let bytes = disk::read_inside(&project.located.checkout, path, limits::POLICY_BYTES)
+        .map_err(|error| CommandError::from(Failure::from(error)))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

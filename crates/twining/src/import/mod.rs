@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command, ValueHint};
 use twining_engine::Caller;
-use twining_engine::import::{FolderText, ImportCounts, ImportOutcome, Intent, Source, SourceFile};
+use twining_engine::import::{FolderText, ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile};
 use twining_model::{Channel, Origin, Trust, text};
 
 use crate::args::{path, switch, word};
 use crate::desk::Project;
 use crate::locate::FOLDER;
-use crate::out::{self, Style};
-use crate::page::{Cell, Page, count, dim, good, place, plain, warn};
-use crate::problem::{Ending, Problem};
+use crate::out::{self, OutputFormat};
+use crate::page::{StyledText, TextPage, count, dim, good, place, plain, warn};
+use crate::problem::{CommandError, ExitStatus};
 
-use guardkit::{Aim, guardkit};
+use guardkit::{PolicyOutput, guardkit};
 
 /// What can be imported, as people call it.
 pub const SOURCES: [&str; 7] = ["adr", "madr", "memory-jsonl", "beads", "claude-md", "twining", "guardkit"];
@@ -40,39 +40,39 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Imports a file or a folder.
-pub fn run(project: &Project, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
-    let intent = if given.get_flag("dry-run") { Intent::Try } else { Intent::Import };
+pub fn run(project: &Project, given: &ArgMatches, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+    let intent = if given.get_flag("dry-run") { ImportMode::Try } else { ImportMode::Import };
     let from = given.get_one::<PathBuf>("from");
     let source = match given.get_one::<String>("source").map_or("", String::as_str) {
         "guardkit" => {
             let is_shown = given.get_flag("print") || given.get_flag("dry-run");
-            return guardkit(project, if is_shown { Aim::Print } else { Aim::Write }, style);
+            return guardkit(project, if is_shown { PolicyOutput::Print } else { PolicyOutput::Write }, style);
         }
-        "adr" | "madr" => Source::Adr,
-        "memory-jsonl" => Source::MemoryJsonl,
-        "beads" => Source::Beads,
-        "claude-md" => Source::ClaudeMd,
-        "twining" => Source::Twining,
-        other => return Err(Problem::misuse(format!("there is nothing to import from `{}`", text::excerpt(other, 40)))),
+        "adr" | "madr" => ImportSource::Adr,
+        "memory-jsonl" => ImportSource::MemoryJsonl,
+        "beads" => ImportSource::Beads,
+        "claude-md" => ImportSource::ClaudeMd,
+        "twining" => ImportSource::Twining,
+        other => return Err(CommandError::misuse(format!("there is nothing to import from `{}`", text::excerpt(other, 40)))),
     };
-    let from = from.ok_or_else(|| Problem::misuse(format!("`twining import {}` needs a file or a folder", source.as_str())))?;
+    let from = from.ok_or_else(|| CommandError::misuse(format!("`twining import {}` needs a file or a folder", source.as_str())))?;
     let (files, passed_over) = read(source, from)?;
     let origin = Origin { client: None, session: crate::desk::session_of_host(), via: Channel::Import, trust: Trust::Imported };
     let caller = Caller { agent: source.as_str().to_owned(), origin };
     let mut outcome = project.engine.import(&caller, source, &files, intent)?;
     outcome.unread.extend(passed_over);
-    if intent == Intent::Import {
-        project.tidy_up();
+    if intent == ImportMode::Import {
+        project.finish_writes();
     }
-    Ok(out::answer(style, || serde_json::to_value(&outcome).unwrap_or_default(), |page| show(&outcome, page), Ending::Done))
+    Ok(out::answer(style, || serde_json::to_value(&outcome).unwrap_or_default(), |page| show(&outcome, page), ExitStatus::Done))
 }
 
-type PassedOver = Vec<twining_engine::import::Unread>;
+type SkippedFiles = Vec<twining_engine::import::ImportProblem>;
 
-fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Problem> {
+fn read(source: ImportSource, from: &Path) -> Result<(Vec<SourceFile>, SkippedFiles), CommandError> {
     let shown = from.display().to_string();
     let missing =
-        |error: &std::io::Error| Problem::of_error("NOT_FOUND", &std::io::Error::other(format!("`{shown}` cannot be read: {error}")));
+        |error: &std::io::Error| CommandError::of_error("NOT_FOUND", &std::io::Error::other(format!("`{shown}` cannot be read: {error}")));
     let kind = fs::metadata(from).map_err(|error| missing(&error))?;
     let mut passed_over = Vec::new();
     let mut files = Vec::new();
@@ -91,7 +91,7 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
         },
     };
     match source {
-        Source::Adr if kind.is_dir() => {
+        ImportSource::Adr if kind.is_dir() => {
             let mut found = Vec::new();
             markdown_below(from, Path::new(""), DEPTH, &mut found);
             found.sort();
@@ -100,7 +100,7 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
                 passed_over.push(pass("…", &format!("{} more files than are imported at once", found.len() - MOST_FILES)));
             }
         }
-        Source::Twining => {
+        ImportSource::Twining => {
             let folder = if from.join(FOLDER).is_dir() { from.join(FOLDER) } else { from.to_path_buf() };
             for name in FolderText::names().into_iter().filter(|name| folder.join(name).exists()) {
                 take(&folder.join(name), name.to_owned());
@@ -153,11 +153,11 @@ fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut Vec<PathBu
     }
 }
 
-fn pass(name: &str, why: &str) -> twining_engine::import::Unread {
-    twining_engine::import::Unread { file: text::visible(name), line: None, why: text::excerpt(why, 200) }
+fn pass(name: &str, why: &str) -> twining_engine::import::ImportProblem {
+    twining_engine::import::ImportProblem { file: text::visible(name), line: None, why: text::excerpt(why, 200) }
 }
 
-fn show(outcome: &ImportOutcome, page: &mut Page) {
+fn show(outcome: &ImportOutcome, page: &mut TextPage) {
     let word = if outcome.dry_run { "would import" } else { "imported" };
     let rows = [
         ("decision", outcome.decisions),
@@ -167,7 +167,7 @@ fn show(outcome: &ImportOutcome, page: &mut Page) {
         ("feature", outcome.features),
         ("node", outcome.nodes),
     ];
-    let told: Vec<Vec<Cell>> =
+    let told: Vec<Vec<StyledText>> =
         rows.iter().filter(|(_, counts)| *counts != ImportCounts::default()).map(|(name, counts)| row(word, name, *counts)).collect();
     if told.is_empty() {
         page.line([dim("nothing to import was found")]);
@@ -201,7 +201,7 @@ fn show(outcome: &ImportOutcome, page: &mut Page) {
     }
 }
 
-fn row(word: &str, name: &str, counts: ImportCounts) -> Vec<Cell> {
+fn row(word: &str, name: &str, counts: ImportCounts) -> Vec<StyledText> {
     let mut row = vec![good(word), plain(count(counts.new, name))];
     if counts.completed > 0 {
         row.push(plain(format!("{} completed", counts.completed)));

@@ -6,22 +6,22 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::sheet::{Edit, unfit};
+use super::sheet::{FileEdit, unusable};
 use crate::installed::for_shell;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// Folders that were made on the way, the outer before the inner.
-pub type Made = Vec<PathBuf>;
+pub type CreatedFolders = Vec<PathBuf>;
 
 /// Writes every edit, or none.
-pub fn write(edits: &[Edit]) -> Result<Made, Problem> {
+pub fn write(edits: &[FileEdit]) -> Result<CreatedFolders, CommandError> {
     stage(edits)?.place()
 }
 
 /// Writes every edit beside its place. Whatever can be refused is refused here; what is
 /// dropped instead of placed was never there.
-pub fn stage(edits: &[Edit]) -> Result<Staged<'_>, Problem> {
-    let mut work = Staged::default();
+pub fn stage(edits: &[FileEdit]) -> Result<StagedEdits<'_>, CommandError> {
+    let mut work = StagedEdits::default();
     edits.iter().try_for_each(|edit| work.stage(edit))?;
     Ok(work)
 }
@@ -34,23 +34,23 @@ pub fn remove_empty(folders: &[PathBuf]) {
 
 /// Edits that wait beside their places.
 #[derive(Default)]
-pub struct Staged<'a> {
-    made: Made,
-    staged: Vec<(&'a Edit, PathBuf)>,
+pub struct StagedEdits<'a> {
+    made: CreatedFolders,
+    staged: Vec<(&'a FileEdit, PathBuf)>,
     /// What got its name, and the mode it had before.
-    placed: Vec<(&'a Edit, Option<u32>)>,
+    placed: Vec<(&'a FileEdit, Option<u32>)>,
 }
 
-impl Drop for Staged<'_> {
+impl Drop for StagedEdits<'_> {
     fn drop(&mut self) {
         self.undo();
     }
 }
 
-impl<'a> Staged<'a> {
-    fn stage(&mut self, edit: &'a Edit) -> Result<(), Problem> {
-        let fail = |error: std::io::Error| unfit(&edit.shown, &error.to_string());
-        let Some(folder) = edit.path.parent() else { return Err(unfit(&edit.shown, "it has no folder")) };
+impl<'a> StagedEdits<'a> {
+    fn stage(&mut self, edit: &'a FileEdit) -> Result<(), CommandError> {
+        let fail = |error: std::io::Error| unusable(&edit.shown, &error.to_string());
+        let Some(folder) = edit.path.parent() else { return Err(unusable(&edit.shown, "it has no folder")) };
         if edit.after.is_some() {
             self.make(folder).map_err(fail)?;
         }
@@ -77,11 +77,11 @@ impl<'a> Staged<'a> {
     }
 
     /// Gives every file its name.
-    pub fn place(mut self) -> Result<Made, Problem> {
+    pub fn place(mut self) -> Result<CreatedFolders, CommandError> {
         for (edit, _) in &self.staged {
             // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
             if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
-                return Err(unfit(&edit.shown, "it changed while we looked at it").with_hint("run it again"));
+                return Err(unusable(&edit.shown, "it changed while we looked at it").with_hint("run it again"));
             }
         }
         // In their order; what is left of them on the way is undone.
@@ -94,7 +94,7 @@ impl<'a> Staged<'a> {
             };
             if let Err(error) = done {
                 self.staged.push((edit, temp));
-                return Err(unfit(&edit.shown, &error.to_string()));
+                return Err(unusable(&edit.shown, &error.to_string()));
             }
             self.placed.push((edit, mode));
         }
@@ -134,8 +134,8 @@ fn started(mode: u32) -> u32 {
 }
 
 /// What stands where a file is to be staged, and how to go on.
-fn taken(edit: &Edit, temp: &Path) -> Problem {
-    let problem = unfit(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display()));
+fn taken(edit: &FileEdit, temp: &Path) -> CommandError {
+    let problem = unusable(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display()));
     if temp.extension().is_some_and(|ending| ending == "lock") {
         let hint = format!("it is git's lock; if no git command runs here, one was interrupted: rm {}", for_shell(&temp.to_string_lossy()));
         return problem.with_hint(hint);
@@ -155,9 +155,9 @@ fn beside(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn edit(path: PathBuf, before: Option<&str>, after: Option<&str>) -> Edit {
+    fn edit(path: PathBuf, before: Option<&str>, after: Option<&str>) -> FileEdit {
         let shown = path.display().to_string();
-        Edit { path, shown, before: before.map(str::to_owned), after: after.map(str::to_owned), executable: false }
+        FileEdit { path, shown, before: before.map(str::to_owned), after: after.map(str::to_owned), executable: false }
     }
 
     #[test]

@@ -4,23 +4,23 @@
 
 use std::path::{Path, PathBuf};
 
-use super::piece::{Part, Piece};
-use super::receipt::{Original, Receipt};
-use super::sheet::Sheet;
+use super::piece::{FilePatch, PatchKind};
+use super::receipt::{OriginalContent, Receipt};
+use super::sheet::InstallPlan;
 use super::{block, git};
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// Takes a piece out of its file, if it is in it.
-pub fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<(), Problem> {
-    let Piece { file, within, part } = piece;
+pub fn remove_patch(plan: &mut InstallPlan, receipt: &Receipt, patch: &FilePatch) -> Result<(), CommandError> {
+    let FilePatch { file, within, part } = patch;
     if !within.is_dir() || !file.exists() {
         return Ok(());
     }
     // A link that leads out was never written to.
-    let Ok(Some(text)) = sheet.text(file, within) else { return Ok(()) };
+    let Ok(Some(text)) = plan.text(file, within) else { return Ok(()) };
     let ours = match part {
         // Nobody can tell whose it is, so it goes with the rest or not at all.
-        Part::Setting(..) => sheet.is_changed(file, within),
+        PatchKind::Setting(..) => plan.is_changed(file, within),
         _ => part.is_in(&text),
     };
     if !ours {
@@ -28,34 +28,34 @@ pub fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<
     }
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     match (part, receipt.put_in(&real)) {
-        (Part::Block(marks, _), Some(put_in)) => {
+        (PatchKind::Block(marks, _), Some(put_in)) => {
             let taken = |text: Option<&str>| text.map_or(Ok(None), |text| block::take_with_gap(text, *marks, put_in));
-            sheet.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
+            plan.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
         }
-        _ => piece.take(sheet)?,
+        _ => patch.take(plan)?,
     }
     // One that was there before us stays, even if nothing is left in it.
     if receipt.was_there(&real) {
         let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
-        sheet.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
+        plan.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
     }
     Ok(())
 }
 
 /// Restores to the byte what nobody touched since, but for what others need as it is.
-pub fn restore(sheet: &mut Sheet, receipt: &Receipt, pieces: &[Piece], needed: &[PathBuf]) -> Result<(), Problem> {
-    let has_ours = |file: &Path, text: &str| pieces.iter().any(|piece| piece.file == file && piece.part.is_in(text));
+pub fn restore(plan: &mut InstallPlan, receipt: &Receipt, patches: &[FilePatch], needed: &[PathBuf]) -> Result<(), CommandError> {
+    let has_ours = |file: &Path, text: &str| patches.iter().any(|patch| patch.file == file && patch.part.is_in(text));
     let is_needed = |file: &&Path| needed.iter().any(|needed| needed == file);
-    let files: Vec<PathBuf> = sheet.files().filter(|file| !is_needed(file)).map(Path::to_owned).collect();
+    let files: Vec<PathBuf> = plan.files().filter(|file| !is_needed(file)).map(Path::to_owned).collect();
     for file in files {
         let Some(within) = file.parent().map(Path::to_owned) else { continue };
         let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };
         match receipt.original(&file, &now) {
-            Original::Unknown => {}
-            Original::Absent => sheet.edit(&file, &within, |_| Ok(None))?,
+            OriginalContent::Unknown => {}
+            OriginalContent::Absent => plan.edit(&file, &within, |_| Ok(None))?,
             // What was mended was ours already, in part: it is taken out, not brought back.
-            Original::Text(text) if block::has_marker(&text) || git::has_driver(&text) || has_ours(&file, &text) => {}
-            Original::Text(text) => sheet.edit(&file, &within, |_| Ok(Some(text)))?,
+            OriginalContent::Text(text) if block::has_marker(&text) || git::has_driver(&text) || has_ours(&file, &text) => {}
+            OriginalContent::Text(text) => plan.edit(&file, &within, |_| Ok(Some(text)))?,
         }
     }
     Ok(())

@@ -3,14 +3,14 @@
 
 /// How a file writes comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marks {
+pub enum MarkerStyle {
     /// `<!-- … -->`.
     Markdown,
     /// `# …`.
     Hash,
 }
 
-impl Marks {
+impl MarkerStyle {
     fn begin(self) -> &'static str {
         match self {
             Self::Markdown => "<!-- twining:begin (written by `twining init`; `twining uninstall` removes it) -->",
@@ -37,11 +37,11 @@ impl Marks {
 /// A begin without an end, or the other way round: nobody knows what is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("holds one marker of a twining block without the other")]
-pub struct Torn;
+pub struct UnmatchedMarker;
 
 /// Where in a file a new block goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum BlockPosition {
     /// Behind everything, after an empty line.
     Last,
     /// Right below the line that names the interpreter; where none does, first.
@@ -49,7 +49,7 @@ pub enum Spot {
 }
 
 /// The text with the block in it, exactly once.
-pub fn put(text: &str, marks: Marks, spot: Spot, body: &str) -> Result<String, Torn> {
+pub fn put(text: &str, marks: MarkerStyle, spot: BlockPosition, body: &str) -> Result<String, UnmatchedMarker> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let block = format!("{}\n{}\n{}\n", marks.begin(), body.trim_end(), marks.end()).replace('\n', newline);
     if let Some((from, to)) = find(text, marks)? {
@@ -59,11 +59,11 @@ pub fn put(text: &str, marks: Marks, spot: Spot, body: &str) -> Result<String, T
     }
     Ok(match spot {
         _ if text.is_empty() => block,
-        Spot::Last => {
+        BlockPosition::Last => {
             let gap = if text.ends_with('\n') { newline.to_owned() } else { newline.repeat(2) };
             format!("{text}{gap}{block}")
         }
-        Spot::Second => {
+        BlockPosition::Second => {
             // Without a line that names its interpreter, nothing stands before ours.
             let named = text.starts_with("#!");
             let first = if named { text.find('\n').map_or(text.len(), |end| end + 1) } else { 0 };
@@ -74,7 +74,7 @@ pub fn put(text: &str, marks: Marks, spot: Spot, body: &str) -> Result<String, T
 }
 
 /// The text without the block; nothing if that leaves nothing.
-pub fn take(text: &str, marks: Marks) -> Result<Option<String>, Torn> {
+pub fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
     let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (&text[..from], &text[to..]);
     // Our empty line in front goes too, unless it is all that keeps what stands before and behind apart.
@@ -86,7 +86,7 @@ pub fn take(text: &str, marks: Marks) -> Result<Option<String>, Torn> {
 
 /// The same where it is known how many bytes were put in front of the block: they go
 /// whatever stands behind it, as far as they are still there.
-pub fn take_with_gap(text: &str, marks: Marks, put_in: usize) -> Result<Option<String>, Torn> {
+pub fn take_with_gap(text: &str, marks: MarkerStyle, put_in: usize) -> Result<Option<String>, UnmatchedMarker> {
     let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (&text[..from], &text[to..]);
     let gap = put_in.saturating_sub(to - from);
@@ -102,7 +102,7 @@ pub fn take_with_gap(text: &str, marks: Marks, put_in: usize) -> Result<Option<S
 }
 
 /// The same in a file in which nobody else leaves empty lines: the one in front is ours.
-pub fn take_with_line(text: &str, marks: Marks) -> Result<Option<String>, Torn> {
+pub fn take_with_line(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
     let length = find(text, marks)?.map_or(0, |(from, to)| to - from);
     take_with_gap(text, marks, length + 1)
 }
@@ -115,7 +115,7 @@ fn without_gap(text: &str) -> &str {
 
 /// The text without what is left of our markers where one of them is gone, and
 /// without the lines between that are known to be ours; a whole block stays.
-pub fn untorn(text: &str, marks: Marks, is_ours: impl Fn(&str) -> bool) -> String {
+pub fn without_unmatched_markers(text: &str, marks: MarkerStyle, is_ours: impl Fn(&str) -> bool) -> String {
     if find(text, marks).is_ok() {
         return text.to_owned();
     }
@@ -124,39 +124,39 @@ pub fn untorn(text: &str, marks: Marks, is_ours: impl Fn(&str) -> bool) -> Strin
 }
 
 /// What stands before the block, the block, and what stands behind it.
-pub fn around(text: &str, marks: Marks) -> Option<(&str, &str, &str)> {
+pub fn around(text: &str, marks: MarkerStyle) -> Option<(&str, &str, &str)> {
     let (from, to) = find(text, marks).ok().flatten()?;
     Some((&text[..from], &text[from..to], &text[to..]))
 }
 
 /// Whether any marker of ours is there, with the other or without.
 pub fn has_marker(text: &str) -> bool {
-    let is_one = |line: &str, marks: Marks| line.starts_with(marks.start()) || line == marks.end();
-    text.lines().any(|line| [Marks::Markdown, Marks::Hash].into_iter().any(|marks| is_one(line.trim_end(), marks)))
+    let is_one = |line: &str, marks: MarkerStyle| line.starts_with(marks.start()) || line == marks.end();
+    text.lines().any(|line| [MarkerStyle::Markdown, MarkerStyle::Hash].into_iter().any(|marks| is_one(line.trim_end(), marks)))
 }
 
 /// Whether there is a block.
-pub fn is_there(text: &str, marks: Marks) -> bool {
+pub fn is_there(text: &str, marks: MarkerStyle) -> bool {
     matches!(find(text, marks), Ok(Some(_)))
 }
 
 /// Where the block is, with its line end.
-fn find(text: &str, marks: Marks) -> Result<Option<(usize, usize)>, Torn> {
+fn find(text: &str, marks: MarkerStyle) -> Result<Option<(usize, usize)>, UnmatchedMarker> {
     let mut from = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let said = line.trim_end();
         if said.starts_with(marks.start()) {
             if from.is_some() {
-                return Err(Torn);
+                return Err(UnmatchedMarker);
             }
             from = Some(at);
         } else if said == marks.end() {
-            return from.map(|from| Some((from, at + line.len()))).ok_or(Torn);
+            return from.map(|from| Some((from, at + line.len()))).ok_or(UnmatchedMarker);
         }
         at += line.len();
     }
-    if from.is_some() { Err(Torn) } else { Ok(None) }
+    if from.is_some() { Err(UnmatchedMarker) } else { Ok(None) }
 }
 
 #[cfg(test)]
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn what_was_put_is_taken_out_again_to_the_byte() {
         for (marks, spot, text) in [
-            (Marks::Markdown, Spot::Last, "# Rules\n\nBe kind.\n"),
-            (Marks::Markdown, Spot::Last, "# Rules\r\n\r\nBe kind.\r\n"),
-            (Marks::Hash, Spot::Second, "#!/bin/sh\nset -e\nmake test\n"),
-            (Marks::Hash, Spot::Last, "[core]\n\tbare = false\n"),
+            (MarkerStyle::Markdown, BlockPosition::Last, "# Rules\n\nBe kind.\n"),
+            (MarkerStyle::Markdown, BlockPosition::Last, "# Rules\r\n\r\nBe kind.\r\n"),
+            (MarkerStyle::Hash, BlockPosition::Second, "#!/bin/sh\nset -e\nmake test\n"),
+            (MarkerStyle::Hash, BlockPosition::Last, "[core]\n\tbare = false\n"),
         ] {
             let with = put(text, marks, spot, "one\ntwo").expect("is whole");
             assert_ne!(with, text);
@@ -181,52 +181,55 @@ mod tests {
     #[test]
     fn the_empty_line_that_was_ours_goes_whatever_was_written_around() {
         let own = "# Rules\n\nBe kind.\n";
-        let with = put(own, Marks::Markdown, Spot::Last, "one\ntwo").expect("is whole");
+        let with = put(own, MarkerStyle::Markdown, BlockPosition::Last, "one\ntwo").expect("is whole");
         let put_in = with.len() - own.len();
-        let taken = |text: &str| take_with_gap(text, Marks::Markdown, put_in).expect("is whole").expect("something is left");
+        let taken = |text: &str| take_with_gap(text, MarkerStyle::Markdown, put_in).expect("is whole").expect("something is left");
         for more in ["", "More.\n", "\nMore.\n", "\n\n"] {
             assert_eq!(taken(&format!("{with}{more}")), format!("{own}{more}"));
             assert_eq!(taken(&format!("Before.\n{with}{more}")), format!("Before.\n{own}{more}"));
         }
         let (_, block) = with.split_at(own.len() + 1);
         assert_eq!(taken(&format!("{own}{block}More.\n")), format!("{own}More.\n"), "theirs is no gap");
-        let unended = put("A", Marks::Markdown, Spot::Last, "one").expect("is whole");
-        let taken_from = |text: &str| take_with_gap(text, Marks::Markdown, unended.len() - 1).expect("is whole");
+        let unended = put("A", MarkerStyle::Markdown, BlockPosition::Last, "one").expect("is whole");
+        let taken_from = |text: &str| take_with_gap(text, MarkerStyle::Markdown, unended.len() - 1).expect("is whole");
         assert_eq!(taken_from(&format!("B{unended}")).as_deref(), Some("BA"), "a line without an end stays so");
         assert_eq!(taken_from(&format!("{unended}B\n")).as_deref(), Some("A\nB\n"));
         assert_eq!(taken(&format!("{block}{own}")), own, "moved to the top");
         // Where nobody knows, one empty line stays between two texts.
         assert_eq!(
-            take(&format!("{with}\nMore.\n"), Marks::Markdown).expect("is whole").as_deref(),
+            take(&format!("{with}\nMore.\n"), MarkerStyle::Markdown).expect("is whole").as_deref(),
             Some("# Rules\n\nBe kind.\n\nMore.\n")
         );
-        assert_eq!(take(&format!("{with}More.\n"), Marks::Markdown).expect("is whole").as_deref(), Some("# Rules\n\nBe kind.\n\nMore.\n"));
+        assert_eq!(
+            take(&format!("{with}More.\n"), MarkerStyle::Markdown).expect("is whole").as_deref(),
+            Some("# Rules\n\nBe kind.\n\nMore.\n")
+        );
     }
 
     #[test]
     fn a_new_text_takes_the_place_of_the_old_one() {
-        let with = put("# Rules\n", Marks::Markdown, Spot::Last, "old").expect("is whole") + "more\n";
-        let renewed = put(&with, Marks::Markdown, Spot::Last, "new").expect("is whole");
+        let with = put("# Rules\n", MarkerStyle::Markdown, BlockPosition::Last, "old").expect("is whole") + "more\n";
+        let renewed = put(&with, MarkerStyle::Markdown, BlockPosition::Last, "new").expect("is whole");
         assert!(renewed.contains("\nnew\n") && !renewed.contains("old") && renewed.ends_with("more\n"), "{renewed}");
     }
 
     #[test]
     fn a_file_of_nothing_but_the_block_goes() {
-        let with = put("", Marks::Markdown, Spot::Last, "body").expect("is whole");
-        assert_eq!(take(&with, Marks::Markdown), Ok(None));
+        let with = put("", MarkerStyle::Markdown, BlockPosition::Last, "body").expect("is whole");
+        assert_eq!(take(&with, MarkerStyle::Markdown), Ok(None));
     }
 
     #[test]
     fn half_a_block_goes_where_its_lines_are_known() {
-        let torn = "theirs\n# >>> twining >>> x\nours\nmine\n";
-        assert_eq!(untorn(torn, Marks::Hash, |line| line == "ours"), "theirs\nmine\n");
-        let whole = put("theirs\n", Marks::Hash, Spot::Last, "ours").expect("is whole");
-        assert_eq!(untorn(&whole, Marks::Hash, |line| line == "ours"), whole);
+        let unmatched = "theirs\n# >>> twining >>> x\nours\nmine\n";
+        assert_eq!(without_unmatched_markers(unmatched, MarkerStyle::Hash, |line| line == "ours"), "theirs\nmine\n");
+        let whole = put("theirs\n", MarkerStyle::Hash, BlockPosition::Last, "ours").expect("is whole");
+        assert_eq!(without_unmatched_markers(&whole, MarkerStyle::Hash, |line| line == "ours"), whole);
     }
 
     #[test]
     fn half_a_block_is_refused() {
-        assert_eq!(put("<!-- twining:begin -->\nx\n", Marks::Markdown, Spot::Last, "y"), Err(Torn));
-        assert_eq!(take("x\n<!-- twining:end -->\n", Marks::Markdown), Err(Torn));
+        assert_eq!(put("<!-- twining:begin -->\nx\n", MarkerStyle::Markdown, BlockPosition::Last, "y"), Err(UnmatchedMarker));
+        assert_eq!(take("x\n<!-- twining:end -->\n", MarkerStyle::Markdown), Err(UnmatchedMarker));
     }
 }

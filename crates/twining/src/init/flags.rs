@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::protect::{self, Protection};
-use super::{Host, Reach, Wish};
+use super::protect::{self, ProtectionLevel};
+use super::{HostKind, InstallOptions, Visibility};
 use crate::args::{option, switch};
-use crate::out::Style;
-use crate::problem::Problem;
+use crate::out::OutputFormat;
+use crate::problem::CommandError;
 
 /// Those of `init`.
 pub fn install(command: Command) -> Command {
@@ -43,13 +43,29 @@ fn yes() -> Arg {
 }
 
 /// What `init` and `uninstall` are asked for.
-pub fn wish(given: &ArgMatches, project: Option<PathBuf>, agent: Option<String>, style: Style) -> Result<Wish, Problem> {
+pub fn options(
+    given: &ArgMatches,
+    project: Option<PathBuf>,
+    agent: Option<String>,
+    style: OutputFormat,
+) -> Result<InstallOptions, CommandError> {
     let flag = |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
-    let hosts = agent.map(|words| Host::list(&words)).transpose().map_err(Problem::misuse)?;
-    let reach = if flag("stealth") { Reach::Stealth } else { Reach::Team };
+    let hosts = agent.map(|words| HostKind::list(&words)).transpose().map_err(CommandError::misuse)?;
+    let visibility = if flag("stealth") { Visibility::Stealth } else { Visibility::Team };
     let word = |name: &str| given.try_get_one::<String>(name).ok().flatten().map(String::as_str);
-    let protect = word("protect").map(Protection::named);
+    let protect = word("protect").map(ProtectionLevel::named);
     let owners = word("owner").map(protect::owners).transpose()?;
-    let codeowners = (protect.is_some() && reach == Reach::Team) || flag("codeowners") || owners.is_some();
-    Ok(Wish { project, hosts, reach, protect, codeowners, owners, dry_run: flag("dry-run"), yes: flag("yes"), purge: flag("purge"), style })
+    let codeowners = (protect.is_some() && visibility == Visibility::Team) || flag("codeowners") || owners.is_some();
+    Ok(InstallOptions {
+        project,
+        hosts,
+        visibility,
+        protect,
+        codeowners,
+        owners,
+        dry_run: flag("dry-run"),
+        yes: flag("yes"),
+        purge: flag("purge"),
+        style,
+    })
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use twining_store::git::Shape;
 
-use super::block::{self, Marks, Spot};
+use super::block::{self, BlockPosition, MarkerStyle};
 use super::git_hooks::{HOOKS, calls_in, can_start, is_shell, program_of, starts};
 use super::hook_managers::HookManager;
-use super::sheet::{Sheet, unfit};
-use crate::drivers::{DRIVERS, Driver};
-use crate::problem::Problem;
+use super::sheet::{InstallPlan, unusable};
+use crate::drivers::{DRIVERS, MergeDriver};
+use crate::problem::CommandError;
 
 /// Where husky keeps what it made, and git looks.
 const HUSKY: &str = ".husky/_";
@@ -34,7 +34,7 @@ const OWN: [&str; 11] = [
 
 /// Where the projects of a repository are, from its top, as git was told of them.
 pub fn projects(attributes: &str) -> Vec<String> {
-    let block = block::around(attributes, Marks::Hash).map_or("", |(_, block, _)| block);
+    let block = block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
     let prefix = |line: &str| {
         let (path, _) = line.trim_start_matches('"').strip_prefix('/')?.split_once(".twining/blackboard.jsonl")?;
         Some(path.to_owned())
@@ -44,7 +44,7 @@ pub fn projects(attributes: &str) -> Vec<String> {
 
 /// Where git's files are for one memory.
 #[derive(Clone, Debug)]
-pub struct GitGround {
+pub struct GitWiring {
     /// The repository.
     pub shape: Shape,
     /// The memory's folder, relative to the working tree, with `/` behind it
@@ -56,35 +56,37 @@ pub struct GitGround {
     pub program: String,
 }
 
-impl GitGround {
+impl GitWiring {
     /// Puts drivers and hooks into the sheet.
-    pub fn put(&self, sheet: &mut Sheet) -> Result<(), Problem> {
-        self.put_drivers(sheet)?;
-        HOOKS.iter().try_for_each(|(name, refused)| self.put_hook(sheet, name, refused))
+    pub fn put(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+        self.put_drivers(plan)?;
+        HOOKS.iter().try_for_each(|(name, refused)| self.put_hook(plan, name, refused))
     }
 
     /// Puts only the drivers in.
-    pub fn put_drivers(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+    pub fn put_drivers(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let common = &self.shape.common;
         // Git's own commands move and remove sections, and never know of a marker.
-        sheet.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
-        put_block(sheet, &common.join("config"), common, &drivers(&self.program))?;
+        plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
+        put_block(plan, &common.join("config"), common, &drivers(&self.program))?;
         let attributes = common.join("info/attributes");
-        sheet.edit(&attributes, common, |text| Ok(text.map(|text| block::untorn(text, Marks::Hash, is_attribute_of_ours))))?;
-        let lines = self.among_others(sheet, &attributes, &self.attributes());
-        put_block(sheet, &attributes, common, &lines)
+        plan.edit(&attributes, common, |text| {
+            Ok(text.map(|text| block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
+        })?;
+        let lines = self.among_others(plan, &attributes, &self.attributes());
+        put_block(plan, &attributes, common, &lines)
     }
 
     /// Lines of our block in one of git's files that are those of other projects in
     /// this repository, with a line's end behind each.
-    fn others_in(&self, sheet: &mut Sheet, file: &Path) -> String {
-        self.among_others(sheet, file, "")
+    fn others_in(&self, plan: &mut InstallPlan, file: &Path) -> String {
+        self.among_others(plan, file, "")
     }
 
     /// Our block with these lines as this project's, where they stood, and every other's.
-    fn among_others(&self, sheet: &mut Sheet, file: &Path, own: &str) -> String {
-        let text = sheet.text(file, &self.shape.common).ok().flatten().unwrap_or_default();
-        let block = block::around(&text, Marks::Hash).map_or("", |(_, block, _)| block);
+    fn among_others(&self, plan: &mut InstallPlan, file: &Path, own: &str) -> String {
+        let text = plan.text(file, &self.shape.common).ok().flatten().unwrap_or_default();
+        let block = block::around(&text, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
         let there = || block.lines().filter(|line| line.trim_start_matches('"').starts_with('/'));
         let own: String = own.lines().map(|line| format!("{line}\n")).collect();
         let others = |lines: &mut dyn Iterator<Item = &str>| -> String {
@@ -103,10 +105,10 @@ impl GitGround {
     }
 
     /// Git's files that other projects in this repository need as they are.
-    pub fn needed_by_others(&self, sheet: &mut Sheet) -> Vec<PathBuf> {
+    pub fn needed_by_others(&self, plan: &mut InstallPlan) -> Vec<PathBuf> {
         let common = &self.shape.common;
         let attributes = common.join("info/attributes");
-        if self.others_in(sheet, &attributes).is_empty() {
+        if self.others_in(plan, &attributes).is_empty() {
             return Vec::new();
         }
         let hooks = self.hooks().into_iter().flat_map(|(folder, _)| HOOKS.map(|(name, _)| folder.join(name)));
@@ -115,58 +117,60 @@ impl GitGround {
     }
 
     /// The program that git starts now to merge, if it was told by us.
-    pub fn told(&self, sheet: &mut Sheet) -> Option<String> {
-        let text = sheet.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
+    pub fn told(&self, plan: &mut InstallPlan) -> Option<String> {
+        let text = plan.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
         DRIVERS.iter().find_map(|driver| driver.program_in(&driver_in(&text, &driver.name())?))
     }
 
     /// Takes them out. What other projects in this repository need stays.
-    pub fn take(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+    pub fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let common = &self.shape.common;
-        if !self.needed_by_others(sheet).is_empty() {
+        if !self.needed_by_others(plan).is_empty() {
             for file in ["info/attributes", "info/exclude"].map(|file| common.join(file)) {
-                match self.others_in(sheet, &file) {
-                    lines if lines.is_empty() => take_block(sheet, &file, common)?,
-                    lines => put_block(sheet, &file, common, &lines)?,
+                match self.others_in(plan, &file) {
+                    lines if lines.is_empty() => take_block(plan, &file, common)?,
+                    lines => put_block(plan, &file, common, &lines)?,
                 }
             }
             return Ok(());
         }
-        sheet.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
+        plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
         let attributes = common.join("info/attributes");
-        sheet.edit(&attributes, common, |text| Ok(text.map(|text| block::untorn(text, Marks::Hash, is_attribute_of_ours))))?;
+        plan.edit(&attributes, common, |text| {
+            Ok(text.map(|text| block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
+        })?;
         for file in ["config", "info/attributes", "info/exclude"] {
-            take_block(sheet, &common.join(file), common)?;
+            take_block(plan, &common.join(file), common)?;
         }
-        self.take_hooks(sheet)
+        self.take_hooks(plan)
     }
 
     /// Takes our lines out of the hooks.
-    pub fn take_hooks(&self, sheet: &mut Sheet) -> Result<(), Problem> {
-        HOOKS.iter().try_for_each(|(name, _)| self.take_hook(sheet, name))
+    pub fn take_hooks(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+        HOOKS.iter().try_for_each(|(name, _)| self.take_hook(plan, name))
     }
 
     /// Tells git to overlook these, which lie in the working tree.
-    pub fn overlook(&self, sheet: &mut Sheet, files: &[String]) -> Result<(), Problem> {
+    pub fn exclude_from_git(&self, plan: &mut InstallPlan, files: &[String]) -> Result<(), CommandError> {
         let common = &self.shape.common;
         let lines: Vec<String> = files.iter().map(|file| format!("/{}", file.replace(' ', "\\ "))).collect();
-        let lines = self.among_others(sheet, &self.exclude(), &lines.join("\n"));
-        put_block(sheet, &self.exclude(), common, &lines)
+        let lines = self.among_others(plan, &self.exclude(), &lines.join("\n"));
+        put_block(plan, &self.exclude(), common, &lines)
     }
 
     /// Takes back what was overlooked.
-    pub fn reveal(&self, sheet: &mut Sheet) -> Result<(), Problem> {
-        match self.others_in(sheet, &self.exclude()) {
-            lines if lines.is_empty() => take_block(sheet, &self.exclude(), &self.shape.common),
-            lines => put_block(sheet, &self.exclude(), &self.shape.common, &lines),
+    pub fn include_in_git(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+        match self.others_in(plan, &self.exclude()) {
+            lines if lines.is_empty() => take_block(plan, &self.exclude(), &self.shape.common),
+            lines => put_block(plan, &self.exclude(), &self.shape.common, &lines),
         }
     }
 
     /// Whether git was told to overlook the memory.
-    pub fn hides_memory(&self, sheet: &mut Sheet) -> bool {
-        let text = sheet.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
+    pub fn excludes_memory(&self, plan: &mut InstallPlan) -> bool {
+        let text = plan.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
         let line = format!("/{}.twining/", self.prefix.replace(' ', "\\ "));
-        block::is_there(&text, Marks::Hash) && text.lines().any(|there| there == line)
+        block::is_there(&text, MarkerStyle::Hash) && text.lines().any(|there| there == line)
     }
 
     fn exclude(&self) -> PathBuf {
@@ -175,15 +179,15 @@ impl GitGround {
 
     /// What was told git before and is no longer so: each loses data in a merge or
     /// switches off a check.
-    pub fn faults(&self, sheet: &mut Sheet, was_told: impl Fn(&Path) -> bool) -> Vec<String> {
+    pub fn faults(&self, plan: &mut InstallPlan, was_installed: impl Fn(&Path) -> bool) -> Vec<String> {
         let common = &self.shape.common;
-        let mut text = |file: &Path, within: &Path| sheet.text(file, within).ok().flatten().unwrap_or_default();
+        let mut text = |file: &Path, within: &Path| plan.text(file, within).ok().flatten().unwrap_or_default();
         let (settings, places) = (common.join("config"), common.join("info/attributes"));
         let config = text(&settings, common);
-        let is_wrong = |driver: &&Driver| driver_in(&config, &driver.name()).and_then(|told| driver.program_in(&told)).is_none();
-        let wrong: Vec<String> = DRIVERS.iter().filter(is_wrong).map(Driver::name).collect();
+        let is_wrong = |driver: &&MergeDriver| driver_in(&config, &driver.name()).and_then(|told| driver.program_in(&told)).is_none();
+        let wrong: Vec<String> = DRIVERS.iter().filter(is_wrong).map(MergeDriver::name).collect();
         let mut faults = Vec::new();
-        if !wrong.is_empty() && was_told(&settings) {
+        if !wrong.is_empty() && was_installed(&settings) {
             faults.push(format!("the merge driver of {} is gone or another", wrong.join(", ")));
         }
         // Where all of them start one program, whether it is there is looked at with it.
@@ -193,12 +197,12 @@ impl GitGround {
         }
         let attributes = text(&places, common);
         let missing = self.attributes().lines().filter(|line| !attributes.lines().any(|there| there.trim_end() == *line)).count();
-        if missing > 0 && was_told(&places) {
+        if missing > 0 && was_installed(&places) {
             faults.push(format!("{missing} lines of info/attributes are gone, so git merges those files line by line"));
         }
         for (name, lost) in [(HOOKS[0].0, "commits are not looked at"), (HOOKS[1].0, "commits are not linked with decisions")] {
             let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
-            let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) else { continue };
+            let Some((file, within)) = hook.filter(|(file, _)| was_installed(file)) else { continue };
             let script = text(&file, &within);
             let has_ours = calls_in(&script, name);
             // A tool that was put in charge since is no fault; whether it calls us is told beside.
@@ -287,9 +291,9 @@ fn driver_in(config: &str, name: &str) -> Option<String> {
 /// Settings without sections of our name outside of our block, and without half a
 /// block: both are what git's own commands leave of it.
 fn without_strays(config: &str) -> String {
-    match block::around(config, Marks::Hash) {
+    match block::around(config, MarkerStyle::Hash) {
         Some((before, block, behind)) => format!("{}{block}{}", without_ours(before), without_ours(behind)),
-        None => without_ours(&block::untorn(config, Marks::Hash, |_| false)),
+        None => without_ours(&block::without_unmatched_markers(config, MarkerStyle::Hash, |_| false)),
     }
 }
 
@@ -306,7 +310,7 @@ fn without_ours(settings: &str) -> String {
 }
 
 fn drivers(program: &str) -> String {
-    let section = |driver: &Driver| {
+    let section = |driver: &MergeDriver| {
         let command = for_config(&driver.command(program));
         format!("[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {command}", driver.name(), driver.about)
     };
@@ -333,17 +337,19 @@ fn quoted(pattern: &str) -> String {
     if plain { pattern.to_owned() } else { format!("\"{}\"", pattern.replace('\\', "\\\\").replace('"', "\\\"")) }
 }
 
-fn put_block(sheet: &mut Sheet, file: &Path, within: &Path, body: &str) -> Result<(), Problem> {
-    let shown = sheet.shown(file);
-    sheet.edit(file, within, |text| {
-        block::put(text.unwrap_or_default(), Marks::Hash, Spot::Last, body).map(Some).map_err(|torn| unfit(&shown, &torn.to_string()))
+fn put_block(plan: &mut InstallPlan, file: &Path, within: &Path, body: &str) -> Result<(), CommandError> {
+    let shown = plan.shown(file);
+    plan.edit(file, within, |text| {
+        block::put(text.unwrap_or_default(), MarkerStyle::Hash, BlockPosition::Last, body)
+            .map(Some)
+            .map_err(|unmatched| unusable(&shown, &unmatched.to_string()))
     })
 }
 
-fn take_block(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), Problem> {
-    let shown = sheet.shown(file);
-    sheet.edit(file, within, |text| match text {
-        Some(text) => block::take_with_line(text, Marks::Hash).map_err(|torn| unfit(&shown, &torn.to_string())),
+fn take_block(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<(), CommandError> {
+    let shown = plan.shown(file);
+    plan.edit(file, within, |text| match text {
+        Some(text) => block::take_with_line(text, MarkerStyle::Hash).map_err(|unmatched| unusable(&shown, &unmatched.to_string())),
         None => Ok(None),
     })
 }
@@ -365,8 +371,8 @@ mod tests {
         let moved = format!("{whole}[merge \"twining-lines\"]\n\tdriver = true\n[user]\n\tname = x\n");
         assert_eq!(driver_in(&moved, "twining-lines").as_deref(), Some("true"), "git takes the last");
         assert_eq!(without_strays(&moved), format!("{whole}[user]\n\tname = x\n"));
-        let torn = whole.replace("# <<< twining <<<\n", "");
-        assert_eq!(without_strays(&torn), "[core]\n\tbare = false\n\n");
+        let unmatched = whole.replace("# <<< twining <<<\n", "");
+        assert_eq!(without_strays(&unmatched), "[core]\n\tbare = false\n\n");
     }
 
     #[test]

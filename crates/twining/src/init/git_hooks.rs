@@ -3,55 +3,55 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::block::{self, Marks, Spot};
-use super::git::GitGround;
+use super::block::{self, BlockPosition, MarkerStyle};
+use super::git::GitWiring;
 use super::hook_managers::{self, HookManager};
-use super::sheet::{Sheet, unfit};
+use super::sheet::{InstallPlan, unusable};
 use crate::installed::{NAME, for_shell, from_shell, on_path};
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// The hooks, and what becomes of a commit where ours refuses: nothing can be
 /// stopped any more when it has happened.
 pub const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-commit", ":")];
 
 /// Where our lines for a hook go.
-enum Place {
+enum HookFile {
     /// Into this file.
     Ours(PathBuf),
     /// Nowhere: a tool makes the hook, and calls us; or a person has to tell it to.
     Theirs(Option<String>),
 }
 
-impl GitGround {
-    pub(super) fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
+impl GitWiring {
+    pub(super) fn put_hook(&self, plan: &mut InstallPlan, name: &str, refused: &str) -> Result<(), CommandError> {
         let call = format!("{NAME} hook --agent git {name}");
         let Some((folder, within)) = self.hooks() else {
             let there = std::fs::read_to_string(self.shape.hooks.join(name)).unwrap_or_default();
             if there.contains(&format!("hook --agent git {name}")) {
                 return Ok(());
             }
-            sheet.note(format!(
+            plan.note(format!(
                 "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
                 self.shape.hooks.display()
             ));
             return Ok(());
         };
-        let file = match self.managed(sheet, &folder.join(name), &within, name) {
-            Place::Ours(file) => file,
-            Place::Theirs(note) => {
-                note.into_iter().for_each(|note| sheet.note(note));
+        let file = match self.managed(plan, &folder.join(name), &within, name) {
+            HookFile::Ours(file) => file,
+            HookFile::Theirs(note) => {
+                note.into_iter().for_each(|note| plan.note(note));
                 return Ok(());
             }
         };
         if file.is_symlink() {
-            sheet.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", sheet.shown(&file)));
+            plan.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", plan.shown(&file)));
             return Ok(());
         }
         // One with our block could be started when that was put in.
-        let had_ours = matches!(sheet.text(&file, &within), Ok(Some(script)) if block::is_there(&script, Marks::Hash));
+        let had_ours = matches!(plan.text(&file, &within), Ok(Some(script)) if block::is_there(&script, MarkerStyle::Hash));
         if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
             // To make it start would wake whatever else stands in it.
-            sheet.note(format!("`{}` is not executable, so git never starts it; it was left as it is", sheet.shown(&file)));
+            plan.note(format!("`{}` is not executable, so git never starts it; it was left as it is", plan.shown(&file)));
             return Ok(());
         }
         let (there, started) = if self.hooks_are_tracked() {
@@ -61,46 +61,48 @@ impl GitGround {
             (format!("[ -x {program} ]"), call.replacen(NAME, &program, 1))
         };
         let body = format!("if {there}; then\n  {started} </dev/null || {refused}\nfi");
-        let Some(there) = sheet.text(&file, &within).ok().filter(|there| self.is_husky() || there.as_deref().is_none_or(is_shell)) else {
-            sheet.note(format!("`{}` is no shell script, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
+        let Some(there) = plan.text(&file, &within).ok().filter(|there| self.is_husky() || there.as_deref().is_none_or(is_shell)) else {
+            plan.note(format!("`{}` is no shell script, so it was left as it is; have it start `{call}` yourself", plan.shown(&file)));
             return Ok(());
         };
-        let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
-        let text = block::put(there.as_deref().unwrap_or("#!/bin/sh\n"), Marks::Hash, Spot::Second, &body).map_err(torn)?;
+        let unmatched = |unmatched: block::UnmatchedMarker| unusable(&file.display().to_string(), &unmatched.to_string());
+        let text =
+            block::put(there.as_deref().unwrap_or("#!/bin/sh\n"), MarkerStyle::Hash, BlockPosition::Second, &body).map_err(unmatched)?;
         if self.is_husky() {
-            return sheet.edit(&file, &within, |_| Ok(Some(text)));
+            return plan.edit(&file, &within, |_| Ok(Some(text)));
         }
-        sheet.edit_program(&file, &within, Some(text))
+        plan.edit_program(&file, &within, Some(text))
     }
 
     /// Where our hook goes, with regard to the tool that made the one that is there.
-    fn managed(&self, sheet: &mut Sheet, hook: &Path, within: &Path, name: &str) -> Place {
-        let script = sheet.text(hook, within).ok().flatten().unwrap_or_default();
-        match HookManager::of(&script).filter(|_| !hook.is_symlink() && !block::is_there(&script, Marks::Hash)) {
-            None => Place::Ours(hook.to_owned()),
-            Some(tool) if tool.calls_us(&self.shape.top, hook, name) => Place::Theirs(None),
-            Some(HookManager::PreCommit) => Place::Ours(hook_managers::legacy(hook)),
-            Some(tool) => Place::Theirs(Some(tool.how(name))),
+    fn managed(&self, plan: &mut InstallPlan, hook: &Path, within: &Path, name: &str) -> HookFile {
+        let script = plan.text(hook, within).ok().flatten().unwrap_or_default();
+        match HookManager::of(&script).filter(|_| !hook.is_symlink() && !block::is_there(&script, MarkerStyle::Hash)) {
+            None => HookFile::Ours(hook.to_owned()),
+            Some(tool) if tool.calls_us(&self.shape.top, hook, name) => HookFile::Theirs(None),
+            Some(HookManager::PreCommit) => HookFile::Ours(hook_managers::legacy(hook)),
+            Some(tool) => HookFile::Theirs(Some(tool.how(name))),
         }
     }
 
-    pub(super) fn take_hook(&self, sheet: &mut Sheet, name: &str) -> Result<(), Problem> {
+    pub(super) fn take_hook(&self, plan: &mut InstallPlan, name: &str) -> Result<(), CommandError> {
         let Some((folder, within)) = self.hooks() else { return Ok(()) };
-        hook_managers::places(&folder.join(name)).iter().try_for_each(|file| take_hook_from(sheet, file, &within))
+        hook_managers::places(&folder.join(name)).iter().try_for_each(|file| take_hook_from(plan, file, &within))
     }
 }
 
 /// Takes our lines out of one file.
-fn take_hook_from(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), Problem> {
+fn take_hook_from(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<(), CommandError> {
     if file.is_symlink() {
         return Ok(());
     }
-    let Ok(Some(script)) = sheet.text(file, within) else { return Ok(()) };
-    if !block::is_there(&script, Marks::Hash) {
+    let Ok(Some(script)) = plan.text(file, within) else { return Ok(()) };
+    if !block::is_there(&script, MarkerStyle::Hash) {
         return Ok(());
     }
-    let rest = block::take(&script, Marks::Hash).map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?;
-    sheet.edit(file, within, |_| Ok(rest.filter(|rest| rest.trim() != "#!/bin/sh")))
+    let rest =
+        block::take(&script, MarkerStyle::Hash).map_err(|unmatched| unusable(&file.display().to_string(), &unmatched.to_string()))?;
+    plan.edit(file, within, |_| Ok(rest.filter(|rest| rest.trim() != "#!/bin/sh")))
 }
 
 /// The program that a script starts for a hook of ours, as far as it can be told.

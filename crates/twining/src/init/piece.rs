@@ -5,26 +5,26 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::block::{self, Marks, Spot};
-use super::sheet::{Sheet, unfit};
-use crate::problem::Problem;
+use super::block::{self, BlockPosition, MarkerStyle};
+use super::sheet::{InstallPlan, unusable};
+use crate::problem::CommandError;
 use crate::settings::codex_toml;
-use crate::settings::jsonc::{self, Settings, Unfit, is_hook_of_ours, starts_us};
+use crate::settings::jsonc::{self, JsoncFile, SettingsError, is_twining_hook, starts_twining};
 
 /// One part of one file.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct FilePatch {
     /// Which file.
     pub file: PathBuf,
     /// The folder it must not leave.
     pub within: PathBuf,
     /// What of it is ours.
-    pub part: Part,
+    pub part: PatchKind,
 }
 
 /// What of a file is ours.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum PatchKind {
     /// An entry `twining` in an object of servers.
     Server {
         /// The keys that lead to the object.
@@ -50,7 +50,7 @@ pub enum Part {
     /// A folder that commands may only read, in Codex' settings.
     ReadOnly(String),
     /// A block between markers.
-    Block(Marks, String),
+    Block(MarkerStyle, String),
     /// The whole file, known by a line in it.
     Whole {
         /// What it holds.
@@ -60,115 +60,114 @@ pub enum Part {
     },
 }
 
-impl Piece {
+impl FilePatch {
     /// Whether it is a whole file of ours, and another stands in its place or none.
-    pub fn is_ousted(&self) -> bool {
-        let Part::Whole { mark, .. } = &self.part else { return false };
+    pub fn is_replaced(&self) -> bool {
+        let PatchKind::Whole { mark, .. } = &self.part else { return false };
         !std::fs::read_to_string(&self.file).is_ok_and(|text| text.contains(mark))
     }
 
     /// Puts a whole file of ours back, whatever stands in its place.
-    pub fn put_back(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+    pub fn put_back(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         match &self.part {
-            Part::Whole { text, .. } => sheet.edit(&self.file, &self.within, |_| Ok(Some((*text).to_owned()))),
-            _ => self.put(sheet),
+            PatchKind::Whole { text, .. } => plan.edit(&self.file, &self.within, |_| Ok(Some((*text).to_owned()))),
+            _ => self.put(plan),
         }
     }
 
     /// Puts it into the sheet.
-    pub fn put(&self, sheet: &mut Sheet) -> Result<(), Problem> {
-        let shown = sheet.shown(&self.file);
+    pub fn put(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+        let shown = plan.shown(&self.file);
         let mut note = None;
-        sheet.edit(&self.file, &self.within, |text| {
+        plan.edit(&self.file, &self.within, |text| {
             let after = match self.part.put(text) {
                 Ok(after) => after,
                 // What others wrote under our name is theirs; the rest goes on.
-                Err(Refusal::Theirs(why)) => {
+                Err(PatchError::Theirs(why)) => {
                     note = Some(format!("`{shown}`: {why}; it was left as it is"));
                     return Ok(text.map(str::to_owned));
                 }
-                Err(Refusal::Unfit(why)) => return Err(mend(unfit(&shown, &why))),
+                Err(PatchError::SettingsError(why)) => return Err(mend(unusable(&shown, &why))),
             };
             Ok(Some(after))
         })?;
-        note.into_iter().for_each(|note| sheet.note(note));
+        note.into_iter().for_each(|note| plan.note(note));
         Ok(())
     }
 
     /// Takes it out. What cannot be read is left and told: there is nothing of
     /// ours to find in it.
-    pub fn take(&self, sheet: &mut Sheet) -> Result<(), Problem> {
-        let shown = sheet.shown(&self.file);
+    pub fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+        let shown = plan.shown(&self.file);
         let mut note = None;
-        sheet.edit(&self.file, &self.within, |text| {
+        plan.edit(&self.file, &self.within, |text| {
             let Some(text) = text else { return Ok(None) };
             Ok(self.part.take(text).unwrap_or_else(|why| {
                 note = Some(format!("`{shown}` was left as it is: {why}"));
                 Some(text.to_owned())
             }))
         })?;
-        note.into_iter().for_each(|note| sheet.note(note));
+        note.into_iter().for_each(|note| plan.note(note));
         Ok(())
     }
 }
 
-fn mend(problem: Problem) -> Problem {
+fn mend(problem: CommandError) -> CommandError {
     problem.with_hint("mend the file, or leave this host out with --agent; nothing was written")
 }
 
 /// Why a part cannot be put.
-enum Refusal {
+enum PatchError {
     /// Something of the same name belongs to somebody else.
     Theirs(String),
     /// The file is not what it should be.
-    Unfit(String),
+    SettingsError(String),
 }
 
-impl From<Unfit> for Refusal {
-    fn from(why: Unfit) -> Self {
+impl From<SettingsError> for PatchError {
+    fn from(why: SettingsError) -> Self {
         match why {
-            Unfit::Taken(_) => Self::Theirs(why.to_string()),
-            _ => Self::Unfit(why.to_string()),
+            SettingsError::Taken(_) => Self::Theirs(why.to_string()),
+            _ => Self::SettingsError(why.to_string()),
         }
     }
 }
 
-fn refused_toml(why: String) -> Refusal {
-    if why.contains("something else") { Refusal::Theirs(why) } else { Refusal::Unfit(why) }
+fn refused_toml(why: String) -> PatchError {
+    if why.contains("something else") { PatchError::Theirs(why) } else { PatchError::SettingsError(why) }
 }
 
-impl Part {
-    fn put(&self, text: Option<&str>) -> Result<String, Refusal> {
+impl PatchKind {
+    fn put(&self, text: Option<&str>) -> Result<String, PatchError> {
         match self {
             Self::Server { path, entry } => {
-                let settings = Settings::read(text)?;
+                let settings = JsoncFile::read(text)?;
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                settings.set(&path, "twining", entry, starts_us)?;
+                settings.set(&path, "twining", entry, starts_twining)?;
                 Ok(settings.text())
             }
             Self::Hooks(events) => {
-                let settings = Settings::read(text)?;
-                events.iter().try_for_each(|(event, group)| settings.hang(event, group))?;
+                let settings = JsoncFile::read(text)?;
+                events.iter().try_for_each(|(event, group)| settings.add_hook(event, group))?;
                 Ok(settings.text())
             }
             Self::Setting(key, value) => {
-                let settings = Settings::read(text)?;
+                let settings = JsoncFile::read(text)?;
                 settings.add(&[], key, value)?;
                 Ok(settings.text())
             }
             Self::Listed { path, wanted, known } => {
-                let settings = Settings::read(text)?;
+                let settings = JsoncFile::read(text)?;
                 settings.unlist(path, &known.iter().filter(|word| !wanted.contains(word)).cloned().collect::<Vec<_>>());
                 settings.list(path, wanted)?;
                 Ok(settings.text())
             }
             Self::Toml(args) => codex_toml::put(text.unwrap_or_default(), args).map_err(refused_toml),
             Self::ReadOnly(folder) => codex_toml::put_read_only(text.unwrap_or_default(), folder).map_err(refused_toml),
-            Self::Block(marks, body) => {
-                block::put(text.unwrap_or_default(), *marks, Spot::Last, body).map_err(|torn| Refusal::Unfit(torn.to_string()))
-            }
+            Self::Block(marks, body) => block::put(text.unwrap_or_default(), *marks, BlockPosition::Last, body)
+                .map_err(|unmatched| PatchError::SettingsError(unmatched.to_string())),
             Self::Whole { mark, .. } if text.is_some_and(|text| !text.contains(mark)) => {
-                Err(Refusal::Theirs("somebody else wrote it".to_owned()))
+                Err(PatchError::Theirs("somebody else wrote it".to_owned()))
             }
             Self::Whole { text, .. } => Ok((*text).to_owned()),
         }
@@ -176,8 +175,8 @@ impl Part {
 
     /// What stays of the file.
     fn take(&self, text: &str) -> Result<Option<String>, String> {
-        let open = || Settings::read(Some(text)).map_err(|why| why.to_string());
-        let left = |settings: &Settings| {
+        let open = || JsoncFile::read(Some(text)).map_err(|why| why.to_string());
+        let left = |settings: &JsoncFile| {
             let after = settings.text();
             // An empty file that was empty before is not ours to remove.
             Ok(if after != text && settings.is_empty() { None } else { Some(after) })
@@ -186,12 +185,12 @@ impl Part {
             Self::Server { path, .. } => {
                 let settings = open()?;
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                settings.unset(&path, "twining", starts_us);
+                settings.unset(&path, "twining", starts_twining);
                 left(&settings)
             }
             Self::Hooks(_) => {
                 let settings = open()?;
-                settings.unhang();
+                settings.remove_hooks();
                 left(&settings)
             }
             Self::Setting(key, value) => {
@@ -208,7 +207,7 @@ impl Part {
             }
             Self::Toml(_) => codex_toml::take(text),
             Self::ReadOnly(_) => codex_toml::take_read_only(text),
-            Self::Block(marks, _) => block::take(text, *marks).map_err(|torn| torn.to_string()),
+            Self::Block(marks, _) => block::take(text, *marks).map_err(|unmatched| unmatched.to_string()),
             Self::Whole { mark, .. } => Ok((!text.contains(mark)).then(|| text.to_owned())),
         }
     }
@@ -218,15 +217,15 @@ impl Part {
         match self {
             Self::Server { path, .. } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
-                Settings::read(Some(text)).is_ok_and(|settings| settings.get(&path).as_ref().is_some_and(starts_us))
+                JsoncFile::read(Some(text)).is_ok_and(|settings| settings.get(&path).as_ref().is_some_and(starts_twining))
             }
-            Self::Hooks(_) => Settings::read(Some(text)).is_ok_and(|settings| {
+            Self::Hooks(_) => JsoncFile::read(Some(text)).is_ok_and(|settings| {
                 let hooks = settings.get(&["hooks"]).unwrap_or_default();
                 let groups = hooks.as_object().into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
-                groups.flat_map(jsonc::handlers).any(is_hook_of_ours)
+                groups.flat_map(jsonc::handlers).any(is_twining_hook)
             }),
             Self::Listed { path, known, .. } => {
-                let list = Settings::read(Some(text)).ok().and_then(|settings| settings.get(path)).unwrap_or_default();
+                let list = JsoncFile::read(Some(text)).ok().and_then(|settings| settings.get(path)).unwrap_or_default();
                 list.as_array().is_some_and(|words| words.iter().any(|word| known.iter().any(|known| word == known.as_str())))
             }
             Self::ReadOnly(_) => codex_toml::is_read_only(text),

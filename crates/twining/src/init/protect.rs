@@ -5,17 +5,17 @@
 
 use std::path::PathBuf;
 
-use super::block::{self, Marks};
-use super::git::GitGround;
-use super::piece::{Part, Piece};
-use super::sheet::Sheet;
-use super::{Ground, Host};
+use super::block::{self, MarkerStyle};
+use super::git::GitWiring;
+use super::piece::{FilePatch, PatchKind};
+use super::sheet::InstallPlan;
+use super::{HostKind, InstallEnvironment};
 use crate::locate::FOLDER;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// How much the host is to keep agents from writing, the mild first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Protection {
+pub enum ProtectionLevel {
     /// What only this machine knows, and git's hooks.
     Local,
     /// Every record besides.
@@ -25,7 +25,7 @@ pub enum Protection {
 /// Where code hosts look for owners; the first that is there, else the first.
 const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
 
-impl Protection {
+impl ProtectionLevel {
     /// Reads the word behind `--protect=`.
     pub fn named(word: &str) -> Self {
         if word == "strict" { Self::Strict } else { Self::Local }
@@ -39,48 +39,48 @@ impl Protection {
 }
 
 /// What a host is told; nothing where it knows no such thing.
-pub fn pieces(host: Host, ground: &Ground, wanted: Protection) -> Vec<Piece> {
+pub fn patches(host: HostKind, environment: &InstallEnvironment, wanted: ProtectionLevel) -> Vec<FilePatch> {
     let listed = |path: &[&'static str], form: fn(&str) -> String| {
-        let lines = |level: Protection| level.folders().iter().map(|folder| form(folder)).collect::<Vec<_>>();
-        let known = [lines(Protection::Local), lines(Protection::Strict)].concat();
-        Part::Listed { path: path.to_vec(), wanted: lines(wanted), known }
+        let lines = |level: ProtectionLevel| level.folders().iter().map(|folder| form(folder)).collect::<Vec<_>>();
+        let known = [lines(ProtectionLevel::Local), lines(ProtectionLevel::Strict)].concat();
+        PatchKind::Listed { path: path.to_vec(), wanted: lines(wanted), known }
     };
     match host {
-        Host::Claude => {
-            let settings = ground.claude_settings();
+        HostKind::Claude => {
+            let settings = environment.claude_settings();
             vec![
                 // `Edit` stands for every tool that writes files; a path behind `Write` is warned of. The slash is the project's root.
-                ground.piece(settings, listed(&["permissions", "deny"], |folder| format!("Edit(/{folder}/**)"))),
-                ground.piece(settings, listed(&["sandbox", "filesystem", "denyWrite"], |folder| format!("./{folder}"))),
+                environment.patch(settings, listed(&["permissions", "deny"], |folder| format!("Edit(/{folder}/**)"))),
+                environment.patch(settings, listed(&["sandbox", "filesystem", "denyWrite"], |folder| format!("./{folder}"))),
             ]
         }
         // Git's folder is read-only there by itself.
-        Host::Codex => vec![ground.piece(".codex/config.toml", Part::ReadOnly(wanted.folders()[0].clone()))],
-        Host::Gemini | Host::Cursor | Host::OpenCode => Vec::new(),
+        HostKind::Codex => vec![environment.patch(".codex/config.toml", PatchKind::ReadOnly(wanted.folders()[0].clone()))],
+        HostKind::Gemini | HostKind::Cursor | HostKind::OpenCode => Vec::new(),
     }
 }
 
 /// What a person has to know of it.
-pub fn advice(host: Host) -> &'static str {
+pub fn advice(host: HostKind) -> &'static str {
     match host {
-        Host::Claude => "Claude Code keeps its file tools out at once, and shells once its sandbox is on: type /sandbox there",
-        Host::Codex => "Codex keeps shells out of it in a trusted project, unless --sandbox or sandbox_mode says otherwise",
-        Host::Gemini => "Gemini CLI has no setting that keeps one folder read-only; only hooks guard the memory there",
-        Host::Cursor => "Cursor has no setting that keeps one folder read-only; only hooks guard the memory there",
-        Host::OpenCode => "OpenCode has no setting that keeps one folder read-only; only its plugin guards the memory there",
+        HostKind::Claude => "Claude Code keeps its file tools out at once, and shells once its sandbox is on: type /sandbox there",
+        HostKind::Codex => "Codex keeps shells out of it in a trusted project, unless --sandbox or sandbox_mode says otherwise",
+        HostKind::Gemini => "Gemini CLI has no setting that keeps one folder read-only; only hooks guard the memory there",
+        HostKind::Cursor => "Cursor has no setting that keeps one folder read-only; only hooks guard the memory there",
+        HostKind::OpenCode => "OpenCode has no setting that keeps one folder read-only; only its plugin guards the memory there",
     }
 }
 
 /// Asks code owners about policy and decisions. Without `owners` it says what to fill in,
 /// and leaves what somebody has filled in.
-pub fn put_codeowners(sheet: &mut Sheet, git: &GitGround, owners: Option<&str>) -> Result<(), Problem> {
-    let piece = codeowners(git, owners);
-    let there = sheet.text(&piece.file, &piece.within)?.is_some_and(|text| block::is_there(&text, Marks::Hash));
-    if there && owners.is_none() { Ok(()) } else { piece.put(sheet) }
+pub fn put_codeowners(plan: &mut InstallPlan, git: &GitWiring, owners: Option<&str>) -> Result<(), CommandError> {
+    let patch = codeowners(git, owners);
+    let there = plan.text(&patch.file, &patch.within)?.is_some_and(|text| block::is_there(&text, MarkerStyle::Hash));
+    if there && owners.is_none() { Ok(()) } else { patch.put(plan) }
 }
 
 /// The lines for code owners.
-pub fn codeowners(git: &GitGround, owners: Option<&str>) -> Piece {
+pub fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
     let top = &git.shape.top;
     let file = CODEOWNERS.iter().map(|file| top.join(file)).find(|file| file.is_file()).unwrap_or_else(|| top.join(CODEOWNERS[0]));
     let lines = ["policy.yml", "decisions/"].map(|file| format!("/{}{FOLDER}/{file}", git.prefix.replace(' ', "\\ ")));
@@ -91,15 +91,15 @@ pub fn codeowners(git: &GitGround, owners: Option<&str>) -> Piece {
             lines.map(|line| format!("# {line} @your-team")).join("\n")
         ),
     };
-    Piece { file, within: PathBuf::from(top), part: Part::Block(Marks::Hash, body) }
+    FilePatch { file, within: PathBuf::from(top), part: PatchKind::Block(MarkerStyle::Hash, body) }
 }
 
 /// Reads `--owner`: teams, people or addresses, separated by spaces.
-pub fn owners(given: &str) -> Result<String, Problem> {
+pub fn owners(given: &str) -> Result<String, CommandError> {
     let words: Vec<&str> = given.split_whitespace().collect();
     let is_owner = |word: &&str| word.contains('@') && word.len() > 1 && !word.contains('#');
     if words.is_empty() || !words.iter().all(is_owner) {
-        return Err(Problem::misuse("--owner names who decides, such as `@org/team`, `@ada` or an address"));
+        return Err(CommandError::misuse("--owner names who decides, such as `@org/team`, `@ada` or an address"));
     }
     Ok(words.join(" "))
 }

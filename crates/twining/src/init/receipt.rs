@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use twining_store::disk::hash_of;
 
-use super::sheet::Edit;
+use super::sheet::FileEdit;
 
 /// Everything that was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Files, by where they are.
-    files: Vec<Item>,
+    files: Vec<ReceiptFile>,
     /// Folders that were made, the outer before the inner.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Item {
+struct ReceiptFile {
     path: PathBuf,
     /// Tells what we wrote from anything else.
     after: String,
-    undo: Undo,
+    undo: UndoEdit,
     /// Its mode before us and after, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modes: Option<(u32, u32)>,
@@ -33,7 +33,7 @@ struct Item {
 /// How a file becomes what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Undo {
+enum UndoEdit {
     /// It was not there.
     Remove,
     /// A piece of it was another.
@@ -42,7 +42,7 @@ enum Undo {
 
 /// What a receipt says of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Original {
+pub enum OriginalContent {
     /// Nothing: it was not written by us, or it changed since.
     Unknown,
     /// There was none.
@@ -64,13 +64,15 @@ impl Receipt {
     }
 
     /// What a file was before we came, if it still is what we made of it.
-    pub fn original(&self, path: &Path, now: &str) -> Original {
-        let Some(item) = self.files.iter().find(|item| item.path == path && item.after == seal(now)) else { return Original::Unknown };
+    pub fn original(&self, path: &Path, now: &str) -> OriginalContent {
+        let Some(item) = self.files.iter().find(|item| item.path == path && item.after == fingerprint(now)) else {
+            return OriginalContent::Unknown;
+        };
         match &item.undo {
-            Undo::Remove => Original::Absent,
-            Undo::Splice { at, length, text } => match (now.get(..*at), now.get(at + length..)) {
-                (Some(head), Some(tail)) => Original::Text(format!("{head}{text}{tail}")),
-                _ => Original::Unknown,
+            UndoEdit::Remove => OriginalContent::Absent,
+            UndoEdit::Splice { at, length, text } => match (now.get(..*at), now.get(at + length..)) {
+                (Some(head), Some(tail)) => OriginalContent::Text(format!("{head}{text}{tail}")),
+                _ => OriginalContent::Unknown,
             },
         }
     }
@@ -78,7 +80,7 @@ impl Receipt {
     /// How many bytes were put into a file that was there, in one piece.
     pub fn put_in(&self, path: &Path) -> Option<usize> {
         self.files.iter().find(|item| item.path == path).and_then(|item| match &item.undo {
-            Undo::Splice { length, text, .. } if text.is_empty() => Some(*length),
+            UndoEdit::Splice { length, text, .. } if text.is_empty() => Some(*length),
             _ => None,
         })
     }
@@ -90,16 +92,16 @@ impl Receipt {
 
     /// Whether the file was there before us.
     pub fn was_there(&self, path: &Path) -> bool {
-        self.files.iter().any(|item| item.path == path && item.undo != Undo::Remove)
+        self.files.iter().any(|item| item.path == path && item.undo != UndoEdit::Remove)
     }
 
     /// Remembers an edit. `original` is what the file was before we ever came.
-    pub fn keep(&mut self, edit: &Edit, original: Option<&str>) {
+    pub fn keep(&mut self, edit: &FileEdit, original: Option<&str>) {
         let modes = self.modes(&edit.path);
         self.forget(&edit.path);
         let Some(after) = &edit.after else { return };
-        let undo = original.map_or(Undo::Remove, |original| splice(after, original));
-        self.files.push(Item { path: edit.path.clone(), after: seal(after), undo, modes });
+        let undo = original.map_or(UndoEdit::Remove, |original| splice(after, original));
+        self.files.push(ReceiptFile { path: edit.path.clone(), after: fingerprint(after), undo, modes });
     }
 
     /// Remembers the mode a file had when it was written, and the one it has now.
@@ -115,7 +117,7 @@ impl Receipt {
     }
 
     /// Forgets files that are gone, or in which nothing speaks of us any more.
-    pub fn forget_strangers(&mut self) {
+    pub fn forget_foreign_files(&mut self) {
         let speaks_of_us = |path: &Path| std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("twining"));
         self.files.retain(|item| speaks_of_us(&item.path));
     }
@@ -126,12 +128,12 @@ impl Receipt {
     }
 }
 
-fn seal(text: &str) -> String {
+fn fingerprint(text: &str) -> String {
     format!("{:016x}-{}", hash_of(text.as_bytes()), text.len())
 }
 
 /// What to change in `from` to get `to`: one piece, as small as can be.
-fn splice(from: &str, to: &str) -> Undo {
+fn splice(from: &str, to: &str) -> UndoEdit {
     let mut at = from.bytes().zip(to.bytes()).take_while(|(a, b)| a == b).count();
     while !from.is_char_boundary(at) || !to.is_char_boundary(at) {
         at -= 1;
@@ -141,7 +143,7 @@ fn splice(from: &str, to: &str) -> Undo {
     while !from.is_char_boundary(from.len() - tail) || !to.is_char_boundary(to.len() - tail) {
         tail -= 1;
     }
-    Undo::Splice { at, length: from.len() - tail - at, text: to[at..to.len() - tail].to_owned() }
+    UndoEdit::Splice { at, length: from.len() - tail - at, text: to[at..to.len() - tail].to_owned() }
 }
 
 #[cfg(test)]
@@ -153,14 +155,14 @@ mod tests {
         let texts = ["", "a", "aä", "äa", "one\ntwo\n", "one\n", "xonex", "日本", "日x本"];
         for before in texts {
             for after in texts {
-                let edit = Edit { path: "f".into(), shown: "f".into(), before: None, after: Some(after.to_owned()), executable: false };
+                let edit = FileEdit { path: "f".into(), shown: "f".into(), before: None, after: Some(after.to_owned()), executable: false };
                 let mut receipt = Receipt::default();
                 receipt.keep(&edit, Some(before));
                 let kept = Receipt::read(receipt.to_bytes().as_deref());
-                assert_eq!(kept.original(Path::new("f"), after), Original::Text(before.to_owned()), "{before:?} {after:?}");
-                assert_eq!(kept.original(Path::new("f"), &format!("{after}!")), Original::Unknown);
+                assert_eq!(kept.original(Path::new("f"), after), OriginalContent::Text(before.to_owned()), "{before:?} {after:?}");
+                assert_eq!(kept.original(Path::new("f"), &format!("{after}!")), OriginalContent::Unknown);
                 receipt.keep(&edit, None);
-                assert_eq!(receipt.original(Path::new("f"), after), Original::Absent);
+                assert_eq!(receipt.original(Path::new("f"), after), OriginalContent::Absent);
             }
         }
     }

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// Settings larger than this are somebody's data.
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
 
 /// What happens to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct FileEdit {
     /// Where it really is, links resolved.
     pub path: PathBuf,
     /// What people call it.
@@ -30,9 +30,9 @@ pub struct Edit {
     pub executable: bool,
 }
 
-impl Edit {
+impl FileEdit {
     /// Whether all it changes is that the file can be started.
-    fn wakes(&self) -> bool {
+    fn makes_executable(&self) -> bool {
         let sleeps = || fs::metadata(&self.path).is_ok_and(|found| found.permissions().mode() & 0o111 == 0);
         self.executable && self.before.is_some() && self.after.is_some() && sleeps()
     }
@@ -57,16 +57,16 @@ impl Edit {
 
 /// All of it.
 #[derive(Debug)]
-pub struct Sheet {
+pub struct InstallPlan {
     /// The folder names are relative to.
     root: PathBuf,
     home: Option<PathBuf>,
-    drafts: BTreeMap<PathBuf, Edit>,
+    drafts: BTreeMap<PathBuf, FileEdit>,
     /// What people should know besides.
     pub notes: Vec<String>,
 }
 
-impl Sheet {
+impl InstallPlan {
     /// An empty one for a working tree.
     pub fn new(root: &Path, home: Option<&Path>) -> Self {
         Self { root: root.to_owned(), home: home.map(Path::to_owned), drafts: BTreeMap::new(), notes: Vec::new() }
@@ -81,7 +81,7 @@ impl Sheet {
     }
 
     /// What a file holds now, earlier edits of this sheet included.
-    pub fn text(&mut self, file: &Path, within: &Path) -> Result<Option<String>, Problem> {
+    pub fn text(&mut self, file: &Path, within: &Path) -> Result<Option<String>, CommandError> {
         self.draft(file, within).map(|draft| draft.after.clone())
     }
 
@@ -95,15 +95,15 @@ impl Sheet {
         &mut self,
         file: &Path,
         within: &Path,
-        change: impl FnOnce(Option<&str>) -> Result<Option<String>, Problem>,
-    ) -> Result<(), Problem> {
+        change: impl FnOnce(Option<&str>) -> Result<Option<String>, CommandError>,
+    ) -> Result<(), CommandError> {
         let draft = self.draft(file, within)?;
         draft.after = change(draft.after.as_deref())?;
         Ok(())
     }
 
     /// The same for a program.
-    pub fn edit_program(&mut self, file: &Path, within: &Path, text: Option<String>) -> Result<(), Problem> {
+    pub fn edit_program(&mut self, file: &Path, within: &Path, text: Option<String>) -> Result<(), CommandError> {
         let draft = self.draft(file, within)?;
         draft.after = text;
         draft.executable = true;
@@ -111,12 +111,13 @@ impl Sheet {
     }
 
     /// The edits that change something, each only of a file that may be written.
-    pub fn edits(&self) -> Result<Vec<Edit>, Problem> {
-        let changed: Vec<Edit> = self.drafts.values().filter(|edit| edit.before != edit.after || edit.wakes()).cloned().collect();
+    pub fn edits(&self) -> Result<Vec<FileEdit>, CommandError> {
+        let changed: Vec<FileEdit> =
+            self.drafts.values().filter(|edit| edit.before != edit.after || edit.makes_executable()).cloned().collect();
         for edit in &changed {
             let read_only = edit.before.is_some() && fs::metadata(&edit.path).is_ok_and(|found| found.permissions().readonly());
             if read_only {
-                return Err(unfit(&edit.shown, "it is read-only").with_hint("make it writable, or leave this host out with --agent"));
+                return Err(unusable(&edit.shown, "it is read-only").with_hint("make it writable, or leave this host out with --agent"));
             }
         }
         Ok(changed)
@@ -139,24 +140,24 @@ impl Sheet {
         }
     }
 
-    fn draft(&mut self, file: &Path, within: &Path) -> Result<&mut Edit, Problem> {
+    fn draft(&mut self, file: &Path, within: &Path) -> Result<&mut FileEdit, CommandError> {
         let shown = self.shown(file);
-        let path = resolve(file, within).map_err(|why| unfit(&shown, &why))?;
+        let path = resolve(file, within).map_err(|why| unusable(&shown, &why))?;
         let shown = self.shown(&path);
         match self.drafts.entry(path) {
             std::collections::btree_map::Entry::Occupied(known) => Ok(known.into_mut()),
             std::collections::btree_map::Entry::Vacant(new) => {
-                let before = read(new.key()).map_err(|why| unfit(&shown, &why))?;
+                let before = read(new.key()).map_err(|why| unusable(&shown, &why))?;
                 let path = new.key().clone();
-                Ok(new.insert(Edit { path, shown, after: before.clone(), before, executable: false }))
+                Ok(new.insert(FileEdit { path, shown, after: before.clone(), before, executable: false }))
             }
         }
     }
 }
 
 /// A file that cannot be changed, and why.
-pub fn unfit(shown: &str, why: &str) -> Problem {
-    Problem::unavailable("SETTINGS", format!("cannot change `{shown}`: {why}"))
+pub fn unusable(shown: &str, why: &str) -> CommandError {
+    CommandError::unavailable("SETTINGS", format!("cannot change `{shown}`: {why}"))
 }
 
 /// Where a file really is. A link may lead to another file of the same folder

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES};
 
-use super::block::{self, Marks};
+use super::block::{self, MarkerStyle};
 
 /// Folders in which decision records usually lie.
 const RECORDS: [&str; 6] = ["docs/adr", "docs/adrs", "docs/decisions", "docs/architecture/decisions", "doc/adr", "adr"];
@@ -51,6 +51,6 @@ pub fn imports(checkout: &Path) -> Vec<String> {
 fn rules_in(file: &Path) -> u64 {
     let is_small = fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
     let text = if is_small { fs::read_to_string(file).unwrap_or_default() } else { String::new() };
-    let theirs = block::take(&text, Marks::Markdown).ok().flatten().unwrap_or_default();
+    let theirs = block::take(&text, MarkerStyle::Markdown).ok().flatten().unwrap_or_default();
     theirs.lines().map(str::trim_start).filter(|line| line.starts_with("- ") || line.starts_with("* ")).count() as u64
 }

@@ -7,21 +7,21 @@ use serde_json::json;
 use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_store::SCAFFOLD;
 
-use super::sheet::Edit;
-use super::{Host, Wish};
+use super::sheet::FileEdit;
+use super::{HostKind, InstallOptions};
 use crate::locate::FOLDER;
-use crate::out::{self, Style};
-use crate::page::{Page, dim, good, plain, strong, warn};
-use crate::problem::{Ending, Problem};
+use crate::out::{self, OutputFormat};
+use crate::page::{TextPage, dim, good, plain, strong, warn};
+use crate::problem::{CommandError, ExitStatus};
 
 /// What came of it.
-pub struct Outcome {
+pub struct InstallOutcome {
     /// What changes.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// Files of the memory that are made.
     pub memory: Vec<String>,
     /// Hosts that are wired up.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<HostKind>,
     /// What people should know besides.
     pub notes: Vec<String>,
     /// What they have to do themselves.
@@ -32,7 +32,7 @@ pub struct Outcome {
 
 /// What it means that a person only pressed Enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum EnterMeaning {
     /// Yes: what is done can be taken back.
     Agrees,
     /// No: what is lost is lost.
@@ -41,61 +41,61 @@ pub enum Silence {
 
 /// What a person answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reply {
+enum ConfirmReply {
     Yes,
     No,
     Diff,
 }
 
-impl Silence {
+impl EnterMeaning {
     fn choices(self) -> &'static str {
         if self == Self::Agrees { "[Y/n, d for the diff]" } else { "[y/N, d for the diff]" }
     }
 
     /// Reads a line; an end without one is a no.
-    fn reply(self, line: &str) -> Reply {
+    fn reply(self, line: &str) -> ConfirmReply {
         match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => Reply::Yes,
-            "d" | "diff" => Reply::Diff,
-            "" if !line.is_empty() && self == Self::Agrees => Reply::Yes,
-            _ => Reply::No,
+            "y" | "yes" => ConfirmReply::Yes,
+            "d" | "diff" => ConfirmReply::Diff,
+            "" if !line.is_empty() && self == Self::Agrees => ConfirmReply::Yes,
+            _ => ConfirmReply::No,
         }
     }
 }
 
 /// Whether a person at a terminal agrees. Where there is none, the command itself
 /// is the answer.
-pub fn agreed(wish: &Wish, outcome: &Outcome, question: &str, silence: Silence) -> Result<bool, Problem> {
-    if wish.yes || wish.style == Style::Json || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+pub fn agreed(options: &InstallOptions, outcome: &InstallOutcome, question: &str, silence: EnterMeaning) -> Result<bool, CommandError> {
+    if options.yes || options.style == OutputFormat::Json || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         return Ok(true);
     }
     let mut page = out::page();
     files(&mut page, outcome);
-    let fail = |error: std::io::Error| Problem::of_error("OUTPUT", &error);
+    let fail = |error: std::io::Error| CommandError::of_error("OUTPUT", &error);
     anstream::stdout().write_all(page.as_str().as_bytes()).map_err(fail)?;
     loop {
         write!(anstream::stdout(), "{question} {} ", silence.choices()).and_then(|()| std::io::stdout().flush()).map_err(fail)?;
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer).map_err(fail)?;
         match silence.reply(&answer) {
-            Reply::Yes => return Ok(true),
-            Reply::No => return Ok(false),
-            Reply::Diff => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
+            ConfirmReply::Yes => return Ok(true),
+            ConfirmReply::No => return Ok(false),
+            ConfirmReply::Diff => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
         }
     }
 }
 
-fn diff(outcome: &Outcome) -> String {
+fn diff(outcome: &InstallOutcome) -> String {
     let memory = outcome.memory.iter().filter_map(|shown| {
         let name = shown.strip_prefix(FOLDER)?.trim_start_matches('/');
         let known = SCAFFOLD.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
         let after = known.or((name == "knowledge.dot").then_some(DEFAULT_GRAPH))?;
-        Some(Edit { path: PathBuf::new(), shown: shown.clone(), before: None, after: Some(after.to_owned()), executable: false }.diff())
+        Some(FileEdit { path: PathBuf::new(), shown: shown.clone(), before: None, after: Some(after.to_owned()), executable: false }.diff())
     });
-    twining_model::text::visible(&memory.chain(outcome.edits.iter().map(Edit::diff)).collect::<String>())
+    twining_model::text::visible(&memory.chain(outcome.edits.iter().map(FileEdit::diff)).collect::<String>())
 }
 
-fn files(page: &mut Page, outcome: &Outcome) {
+fn files(page: &mut TextPage, outcome: &InstallOutcome) {
     let memory = outcome.memory.iter().map(|file| {
         let what = if file.ends_with('/') { "remove" } else { "create" };
         vec![good(what), plain(file)]
@@ -105,24 +105,24 @@ fn files(page: &mut Page, outcome: &Outcome) {
 }
 
 /// Tells what came of it.
-pub fn tell(wish: &Wish, outcome: &Outcome) -> Ending {
+pub fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
     let to_json = || {
         let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));
         let edits = outcome.edits.iter().map(|edit| json!({"file": edit.shown, "what": edit.what()}));
         let mut told = json!({
-            "dry_run": wish.dry_run,
+            "dry_run": options.dry_run,
             "files": memory.chain(edits).collect::<Vec<_>>(),
             "agents": outcome.hosts.iter().map(|host| host.name()).collect::<Vec<_>>(),
             "notes": outcome.notes,
             "next_steps": outcome.advice,
         });
-        if wish.dry_run {
+        if options.dry_run {
             told["diff"] = json!(diff(outcome));
         }
         told
     };
-    let show = |page: &mut Page| {
-        if wish.dry_run {
+    let show = |page: &mut TextPage| {
+        if options.dry_run {
             page.verbatim(&diff(outcome));
         }
         files(page, outcome);
@@ -130,7 +130,7 @@ pub fn tell(wish: &Wish, outcome: &Outcome) -> Ending {
         outcome.advice.iter().for_each(|advice| page.line([dim("next"), plain(advice)]));
         page.line([strong(&outcome.close)]);
     };
-    out::answer(wish.style, to_json, show, Ending::Done)
+    out::answer(options.style, to_json, show, ExitStatus::Done)
 }
 
 #[cfg(test)]
@@ -139,14 +139,14 @@ mod tests {
 
     #[test]
     fn enter_never_removes_what_was_recorded() {
-        assert_eq!(Silence::Declines.reply("\n"), Reply::No);
-        assert!(Silence::Declines.choices().contains("y/N"));
-        assert_eq!(Silence::Agrees.reply("\n"), Reply::Yes);
-        for silence in [Silence::Agrees, Silence::Declines] {
-            assert_eq!(silence.reply(""), Reply::No, "a terminal that closed says nothing");
-            assert_eq!(silence.reply("Yes\n"), Reply::Yes);
-            assert_eq!(silence.reply("d\n"), Reply::Diff);
-            assert_eq!(silence.reply("what?\n"), Reply::No);
+        assert_eq!(EnterMeaning::Declines.reply("\n"), ConfirmReply::No);
+        assert!(EnterMeaning::Declines.choices().contains("y/N"));
+        assert_eq!(EnterMeaning::Agrees.reply("\n"), ConfirmReply::Yes);
+        for silence in [EnterMeaning::Agrees, EnterMeaning::Declines] {
+            assert_eq!(silence.reply(""), ConfirmReply::No, "a terminal that closed says nothing");
+            assert_eq!(silence.reply("Yes\n"), ConfirmReply::Yes);
+            assert_eq!(silence.reply("d\n"), ConfirmReply::Diff);
+            assert_eq!(silence.reply("what?\n"), ConfirmReply::No);
         }
     }
 }

@@ -3,51 +3,51 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use super::back::{restore, take_back};
-use super::git::GitGround;
-use super::piece::Piece;
+use super::back::{remove_patch, restore};
+use super::git::GitWiring;
+use super::piece::FilePatch;
 use super::receipt::Receipt;
-use super::sheet::Sheet;
-use super::telling::{Outcome, Silence, agreed, tell};
-use super::worktree::Worktree;
-use super::{Reach, Wish, apply, every_piece, git_ground, ground, home, protect};
-use crate::allowed::Allowed;
+use super::sheet::InstallPlan;
+use super::telling::{EnterMeaning, InstallOutcome, agreed, tell};
+use super::worktree::LinkedWorktree;
+use super::{InstallOptions, Visibility, apply, environment, every_patch, git_wiring, home, protect};
+use crate::allowed::PersonAllowances;
 use crate::desk::Project;
 use crate::locate::FOLDER;
 use crate::person;
-use crate::problem::{Ending, Problem};
+use crate::problem::{CommandError, ExitStatus};
 
 /// Takes everything back that `install` wrote, for every host.
-pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
-    let project = Project::open(wish.project.clone())?;
-    let worktree = Worktree::of(&project);
-    if let Some(worktree) = worktree.as_ref().filter(|worktree| wish.purge && worktree.shares_memory) {
+pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
+    let project = Project::open(options.project.clone())?;
+    let worktree = LinkedWorktree::of(&project);
+    if let Some(worktree) = worktree.as_ref().filter(|worktree| options.purge && worktree.shares_memory) {
         return Err(worktree.refusal());
     }
     let store = project.engine.store();
     let receipt = Receipt::read(store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref());
-    let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
+    let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
     let agent = person::agent_shell();
-    let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
-    let pieces = [Reach::Team, Reach::Stealth].map(|reach| every_piece(&ground(&project, reach))).concat();
+    let git = git_wiring(&project, &mut InstallPlan::new(Path::new("."), None));
+    let patches = [Visibility::Team, Visibility::Stealth].map(|visibility| every_patch(&environment(&project, visibility))).concat();
     // In a file with several of ours, the last that was put goes first.
-    pieces.iter().rev().try_for_each(|piece| take_back(&mut sheet, &receipt, piece))?;
-    git.as_ref().map_or(Ok(()), |git| take_back(&mut sheet, &receipt, &protect::codeowners(git, None)))?;
+    patches.iter().rev().try_for_each(|patch| remove_patch(&mut plan, &receipt, patch))?;
+    git.as_ref().map_or(Ok(()), |git| remove_patch(&mut plan, &receipt, &protect::codeowners(git, None)))?;
     match &worktree {
         Some(worktree) => {
             if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
-                git.take_hooks(&mut sheet)?;
+                git.take_hooks(&mut plan)?;
             }
-            restore(&mut sheet, &receipt, &pieces, &[])?;
-            sheet.note(worktree.what_stays());
+            restore(&mut plan, &receipt, &patches, &[])?;
+            plan.note(worktree.what_stays());
         }
-        None => take_shared(&mut sheet, &receipt, &pieces, git.as_ref(), wish)?,
+        None => take_shared(&mut plan, &receipt, &patches, git.as_ref(), options)?,
     }
-    let edits = sheet.edits()?;
-    let purged = wish.purge && store.exists().unwrap_or(false);
+    let edits = plan.edits()?;
+    let purged = options.purge && store.exists().unwrap_or(false);
     let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
     let nothing = edits.is_empty() && !purged;
-    let close = match (nothing, wish.dry_run, wish.purge) {
+    let close = match (nothing, options.dry_run, options.purge) {
         (true, ..) if worktree.is_some() => "Nothing of ours was found in this worktree.".to_owned(),
         (true, ..) => "Nothing of ours was found.".to_owned(),
         (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
@@ -55,24 +55,24 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         _ if worktree.is_some() => "Done, in this worktree.".to_owned(),
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
-    let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
-    if nothing || wish.dry_run {
-        return Ok(tell(wish, &outcome));
+    let outcome = InstallOutcome { edits, memory, hosts: Vec::new(), notes: plan.notes, advice: Vec::new(), close };
+    if nothing || options.dry_run {
+        return Ok(tell(options, &outcome));
     }
     if let Some(why) = agent {
         return Err(person::required(&format!("only a person takes Twining away: {why}")));
     }
-    if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
-        let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
+    if options.purge && !options.yes && !std::io::stdin().is_terminal() {
+        let problem = CommandError::misuse("--purge removes every record, and nobody is there to be asked");
         return Err(problem.with_hint("add --yes if that is what you want"));
     }
     let (question, silence) = if purged {
-        ("Remove these, and everything that was recorded?", Silence::Declines)
+        ("Remove these, and everything that was recorded?", EnterMeaning::Declines)
     } else {
-        ("Change these back?", Silence::Agrees)
+        ("Change these back?", EnterMeaning::Agrees)
     };
-    if !agreed(wish, &outcome, question, silence)? {
-        return Err(Problem::unavailable("DECLINED", "nothing was removed"));
+    if !agreed(options, &outcome, question, silence)? {
+        return Err(CommandError::unavailable("DECLINED", "nothing was removed"));
     }
     apply::write(&outcome.edits)?;
     for edit in &outcome.edits {
@@ -84,31 +84,37 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
     if purged {
         store.installation().purge().map_err(twining_engine::Failure::from)?;
-        Allowed::forget(store);
+        PersonAllowances::forget(store);
     } else {
         let mut left = receipt;
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
-        left.forget_strangers();
+        left.forget_foreign_files();
         left.folders.retain(|folder| folder.is_dir());
         store.installation().keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
-    Ok(tell(wish, &outcome))
+    Ok(tell(options, &outcome))
 }
 
 /// Takes out what all working trees of the repository share.
-fn take_shared(sheet: &mut Sheet, receipt: &Receipt, pieces: &[Piece], git: Option<&GitGround>, wish: &Wish) -> Result<(), Problem> {
-    let hidden = git.is_some_and(|git| git.hides_memory(sheet));
-    let needed = git.map(|git| git.needed_by_others(sheet)).unwrap_or_default();
+fn take_shared(
+    plan: &mut InstallPlan,
+    receipt: &Receipt,
+    patches: &[FilePatch],
+    git: Option<&GitWiring>,
+    options: &InstallOptions,
+) -> Result<(), CommandError> {
+    let hidden = git.is_some_and(|git| git.excludes_memory(plan));
+    let needed = git.map(|git| git.needed_by_others(plan)).unwrap_or_default();
     if let Some(git) = git {
-        git.take(sheet)?;
+        git.take(plan)?;
     }
     if !needed.is_empty() {
-        sheet.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
+        plan.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
     }
-    restore(sheet, receipt, pieces, &needed)?;
-    if let Some(git) = git.filter(|_| hidden && !wish.purge) {
+    restore(plan, receipt, patches, &needed)?;
+    if let Some(git) = git.filter(|_| hidden && !options.purge) {
         // What stays of the memory stays hidden.
-        git.overlook(sheet, &[format!("{}{FOLDER}/", git.prefix)])?;
+        git.exclude_from_git(plan, &[format!("{}{FOLDER}/", git.prefix)])?;
     }
     Ok(())
 }

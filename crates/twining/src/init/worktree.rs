@@ -4,18 +4,18 @@
 use std::path::PathBuf;
 
 use crate::desk::Project;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// A worktree that is linked to a main checkout.
 #[derive(Debug)]
-pub struct Worktree {
+pub struct LinkedWorktree {
     /// The project in the main checkout.
     main: PathBuf,
     /// Whether its memory is this worktree's too.
     pub shares_memory: bool,
 }
 
-impl Worktree {
+impl LinkedWorktree {
     /// The one a project lies in, if it is one.
     pub fn of(project: &Project) -> Option<Self> {
         // Without the slash that a join with nothing leaves.
@@ -34,10 +34,10 @@ impl Worktree {
     }
 
     /// The memory is not this worktree's to remove.
-    pub fn refusal(&self) -> Problem {
+    pub fn refusal(&self) -> CommandError {
         let main = self.main.display();
         let why = format!("this is a linked worktree of {main}, where the memory lies; nothing was removed");
-        Problem::unavailable("LINKED_WORKTREE", why)
+        CommandError::unavailable("LINKED_WORKTREE", why)
             .with_hint("run it there to take Twining out of the repository; without --purge, only what lies in this worktree is taken out")
     }
 }

@@ -17,35 +17,35 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
-use twining_model::{Refused, limits, text};
+use twining_model::{InvalidInput, limits, text};
 
-use super::salvage::Salvage;
+use super::salvage::RequestScanner;
 use super::tools;
 use crate::misread;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 
 /// Bytes of a line that are kept. More than a request may have, so that one
 /// which is a little too large can still be told which field is to blame.
 const LINE_BYTES: usize = 16 * limits::RECORD_BYTES;
 
 /// The transport.
-pub struct Lines<R, W> {
+pub struct LineTransport<R, W> {
     input: BufReader<R>,
     line: Vec<u8>,
     /// Set while the rest of a line that is too long goes by.
-    passing: Option<Salvage>,
+    passing: Option<RequestScanner>,
     output: Arc<Mutex<W>>,
     opened: bool,
 }
 
 /// What one step of reading came to.
-enum Step {
+enum ReadStep {
     More,
     Line,
-    TooLong(Salvage),
+    TooLong(RequestScanner),
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
     /// Messages in from one stream, out to another.
     pub fn new(input: R, output: W) -> Self {
         Self { input: BufReader::new(input), line: Vec::new(), passing: None, output: Arc::new(Mutex::new(output)), opened: false }
@@ -53,7 +53,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
 
     /// Reads to the end of a line. Dropped half-way (the caller selects over
     /// us), it goes on where it was: bytes are taken only after the wait.
-    async fn next_line(&mut self) -> Option<Step> {
+    async fn next_line(&mut self) -> Option<ReadStep> {
         let available = self.input.fill_buf().await.ok().filter(|bytes| !bytes.is_empty())?;
         let end = available.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(available.len(), |end| end + 1);
@@ -61,7 +61,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         if let Some(salvage) = &mut self.passing {
             salvage.feed(bytes);
         } else if self.line.len() + bytes.len() > LINE_BYTES {
-            let mut salvage = Salvage::of(&std::mem::take(&mut self.line));
+            let mut salvage = RequestScanner::of(&std::mem::take(&mut self.line));
             salvage.feed(bytes);
             self.passing = Some(salvage);
         } else {
@@ -69,9 +69,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         }
         self.input.consume(taken);
         Some(match (end, self.passing.take_if(|_| end.is_some())) {
-            (None, _) => Step::More,
-            (Some(_), Some(salvage)) => Step::TooLong(salvage),
-            (Some(_), None) => Step::Line,
+            (None, _) => ReadStep::More,
+            (Some(_), Some(salvage)) => ReadStep::TooLong(salvage),
+            (Some(_), None) => ReadStep::Line,
         })
     }
 
@@ -85,12 +85,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             Ok(message) => return self.admits(&message).then_some(message),
             Err(error) => error,
         };
-        let salvage = Salvage::of(line);
+        let salvage = RequestScanner::of(line);
         let refused = if salvage.deepest() > limits::JSON_DEPTH {
-            Refused::new("request", format!("may be nested at most {} deep", limits::JSON_DEPTH))
+            InvalidInput::new("request", format!("may be nested at most {} deep", limits::JSON_DEPTH))
                 .because(format!("{} were given", salvage.deepest()))
         } else {
-            Refused::new("request", "must be a JSON-RPC 2.0 message on one line").because(&error)
+            InvalidInput::new("request", "must be a JSON-RPC 2.0 message on one line").because(&error)
         };
         if salvage.id().is_none() && serde_json::from_slice::<IgnoredAny>(line).is_err() {
             self.answer_nobody(&error);
@@ -103,7 +103,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     /// Answers a line that is no JSON at all. Nobody knows whose it was, so the id is
     /// null, as JSON-RPC wants it; rmcp would leave it out.
     fn answer_nobody(&self, error: &serde_json::Error) {
-        let message = format!("Parse error: a JSON-RPC 2.0 message on one line is wanted; {}", misread::explained(&error.to_string()));
+        let message = format!("Parse error: a JSON-RPC 2.0 message on one line is wanted; {}", misread::plain_message(&error.to_string()));
         let answer =
             json!({"jsonrpc": "2.0", "id": null, "error": {"code": ErrorCode::PARSE_ERROR.0, "message": text::excerpt(&message, 300)}});
         tokio::spawn(write_line(self.output.clone(), answer.to_string().into_bytes()));
@@ -129,10 +129,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     }
 
     /// Answers a request that could not be read, if its id could.
-    fn answer(&self, salvage: &Salvage, refused: &Refused) {
+    fn answer(&self, salvage: &RequestScanner, refused: &InvalidInput) {
         let Some(id) = salvage.id() else { return };
         let message = if salvage.calls_a_tool() {
-            let mut result = tools::failed(&Problem::refused(refused));
+            let mut result = tools::failed(&CommandError::refused(refused));
             // Absent means complete, in every version of the protocol.
             result.result_type = None;
             ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id)
@@ -144,7 +144,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     }
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for Lines<R, W> {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for LineTransport<R, W> {
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
@@ -154,12 +154,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             match self.next_line().await? {
-                Step::More => {}
-                Step::TooLong(salvage) => {
-                    let refused = Refused::new("request", format!("must be at most {} bytes", limits::RECORD_BYTES));
+                ReadStep::More => {}
+                ReadStep::TooLong(salvage) => {
+                    let refused = InvalidInput::new("request", format!("must be at most {} bytes", limits::RECORD_BYTES));
                     self.answer(&salvage, &refused);
                 }
-                Step::Line => {
+                ReadStep::Line => {
                     let message = self.read_message();
                     self.line.clear();
                     self.line.shrink_to(limits::RECORD_BYTES);
@@ -178,7 +178,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
 
 /// Writes a message and its newline at once: two writers never mix.
 async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, mut message: ServerJsonRpcMessage) -> io::Result<()> {
-    let tools = tools::Unfolded::take_from(&mut message);
+    let tools = tools::PublishedTools::take_from(&mut message);
     write_line(output, tools.put_into(serde_json::to_vec(&message)?)).await
 }
 

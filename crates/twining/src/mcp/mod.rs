@@ -18,29 +18,29 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 
-use crate::problem::Problem;
+use crate::problem::CommandError;
 use crate::{desk, out};
-use lines::Lines;
-use server::Server;
-pub use tools::Selection;
+use lines::LineTransport;
+use server::McpServer;
+pub use tools::ToolSelection;
 
 /// How a server is started.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ServerOptions {
     /// `--project`.
     pub project: Option<PathBuf>,
     /// `--agent`.
     pub agent: Option<String>,
     /// `--tools`; else what `config.yml` says.
-    pub tools: Option<Selection>,
+    pub tools: Option<ToolSelection>,
     /// Whether tools are listed by their names, for a transport that puts the rest in.
-    pub folded: bool,
+    pub names_only: bool,
 }
 
 /// Serves until the client closes our input.
-pub fn serve(options: Options) -> Result<(), Problem> {
+pub fn serve(options: ServerOptions) -> Result<(), CommandError> {
     let caller = crate::desk::caller_over_mcp(options.agent.clone(), None, String::new());
-    caller.fit().map_err(|refused| Problem::refused(&refused))?;
+    caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     // One thread for the wire; calls run on a few others, so that a slow one
     // does not hold up the next line.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -48,7 +48,7 @@ pub fn serve(options: Options) -> Result<(), Problem> {
         .max_blocking_threads(8)
         .thread_keep_alive(Duration::from_secs(600))
         .build()
-        .map_err(|error| Problem::of_error("RUNTIME", &error))?;
+        .map_err(|error| CommandError::of_error("RUNTIME", &error))?;
     if std::io::stdin().is_terminal() {
         let hint = "twining mcp talks JSON-RPC with an MCP client on stdin and stdout; end it with ctrl-d\n";
         // Only a person would miss it.
@@ -56,9 +56,9 @@ pub fn serve(options: Options) -> Result<(), Problem> {
     }
     if let Err(problem) = desk::find(options.project.clone()) {
         // Served all the same: every call answers it, and the folder may yet come.
-        out::aside(&problem);
+        out::warn_about(&problem);
     }
-    let server = Server::new(options);
+    let server = McpServer::new(options);
     let ending = runtime.block_on(converse(&server));
     server.leave();
     // A read of stdin that still waits on another thread must not keep us alive.
@@ -66,13 +66,13 @@ pub fn serve(options: Options) -> Result<(), Problem> {
     ending
 }
 
-async fn converse(server: &Server) -> Result<(), Problem> {
+async fn converse(server: &McpServer) -> Result<(), CommandError> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let running = match server.clone().serve(Lines::new(input, output)).await {
+    let running = match server.clone().serve(LineTransport::new(input, output)).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(Problem::of_error("PROTOCOL", &error)),
+        Err(error) => return Err(CommandError::of_error("PROTOCOL", &error)),
     };
     server.drain_in_background();
-    running.waiting().await.map(drop).map_err(|error| Problem::of_error("RUNTIME", &error))
+    running.waiting().await.map(drop).map_err(|error| CommandError::of_error("RUNTIME", &error))
 }

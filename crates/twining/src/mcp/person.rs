@@ -16,8 +16,8 @@ use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 use twining_model::{Time, World};
 
-use crate::problem::Problem;
-use crate::world::Machine;
+use crate::problem::CommandError;
+use crate::world::SystemWorld;
 
 /// Under this name a stateless client gives the answer.
 const REQUEST: &str = "confirm";
@@ -30,7 +30,7 @@ const MOST_OPEN: usize = 32;
 
 /// What came of asking.
 #[derive(Debug)]
-pub enum Answer {
+pub enum PersonAnswer {
     /// The person confirmed it.
     Yes,
     /// They declined.
@@ -43,22 +43,22 @@ pub enum Answer {
 
 /// The questions of one connection that no answer has come to yet.
 #[derive(Default)]
-pub struct OpenQuestions(Mutex<Vec<OpenQuestion>>);
+pub struct PendingQuestions(Mutex<Vec<PendingQuestion>>);
 
-struct OpenQuestion {
+struct PendingQuestion {
     nonce: String,
     tool: String,
     arguments: Option<Map<String, Value>>,
     asked: Time,
 }
 
-impl OpenQuestions {
+impl PendingQuestions {
     /// Opens a question about this call: its nonce.
     fn open(&self, call: &CallToolRequestParams, nonce: String, now: Time) -> String {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (open.len() + 1).saturating_sub(MOST_OPEN);
         open.drain(..surplus);
-        open.push(OpenQuestion { nonce: nonce.clone(), tool: call.name.to_string(), arguments: call.arguments.clone(), asked: now });
+        open.push(PendingQuestion { nonce: nonce.clone(), tool: call.name.to_string(), arguments: call.arguments.clone(), asked: now });
         nonce
     }
 
@@ -81,29 +81,30 @@ pub fn can_be_asked(context: &RequestContext<RoleServer>) -> bool {
 /// Asks about a call, or takes the answer that a stateless client brought along.
 pub async fn ask(
     context: &RequestContext<RoleServer>,
-    open: &OpenQuestions,
+    open: &PendingQuestions,
     call: &CallToolRequestParams,
     question: &str,
-) -> Result<Answer, ErrorData> {
-    let nonce = format!("{REQUEST}_{:032x}", Machine.random());
+) -> Result<PersonAnswer, ErrorData> {
+    let nonce = format!("{REQUEST}_{:032x}", SystemWorld.random());
     if context.meta.protocol_version().is_some_and(|version| !version.has_initialize()) {
         if let Some(answer) = call.input_responses.as_ref().and_then(|answers| answers.get(REQUEST)) {
-            let nonce = open.close(call, answer, Machine.now());
+            let nonce = open.close(call, answer, SystemWorld.now());
             return Ok(read(answer, nonce.as_deref()));
         }
-        let nonce = open.open(call, nonce, Machine.now());
+        let nonce = open.open(call, nonce, SystemWorld.now());
         let requests = json!({REQUEST: {"method": "elicitation/create", "params": form(question, &nonce)}});
-        return Ok(Answer::Pending(InputRequiredResult::new(Some(parsed(requests)?), None)));
+        return Ok(PersonAnswer::Pending(InputRequiredResult::new(Some(parsed(requests)?), None)));
     }
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(parsed::<ElicitRequestParams>(form(question, &nonce))?));
     // A client that cannot ask after all leaves the call as it would be without it.
     let answer = tokio::time::timeout(TIMEOUT, context.peer.send_request(request)).await.ok().and_then(Result::ok);
-    Ok(answer.and_then(|answer| serde_json::to_value(answer).ok()).map_or(Answer::Missing, |answer| read(&answer, Some(&nonce))))
+    Ok(answer.and_then(|answer| serde_json::to_value(answer).ok()).map_or(PersonAnswer::Missing, |answer| read(&answer, Some(&nonce))))
 }
 
 /// What a model is told whose user said no.
-pub fn declined() -> Problem {
-    Problem::unavailable("DECLINED", "the user was asked and declined: nothing was changed").with_hint("ask them what they want instead")
+pub fn declined() -> CommandError {
+    CommandError::unavailable("DECLINED", "the user was asked and declined: nothing was changed")
+        .with_hint("ask them what they want instead")
 }
 
 fn form(question: &str, nonce: &str) -> Value {
@@ -113,13 +114,13 @@ fn form(question: &str, nonce: &str) -> Value {
 }
 
 /// Reads an answer. Only a question's own nonce confirms; to decline, anybody's word will do.
-fn read(answer: &Value, nonce: Option<&str>) -> Answer {
+fn read(answer: &Value, nonce: Option<&str>) -> PersonAnswer {
     let content = answer["content"].as_object();
     match answer["action"].as_str() {
-        Some("accept") if content.is_some_and(|fields| fields.values().any(|value| *value == json!(false))) => Answer::No,
-        Some("accept") if nonce.is_some_and(|nonce| answer["content"][nonce] == json!(true)) => Answer::Yes,
-        Some("decline") => Answer::No,
-        _ => Answer::Missing,
+        Some("accept") if content.is_some_and(|fields| fields.values().any(|value| *value == json!(false))) => PersonAnswer::No,
+        Some("accept") if nonce.is_some_and(|nonce| answer["content"][nonce] == json!(true)) => PersonAnswer::Yes,
+        Some("decline") => PersonAnswer::No,
+        _ => PersonAnswer::Missing,
     }
 }
 
@@ -131,12 +132,12 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> 
 mod tests {
     use super::*;
 
-    fn name(answer: &Answer) -> &'static str {
+    fn name(answer: &PersonAnswer) -> &'static str {
         match answer {
-            Answer::Yes => "yes",
-            Answer::No => "no",
-            Answer::Missing => "missing",
-            Answer::Pending(_) => "pending",
+            PersonAnswer::Yes => "yes",
+            PersonAnswer::No => "no",
+            PersonAnswer::Missing => "missing",
+            PersonAnswer::Pending(_) => "pending",
         }
     }
 
@@ -168,7 +169,7 @@ mod tests {
     fn a_question_is_answered_once_and_in_time() {
         let yes = json!({"action": "accept", "content": {"n-1": true}});
         let (asked, late) = (Time::from_ms(0), Time::from_ms(EXPIRY_MS));
-        let open = OpenQuestions::default();
+        let open = PendingQuestions::default();
         assert_eq!(open.close(&call("a"), &yes, asked), None, "nobody asked");
         open.open(&call("a"), "n-1".into(), asked);
         assert_eq!(open.close(&call("a"), &yes, asked).as_deref(), Some("n-1"));
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn an_answer_about_another_call_is_used_up() {
         let yes = json!({"action": "accept", "content": {"n-1": true}});
-        let open = OpenQuestions::default();
+        let open = PendingQuestions::default();
         open.open(&call("a"), "n-1".into(), Time::from_ms(0));
         assert_eq!(open.close(&call("b"), &yes, Time::from_ms(1)), None);
         assert_eq!(open.close(&call("a"), &yes, Time::from_ms(1)), None);

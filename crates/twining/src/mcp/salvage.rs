@@ -11,7 +11,7 @@ const TOKEN_BYTES: usize = 256;
 
 /// One pass over the bytes of a line.
 #[derive(Debug, Default)]
-pub struct Salvage {
+pub struct RequestScanner {
     depth: usize,
     deepest: usize,
     quoted: bool,
@@ -22,7 +22,7 @@ pub struct Salvage {
     method: Vec<u8>,
 }
 
-impl Salvage {
+impl RequestScanner {
     /// A pass over a whole line.
     pub fn of(line: &[u8]) -> Self {
         let mut salvage = Self::default();
@@ -113,7 +113,7 @@ mod tests {
             r#"{"params":{"a":[{"id":1,"method":"x"}]},"method" : "tools/call", "id" : 7 }"#,
             r#"{"method":"tools/call","params":{"t":"}],\"id\":3,"},"id":7}"#,
         ] {
-            let salvage = Salvage::of(line.as_bytes());
+            let salvage = RequestScanner::of(line.as_bytes());
             assert_eq!(salvage.id(), Some(RequestId::Number(7)), "{line}");
             assert!(salvage.calls_a_tool());
         }
@@ -121,15 +121,15 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_not_answered() {
-        assert_eq!(Salvage::of(br#"{"id":7,"result":{}}"#).id(), None);
-        assert_eq!(Salvage::of(b"\xff\xfe garbage ]]]] }").id(), None);
-        assert_eq!(Salvage::of(br#"{"method":"notifications/initialized"}"#).id(), None);
+        assert_eq!(RequestScanner::of(br#"{"id":7,"result":{}}"#).id(), None);
+        assert_eq!(RequestScanner::of(b"\xff\xfe garbage ]]]] }").id(), None);
+        assert_eq!(RequestScanner::of(br#"{"method":"notifications/initialized"}"#).id(), None);
     }
 
     #[test]
     fn depth_is_counted_without_a_stack() {
         let deep = format!(r#"{{"id":"a","method":"tools/call","params":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-        let salvage = Salvage::of(deep.as_bytes());
+        let salvage = RequestScanner::of(deep.as_bytes());
         assert_eq!(salvage.deepest(), 100_001);
         assert_eq!(salvage.id(), Some(RequestId::String("a".into())));
     }

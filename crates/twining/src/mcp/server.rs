@@ -12,18 +12,18 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use tokio::sync::RwLock;
-use twining_engine::Embedder;
-use twining_model::{Authority, IdSource, Refused, text};
+use twining_engine::EmbeddingThread;
+use twining_model::{Authority, IdSource, InvalidInput, text};
 use twining_store::Keeper;
 
-use super::Options;
-use super::person::{self, Answer, OpenQuestions};
-use super::tools::{self, Selection};
+use super::ServerOptions;
+use super::person::{self, PendingQuestions, PersonAnswer};
+use super::tools::{self, ToolSelection};
 use crate::desk::{self, Project};
 use crate::parent_processes;
-use crate::problem::Problem;
+use crate::problem::CommandError;
 use crate::verbs::{Effect, VerbEntry};
-use crate::world::Machine;
+use crate::world::SystemWorld;
 
 /// What a client tells its model about us.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -32,7 +32,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 const FRESH_MS: u64 = 5 * 60 * 1000;
 
 /// The instructions, without those that name a tool which is not offered.
-fn instructions(offered: &Selection) -> String {
+fn instructions(offered: &ToolSelection) -> String {
     let lines = INSTRUCTIONS.trim_end().lines();
     lines.filter(|line| tools_named(line).all(|tool| offered.find(tool).is_some())).collect::<Vec<_>>().join("\n")
 }
@@ -43,39 +43,39 @@ fn tools_named(text: &str) -> impl Iterator<Item = &str> {
 
 /// One connection's server.
 #[derive(Clone)]
-pub struct Server(Arc<State>);
+pub struct McpServer(Arc<ServerState>);
 
-struct State {
-    options: Options,
+struct ServerState {
+    options: ServerOptions,
     session: String,
-    project: Mutex<Option<Open>>,
-    selection: OnceLock<Selection>,
-    open_questions: OpenQuestions,
+    project: Mutex<Option<ServedProject>>,
+    selection: OnceLock<ToolSelection>,
+    open_questions: PendingQuestions,
     /// Calls run in the order they came as far as one can tell: reads beside
     /// each other, a write alone. Its waiters queue up first come, first served.
     order: RwLock<()>,
 }
 
 /// The project, and who keeps house in it.
-struct Open {
+struct ServedProject {
     project: Arc<Project>,
-    _embedder: Embedder,
+    _embedder: EmbeddingThread,
     /// Dropped last of all: it finishes what is left to do.
     _keeper: Keeper,
 }
 
-impl Server {
+impl McpServer {
     /// A server that has opened nothing yet.
-    pub fn new(options: Options) -> Self {
-        let session =
-            desk::session_of_host().unwrap_or_else(|| parent_processes::session_named(IdSource::new(Box::new(Machine)).next().as_str()));
+    pub fn new(options: ServerOptions) -> Self {
+        let session = desk::session_of_host()
+            .unwrap_or_else(|| parent_processes::session_named(IdSource::new(Box::new(SystemWorld)).next().as_str()));
         let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
-        Self(Arc::new(State {
+        Self(Arc::new(ServerState {
             options,
             session,
             project: Mutex::default(),
             selection,
-            open_questions: OpenQuestions::default(),
+            open_questions: PendingQuestions::default(),
             order: RwLock::new(()),
         }))
     }
@@ -104,7 +104,7 @@ impl Server {
         authority: Authority,
     ) -> CallToolResult {
         let state = self.0.clone();
-        let call = move || state.carry_out(verb, fields, client, authority);
+        let call = move || state.run_verb(verb, fields, client, authority);
         let outcome = if verb.effect == Effect::Reads {
             let _turn = self.0.order.read().await;
             tokio::task::spawn_blocking(call).await
@@ -115,7 +115,7 @@ impl Server {
         match outcome {
             Ok(Ok(answer)) => tools::succeeded(answer),
             Ok(Err(problem)) => tools::failed(&problem),
-            Err(error) => tools::failed(&Problem::of_error("INTERNAL_ERROR", &error)),
+            Err(error) => tools::failed(&CommandError::of_error("INTERNAL_ERROR", &error)),
         }
     }
 
@@ -124,47 +124,47 @@ impl Server {
         let (ask, state, fields) = (verb.question?, self.0.clone(), fields.clone());
         let question = move || {
             let project = state.project().ok()?;
-            ask(&project.desk(state.caller(None), Authority::Claimed), &fields)
+            ask(&project.context(state.caller(None), Authority::Claimed), &fields)
         };
         tokio::task::spawn_blocking(question).await.ok().flatten()
     }
 }
 
-impl State {
+impl ServerState {
     /// The project, opened once it is needed. A failure is not kept: the folder
     /// may be mended between two calls.
-    fn project(&self) -> Result<Arc<Project>, Problem> {
+    fn project(&self) -> Result<Arc<Project>, CommandError> {
         let mut slot = self.project.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = &*slot {
             return Ok(open.project.clone());
         }
         let project = Arc::new(Project::open(self.options.project.clone())?);
         let keeper = Keeper::start(project.engine.store().clone());
-        let embedder = Embedder::start(project.engine.study().clone());
-        *slot = Some(Open { project: project.clone(), _embedder: embedder, _keeper: keeper });
+        let embedder = EmbeddingThread::start(project.engine.embedding_worker().clone());
+        *slot = Some(ServedProject { project: project.clone(), _embedder: embedder, _keeper: keeper });
         Ok(project)
     }
 
-    fn selection(&self) -> &Selection {
+    fn selection(&self) -> &ToolSelection {
         self.selection.get_or_init(|| {
             let mode = self.project().ok().and_then(|project| project.engine.store().config().ok()).map(|config| config.tools.mode);
-            mode.and_then(|mode| Selection::parse(&mode).ok()).unwrap_or_default()
+            mode.and_then(|mode| ToolSelection::parse(&mode).ok()).unwrap_or_default()
         })
     }
 
-    fn carry_out(
+    fn run_verb(
         &self,
         verb: &VerbEntry,
         fields: Map<String, Value>,
         client: Option<String>,
         authority: Authority,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, CommandError> {
         let project = self.project()?;
         self.drain(&project, client.clone());
-        let desk = project.desk(self.caller(client), authority);
-        let answer = (verb.run)(&desk, fields)?.to_json();
+        let ctx = project.context(self.caller(client), authority);
+        let answer = (verb.run)(&ctx, fields)?.to_json();
         // Any call is a sign of life; what it costs comes once a minute.
-        project.engine.beat(&desk.caller);
+        project.engine.heartbeat(&ctx.caller);
         Ok(answer)
     }
 
@@ -179,7 +179,7 @@ impl State {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
@@ -197,8 +197,8 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let state = self.0.clone();
-        let folded = self.0.options.folded;
-        let tools = tokio::task::spawn_blocking(move || if folded { state.selection().named() } else { state.selection().described() })
+        let names_only = self.0.options.names_only;
+        let tools = tokio::task::spawn_blocking(move || if names_only { state.selection().named() } else { state.selection().described() })
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
@@ -217,10 +217,10 @@ impl ServerHandler for Server {
             && let Some(question) = self.question(verb, &fields).await
         {
             authority = match person::ask(&context, &self.0.open_questions, &request, &question).await? {
-                Answer::Yes => Authority::Confirmed,
-                Answer::Missing => Authority::Claimed,
-                Answer::No => return Ok(CallToolResponse::Complete(tools::failed(&person::declined()))),
-                Answer::Pending(asked) => return Ok(CallToolResponse::InputRequired(asked)),
+                PersonAnswer::Yes => Authority::Confirmed,
+                PersonAnswer::Missing => Authority::Claimed,
+                PersonAnswer::No => return Ok(CallToolResponse::Complete(tools::failed(&person::declined()))),
+                PersonAnswer::Pending(asked) => return Ok(CallToolResponse::InputRequired(asked)),
             };
         }
         Ok(CallToolResponse::Complete(self.call(verb, fields, client, authority).await))
@@ -230,8 +230,8 @@ impl ServerHandler for Server {
     /// shape; its model is told what is wrong, as with any other argument.
     async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
         if request.method == "tools/call" {
-            let refused = Refused::new("arguments", "must be an object").because("`params` must be {\"name\": …, \"arguments\": {…}}");
-            let result = serde_json::to_value(tools::failed(&Problem::refused(&refused)));
+            let refused = InvalidInput::new("arguments", "must be an object").because("`params` must be {\"name\": …, \"arguments\": {…}}");
+            let result = serde_json::to_value(tools::failed(&CommandError::refused(&refused)));
             return result.map(CustomResult).map_err(|error| ErrorData::internal_error(error.to_string(), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
@@ -275,8 +275,8 @@ mod tests {
     #[test]
     fn the_instructions_are_short_and_name_only_tools_that_exist() {
         assert!(INSTRUCTIONS.chars().count() <= 1500, "{}", INSTRUCTIONS.chars().count());
-        assert_eq!(instructions(&Selection::Full), INSTRUCTIONS.trim_end());
-        let lite = instructions(&Selection::Lite);
+        assert_eq!(instructions(&ToolSelection::Full), INSTRUCTIONS.trim_end());
+        let lite = instructions(&ToolSelection::Lite);
         assert!(lite.contains("twining_assemble") && !lite.contains("twining_override"), "{lite}");
     }
 }

@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 
 use crate::commands::VERBS;
 use crate::json;
-use crate::problem::Problem;
-use crate::verbs::{Effect, Group, VerbEntry};
+use crate::problem::CommandError;
+use crate::verbs::{Effect, VerbEntry, VerbGroup};
 
 /// What a host that shows every schema to the model is offered.
 const LITE: [&str; 8] = ["assemble", "query", "post", "decide", "why", "next", "status", "verify"];
 
 /// Which tools are offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
+pub enum ToolSelection {
     /// All of them.
     #[default]
     Full,
     /// The few that carry most of the use.
     Lite,
     /// Those of some groups.
-    Groups(Vec<Group>),
+    Groups(Vec<VerbGroup>),
 }
 
-impl Selection {
+impl ToolSelection {
     /// Reads `lite`, `full` or `group,group`.
     pub fn parse(words: &str) -> Result<Self, String> {
         match words.trim() {
@@ -69,9 +69,9 @@ impl Selection {
     }
 }
 
-fn group(word: &str) -> Result<Group, String> {
-    Group::ALL.into_iter().find(|group| group.as_str() == word.trim()).ok_or_else(|| {
-        let known = Group::ALL.map(Group::as_str).join(", ");
+fn group(word: &str) -> Result<VerbGroup, String> {
+    VerbGroup::ALL.into_iter().find(|group| group.as_str() == word.trim()).ok_or_else(|| {
+        let known = VerbGroup::ALL.map(VerbGroup::as_str).join(", ");
         format!("`{}` is no group; write lite, full, or some of {known}", word.trim())
     })
 }
@@ -85,9 +85,9 @@ const NO_TOOLS: &[u8] = br#""tools":[]"#;
 /// The names in a list of tools that has nothing else, taken out of it, to be
 /// put back as what is published under them once the rest is written.
 #[derive(Debug, Default)]
-pub struct Unfolded(Vec<Tool>);
+pub struct PublishedTools(Vec<Tool>);
 
-impl Unfolded {
+impl PublishedTools {
     /// Takes them out, if there are such.
     pub fn take_from(message: &mut ServerJsonRpcMessage) -> Self {
         let JsonRpcMessage::Response(response) = message else { return Self::default() };
@@ -165,7 +165,7 @@ pub fn succeeded(answer: Value) -> CallToolResult {
 }
 
 /// The result of a call that was not.
-pub fn failed(problem: &Problem) -> CallToolResult {
+pub fn failed(problem: &CommandError) -> CallToolResult {
     let error = json::visible(problem.to_json());
     let mut result = CallToolResult::error(vec![ContentBlock::text(json::compact(&error))]);
     result.structured_content = Some(error);
@@ -193,11 +193,11 @@ mod tests {
     }
 
     /// The tools as a client reads them.
-    fn listed(selection: &Selection) -> Vec<Tool> {
+    fn listed(selection: &ToolSelection) -> Vec<Tool> {
         let list = ListToolsResult::with_all_items(selection.named());
         let mut message =
             ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::String(r#""tools":[]"#.into()));
-        let unfolded = Unfolded::take_from(&mut message);
+        let unfolded = PublishedTools::take_from(&mut message);
         let line = unfolded.put_into(serde_json::to_vec(&message).expect("is JSON"));
         let read: Value = serde_json::from_slice(&line).expect("is JSON again");
         serde_json::from_value(read["result"]["tools"].clone()).expect("a list of tools")
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_client_reads_every_tool_as_it_is_described() {
-        for selection in [Selection::Full, Selection::Lite, Selection::Groups(vec![Group::Graph, Group::Blackboard])] {
+        for selection in [ToolSelection::Full, ToolSelection::Lite, ToolSelection::Groups(vec![VerbGroup::Graph, VerbGroup::Blackboard])] {
             assert_eq!(serde_json::to_value(listed(&selection)).ok(), serde_json::to_value(selection.described()).ok());
         }
     }
@@ -215,7 +215,7 @@ mod tests {
         let list = ListToolsResult::with_all_items(vec![described(&VERBS[0])]);
         let mut message = ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::Number(1));
         let line = serde_json::to_vec(&message).expect("is JSON");
-        let unfolded = Unfolded::take_from(&mut message);
+        let unfolded = PublishedTools::take_from(&mut message);
         assert_eq!(unfolded.put_into(serde_json::to_vec(&message).expect("is JSON")), line);
     }
 
@@ -225,22 +225,22 @@ mod tests {
         shown.to_string().chars().count().div_ceil(4)
     }
 
-    fn total(selection: &Selection) -> usize {
+    fn total(selection: &ToolSelection) -> usize {
         listed(selection).iter().map(tokens).sum()
     }
 
     #[test]
     fn the_list_stays_within_what_a_model_should_spend_on_it() {
-        let each: Vec<String> = listed(&Selection::Full).iter().map(|tool| format!("{} {}", tool.name, tokens(tool))).collect();
-        let full = total(&Selection::Full);
+        let each: Vec<String> = listed(&ToolSelection::Full).iter().map(|tool| format!("{} {}", tool.name, tokens(tool))).collect();
+        let full = total(&ToolSelection::Full);
         assert!(full < 8_000, "{full}: {each:#?}");
         assert!(full <= 150 * each.len(), "{full} is more than 150 a tool: {each:#?}");
-        assert!(total(&Selection::Lite) < 1_500, "{}: {each:#?}", total(&Selection::Lite));
+        assert!(total(&ToolSelection::Lite) < 1_500, "{}: {each:#?}", total(&ToolSelection::Lite));
     }
 
     #[test]
     fn schemas_are_portable() {
-        for tool in listed(&Selection::Full) {
+        for tool in listed(&ToolSelection::Full) {
             let input = Value::Object((*tool.input_schema).clone()).to_string();
             let output = Value::Object(tool.output_schema.map(|schema| (*schema).clone()).unwrap_or_default()).to_string();
             for (schema, which) in [(&input, "input"), (&output, "output")] {
@@ -287,10 +287,10 @@ mod tests {
 
     #[test]
     fn groups_are_chosen_by_name() {
-        let selection = Selection::parse("graph, lifecycle").expect("two groups");
+        let selection = ToolSelection::parse("graph, lifecycle").expect("two groups");
         assert_eq!(listed(&selection).len(), 10);
         assert!(selection.find("twining_post").is_none());
-        assert!(Selection::parse("graphs").expect_err("no such group").contains("blackboard"));
-        assert_eq!(listed(&Selection::Lite).len(), LITE.len());
+        assert!(ToolSelection::parse("graphs").expect_err("no such group").contains("blackboard"));
+        assert_eq!(listed(&ToolSelection::Lite).len(), LITE.len());
     }
 }

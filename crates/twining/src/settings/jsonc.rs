@@ -14,7 +14,7 @@ const BOM: char = '\u{feff}';
 
 /// Why a file cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum SettingsError {
     /// It is not what it should be.
     #[error("line {line}, column {column}: {what}")]
     Malformed {
@@ -37,20 +37,20 @@ pub enum Unfit {
 }
 
 /// Settings that are open for surgery.
-pub struct Settings {
+pub struct JsoncFile {
     root: CstRootNode,
     bom: bool,
 }
 
-impl Settings {
+impl JsoncFile {
     /// Takes a file apart; no file is an empty object.
-    pub fn read(text: Option<&str>) -> Result<Self, Unfit> {
+    pub fn read(text: Option<&str>) -> Result<Self, SettingsError> {
         let whole = text.unwrap_or_default();
         let text = whole.strip_prefix(BOM).unwrap_or(whole);
         let bom = text.len() < whole.len();
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         if depth(text) > DEEPEST {
-            return Err(Unfit::TooDeep);
+            return Err(SettingsError::TooDeep);
         }
         let options = ParseOptions {
             allow_comments: true,
@@ -64,13 +64,13 @@ impl Settings {
             allow_non_finite_numbers: false,
             allow_extended_string_escapes: false,
         };
-        let root = CstRootNode::parse(text, &options).map_err(|error| Unfit::Malformed {
+        let root = CstRootNode::parse(text, &options).map_err(|error| SettingsError::Malformed {
             line: error.line_display(),
             column: error.column_display(),
             what: error.kind().to_string(),
         })?;
         if root.object_value().is_none() {
-            return Err(Unfit::OtherKind("the file".to_owned(), "an object"));
+            return Err(SettingsError::OtherKind("the file".to_owned(), "an object"));
         }
         Ok(Self { root, bom })
     }
@@ -104,7 +104,7 @@ impl Settings {
     }
 
     /// Sets a key that is not there yet.
-    pub fn add(&self, path: &[&str], key: &str, value: &Value) -> Result<(), Unfit> {
+    pub fn add(&self, path: &[&str], key: &str, value: &Value) -> Result<(), SettingsError> {
         let object = self.object(path)?;
         if last_named(&object, key).is_none() {
             object.append(key, input(value));
@@ -114,14 +114,14 @@ impl Settings {
 
     /// Sets an entry that is ours, or that nobody has; one of the same name that
     /// somebody else wrote is left alone and told.
-    pub fn set(&self, path: &[&str], key: &str, value: &Value, is_ours: impl Fn(&Value) -> bool) -> Result<(), Unfit> {
+    pub fn set(&self, path: &[&str], key: &str, value: &Value, is_ours: impl Fn(&Value) -> bool) -> Result<(), SettingsError> {
         let object = self.object(path)?;
         match last_named(&object, key) {
             None => drop(object.append(key, input(value))),
             Some(found) => {
                 let there = found.value().and_then(|node| node.to_serde_value()).unwrap_or_default();
                 if !is_ours(&there) {
-                    return Err(Unfit::Taken([path, &[key]].concat().join(".")));
+                    return Err(SettingsError::Taken([path, &[key]].concat().join(".")));
                 }
                 if there != *value {
                     found.set_value(input(value));
@@ -140,30 +140,30 @@ impl Settings {
 
     /// Hangs a group of hooks under an event of `hooks`. Of ours there is exactly
     /// this one; others' stay where they are.
-    pub fn hang(&self, event: &str, group: &Value) -> Result<(), Unfit> {
+    pub fn add_hook(&self, event: &str, group: &Value) -> Result<(), SettingsError> {
         let list = self.array(&["hooks"], event)?;
         let ours: Vec<Value> = list
             .elements()
             .into_iter()
             .filter_map(|node| node.to_serde_value())
-            .filter(|value| handlers(value).any(is_hook_of_ours))
+            .filter(|value| handlers(value).any(is_twining_hook))
             .collect();
         if ours.as_slice() != std::slice::from_ref(group) {
-            unhang_from(&list);
+            remove_hooks_from(&list);
             list.append(input(group));
         }
         Ok(())
     }
 
     /// Takes every hook of ours out, and what is empty then.
-    pub fn unhang(&self) {
+    pub fn remove_hooks(&self) {
         let Some(root) = self.root.object_value() else { return };
         for found in named(&root, "hooks") {
             let Some(hooks) = found.object_value() else { continue };
             let mut touched = false;
             for event in hooks.properties() {
                 let Some(list) = event.array_value() else { continue };
-                if unhang_from(&list) {
+                if remove_hooks_from(&list) {
                     touched = true;
                     if list.elements().is_empty() {
                         event.remove();
@@ -177,7 +177,7 @@ impl Settings {
     }
 
     /// Adds words to a list, each once, behind what stands there.
-    pub fn list(&self, path: &[&str], words: &[String]) -> Result<(), Unfit> {
+    pub fn list(&self, path: &[&str], words: &[String]) -> Result<(), SettingsError> {
         let Some((key, above)) = path.split_last() else { return Ok(()) };
         let list = self.array(above, key)?;
         let there: Vec<Value> = list.elements().iter().filter_map(CstNode::to_serde_value).collect();
@@ -194,31 +194,31 @@ impl Settings {
         }
     }
 
-    fn object(&self, path: &[&str]) -> Result<CstObject, Unfit> {
+    fn object(&self, path: &[&str]) -> Result<CstObject, SettingsError> {
         let mut object = self.root.object_value_or_set();
         for (depth, key) in path.iter().enumerate() {
             let inner = match last_named(&object, key) {
                 Some(there) => there.object_value(),
                 None => object.object_value_or_create(key),
             };
-            object = inner.ok_or_else(|| Unfit::OtherKind(path[..=depth].join("."), "an object"))?;
+            object = inner.ok_or_else(|| SettingsError::OtherKind(path[..=depth].join("."), "an object"))?;
         }
         Ok(object)
     }
 
-    fn array(&self, path: &[&str], key: &str) -> Result<CstArray, Unfit> {
+    fn array(&self, path: &[&str], key: &str) -> Result<CstArray, SettingsError> {
         let object = self.object(path)?;
         let list = match last_named(&object, key) {
             Some(there) => there.array_value(),
             None => object.array_value_or_create(key),
         };
-        list.ok_or_else(|| Unfit::OtherKind([path, &[key]].concat().join("."), "a list"))
+        list.ok_or_else(|| SettingsError::OtherKind([path, &[key]].concat().join("."), "a list"))
     }
 }
 
 /// Whether an entry is ours: its command, or its first word, is us, whatever became
 /// of the rest.
-pub fn starts_us(entry: &Value) -> bool {
+pub fn starts_twining(entry: &Value) -> bool {
     match &entry["command"] {
         Value::String(command) => command == "twining",
         list => strings(list).next() == Some("twining"),
@@ -288,7 +288,7 @@ fn unlist_in(object: &CstObject, path: &[&str], words: &[String]) -> bool {
 }
 
 /// Whether a handler calls our hook.
-pub fn is_hook_of_ours(handler: &Value) -> bool {
+pub fn is_twining_hook(handler: &Value) -> bool {
     let Some(command) = handler["command"].as_str() else { return false };
     let mut words = command.split_whitespace().chain(strings(&handler["args"]));
     words.next().is_some_and(|program| program == "twining" || program.ends_with("/twining")) && words.next() == Some("hook")
@@ -305,10 +305,10 @@ fn strings(list: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Removes our handlers from a list of groups; whether there were any.
-fn unhang_from(list: &CstArray) -> bool {
+fn remove_hooks_from(list: &CstArray) -> bool {
     let mut touched = false;
     for group in list.elements() {
-        let ours = |node: &CstNode| node.to_serde_value().is_some_and(|value| is_hook_of_ours(&value));
+        let ours = |node: &CstNode| node.to_serde_value().is_some_and(|value| is_twining_hook(&value));
         let inner = group.as_object().and_then(|object| object.array_value("hooks"));
         match inner {
             Some(inner) => {
@@ -387,21 +387,21 @@ mod tests {
     #[test]
     fn what_others_wrote_survives_our_coming_and_going() {
         for text in FOREIGN {
-            let settings = Settings::read(Some(text)).expect("parses");
+            let settings = JsoncFile::read(Some(text)).expect("parses");
             let value = json!({"command": "twining", "args": ["mcp"]});
-            settings.set(&["mcpServers"], "twining", &value, starts_us).expect("fits");
-            settings.hang("PreToolUse", &group()).expect("fits");
+            settings.set(&["mcpServers"], "twining", &value, starts_twining).expect("fits");
+            settings.add_hook("PreToolUse", &group()).expect("fits");
             let with = settings.text();
-            let again = Settings::read(Some(&with)).expect("parses");
-            again.set(&["mcpServers"], "twining", &value, starts_us).expect("fits");
-            again.hang("PreToolUse", &group()).expect("fits");
+            let again = JsoncFile::read(Some(&with)).expect("parses");
+            again.set(&["mcpServers"], "twining", &value, starts_twining).expect("fits");
+            again.add_hook("PreToolUse", &group()).expect("fits");
             assert_eq!(again.text(), with, "twice is once");
             for kept in ["// mine", "/* why */", "// keep", "lint", "\"other\""] {
                 assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
             }
-            again.unset(&["mcpServers"], "twining", starts_us);
-            again.unhang();
-            let parse = |text: &str| Settings::read(Some(text)).expect("parses").root.to_serde_value();
+            again.unset(&["mcpServers"], "twining", starts_twining);
+            again.remove_hooks();
+            let parse = |text: &str| JsoncFile::read(Some(text)).expect("parses").root.to_serde_value();
             assert_eq!(parse(&again.text()), parse(text), "{}", again.text());
         }
     }
@@ -410,24 +410,27 @@ mod tests {
     fn an_old_hook_of_ours_gives_way_and_a_shared_group_keeps_the_others() {
         let text = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
             {"type": "command", "command": "/opt/bin/twining hook pre-tool-use"}, {"type": "command", "command": "lint"}]}]}});
-        let settings = Settings::read(Some(&text.to_string())).expect("parses");
-        settings.hang("PreToolUse", &group()).expect("fits");
+        let settings = JsoncFile::read(Some(&text.to_string())).expect("parses");
+        settings.add_hook("PreToolUse", &group()).expect("fits");
         let hooks = settings.get(&["hooks", "PreToolUse"]).expect("is there");
         assert_eq!(hooks, json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}, group()]));
     }
 
     #[test]
     fn somebody_elses_entry_of_our_name_is_not_overwritten() {
-        let settings = Settings::read(Some(r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#)).expect("parses");
-        assert_eq!(settings.set(&["mcpServers"], "twining", &json!({}), starts_us), Err(Unfit::Taken("mcpServers.twining".to_owned())));
+        let settings = JsoncFile::read(Some(r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#)).expect("parses");
+        assert_eq!(
+            settings.set(&["mcpServers"], "twining", &json!({}), starts_twining),
+            Err(SettingsError::Taken("mcpServers.twining".to_owned()))
+        );
     }
 
     #[test]
     fn what_is_no_settings_file_is_refused_with_its_place() {
-        assert_eq!(Settings::read(Some("{\n  \"a\": ,\n}")).err().map(|unfit| unfit.to_string().starts_with("line 2")), Some(true));
-        assert!(Settings::read(Some("[]")).is_err());
-        assert_eq!(Settings::read(Some(&"[".repeat(100_000))).err(), Some(Unfit::TooDeep));
-        let list = Settings::read(Some(r#"{"hooks": 1}"#)).expect("parses");
-        assert!(list.hang("Stop", &group()).is_err());
+        assert_eq!(JsoncFile::read(Some("{\n  \"a\": ,\n}")).err().map(|unfit| unfit.to_string().starts_with("line 2")), Some(true));
+        assert!(JsoncFile::read(Some("[]")).is_err());
+        assert_eq!(JsoncFile::read(Some(&"[".repeat(100_000))).err(), Some(SettingsError::TooDeep));
+        let list = JsoncFile::read(Some(r#"{"hooks": 1}"#)).expect("parses");
+        assert!(list.add_hook("Stop", &group()).is_err());
     }
 }

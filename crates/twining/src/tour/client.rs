@@ -10,7 +10,7 @@ use twining_model::limits;
 
 /// How a client opens the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
+pub enum ProtocolEra {
     /// With `initialize`, as up to 2025-11-25.
     Handshake,
     /// With `server/discover` and metadata on each request, as of 2026-07-28.
@@ -42,25 +42,25 @@ pub enum ClientError {
 }
 
 /// A connected agent.
-pub struct Client {
+pub struct McpClient {
     name: &'static str,
-    era: Era,
+    era: ProtocolEra,
     server: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     asked: u64,
 }
 
-impl Client {
+impl McpClient {
     /// Starts a server for the agent `name` and opens the conversation.
-    pub fn start(program: &Path, project: &Path, name: &'static str, era: Era) -> Result<Self, ClientError> {
+    pub fn start(program: &Path, project: &Path, name: &'static str, era: ProtocolEra) -> Result<Self, ClientError> {
         let mut command = Command::new(program);
         command.arg("mcp").arg("--project").arg(project).args(["--agent", name]).env_remove("CLAUDE_CODE_SESSION_ID");
         Self::open(command, name, era)
     }
 
     /// Starts a server as a host would, and opens the conversation.
-    pub fn open(mut command: Command, name: &'static str, era: Era) -> Result<Self, ClientError> {
+    pub fn open(mut command: Command, name: &'static str, era: ProtocolEra) -> Result<Self, ClientError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut server =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|source| ClientError::Start { program, source })?;
@@ -69,12 +69,12 @@ impl Client {
         };
         let mut client = Self { name, era, server, input: Some(input), output: BufReader::new(output), asked: 0 };
         match era {
-            Era::Handshake => {
+            ProtocolEra::Handshake => {
                 let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client.info()});
                 client.ask("initialize", about)?;
                 client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
             }
-            Era::Stateless => {
+            ProtocolEra::Stateless => {
                 client.ask("server/discover", json!({}))?;
             }
         }
@@ -106,7 +106,7 @@ impl Client {
 
     fn ask(&mut self, method: &str, mut params: Value) -> Result<Value, ClientError> {
         self.asked += 1;
-        if self.era == Era::Stateless {
+        if self.era == ProtocolEra::Stateless {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": self.info(),
@@ -137,7 +137,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for McpClient {
     /// A tour that stops half-way leaves no server behind.
     fn drop(&mut self) {
         drop(self.input.take());

@@ -17,9 +17,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::out;
-use crate::page::{Cell, Page, bad, dim, good, place, plain, strong, warn};
-use crate::problem::{Ending, Problem};
-use client::{Client, ClientError, Era};
+use crate::page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
+use crate::problem::{CommandError, ExitStatus};
+use client::{ClientError, McpClient, ProtocolEra};
 
 /// Why a tour stopped.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ enum TourError {
     #[error("cannot make a place for the tour")]
     Place(#[source] io::Error),
     #[error("an agent lost its server")]
-    Client(#[from] ClientError),
+    McpClient(#[from] ClientError),
     #[error("cannot run a command of the tour")]
     Run(#[source] io::Error),
     #[error("cannot print")]
@@ -35,11 +35,11 @@ enum TourError {
 }
 
 /// Plays the tour.
-pub fn play() -> Result<Ending, Problem> {
+pub fn play() -> Result<ExitStatus, CommandError> {
     match story() {
         // Whoever read the tour has seen enough.
-        Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ending::Done),
-        ended => ended.map(|()| Ending::Done).map_err(|error| Problem::of_error("TOUR", &error)),
+        Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitStatus::Done),
+        ended => ended.map(|()| ExitStatus::Done).map_err(|error| CommandError::of_error("TOUR", &error)),
     }
 }
 
@@ -53,7 +53,7 @@ fn story() -> Result<(), TourError> {
     })?;
 
     let started = Instant::now();
-    let mut ada = Client::start(&program, place.path(), "ada", Era::Handshake)?;
+    let mut ada = McpClient::start(&program, place.path(), "ada", ProtocolEra::Handshake)?;
     let tools = ada.tools()?;
     let ms = started.elapsed().as_millis();
     say(|page| {
@@ -70,7 +70,7 @@ fn story() -> Result<(), TourError> {
 }
 
 /// Ada finds the memory empty and leaves it less so.
-fn ada_works(ada: &mut Client) -> Result<String, TourError> {
+fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     let task = json!({"task": "replace login sessions with tokens", "scope": "src/auth/"});
     let empty = ada.call("twining_assemble", &task)?;
     say(|page| asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context))?;
@@ -97,7 +97,7 @@ fn ada_works(ada: &mut Client) -> Result<String, TourError> {
 
 /// Ben, in another process, knows at once; and still wants something else.
 fn ben_collides(program: &Path, project: &Path, choice: &str) -> Result<(), TourError> {
-    let mut ben = Client::start(program, project, "ben", Era::Stateless)?;
+    let mut ben = McpClient::start(program, project, "ben", ProtocolEra::Stateless)?;
     say(|page| {
         scene(page, "2  Ben joins");
         page.line([strong("ben"), plain("has a server of his own (protocol 2026-07-28)")]);
@@ -120,7 +120,7 @@ fn ben_collides(program: &Path, project: &Path, choice: &str) -> Result<(), Tour
 }
 
 /// Ada sees what Ben did, though his process is gone.
-fn ada_looks_again(ada: &mut Client) -> Result<(), TourError> {
+fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
     say(|page| scene(page, "4  Ada asks why"))?;
     let why = ada.call("twining_why", &json!({"scope": "src/auth/session.ts"}))?;
     say(|page| asked(page, "ada", "why", "src/auth/session.ts", &why, show_why))?;
@@ -130,7 +130,7 @@ fn ada_looks_again(ada: &mut Client) -> Result<(), TourError> {
     say(|page| asked(page, "ada", "post", "rumour: it is slow", &wrong, |answer, page| note(page, &answer["message"])))
 }
 
-fn what_is_left(page: &mut Page, project: &Path) {
+fn what_is_left(page: &mut TextPage, project: &Path) {
     scene(page, "7  What is left");
     page.line([plain("Plain files that git tracks, jq reads and people review:")]);
     for line in repository::tracked(project) {
@@ -143,24 +143,24 @@ fn what_is_left(page: &mut Page, project: &Path) {
     page.line([strong("  twining status"), dim("   looks over their shoulder")]);
 }
 
-fn scene(page: &mut Page, title: &str) {
+fn scene(page: &mut TextPage, title: &str) {
     page.blank();
     page.line([strong(title)]);
 }
 
 /// A call and what came back.
-fn asked(page: &mut Page, agent: &str, verb: &str, words: &str, answer: &Value, show: impl FnOnce(&Value, &mut Page)) {
+fn asked(page: &mut TextPage, agent: &str, verb: &str, words: &str, answer: &Value, show: impl FnOnce(&Value, &mut TextPage)) {
     page.line([strong(agent), good(verb)].into_iter().chain((!words.is_empty()).then(|| plain(words))));
     show(answer, page);
 }
 
-fn show_id(answer: &Value, page: &mut Page) {
+fn show_id(answer: &Value, page: &mut TextPage) {
     note(page, &answer["id"]);
 }
 
-fn show_context(answer: &Value, page: &mut Page) {
+fn show_context(answer: &Value, page: &mut TextPage) {
     let rows = [
-        ("active_decisions", "follow", strong as fn(String) -> Cell),
+        ("active_decisions", "follow", strong as fn(String) -> StyledText),
         ("active_warnings", "beware", bad),
         ("open_needs", "needed", warn),
         ("recent_findings", "known", plain),
@@ -175,7 +175,7 @@ fn show_context(answer: &Value, page: &mut Page) {
     page.table(6, &told);
 }
 
-fn show_decided(answer: &Value, page: &mut Page) {
+fn show_decided(answer: &Value, page: &mut TextPage) {
     page.table(6, &[vec![dim(text(&answer["status"])), dim(text(&answer["id"]))]]);
     let rivals = items(&answer["conflicts"]);
     page.table(
@@ -186,7 +186,7 @@ fn show_decided(answer: &Value, page: &mut Page) {
     );
 }
 
-fn show_why(answer: &Value, page: &mut Page) {
+fn show_why(answer: &Value, page: &mut TextPage) {
     let decisions = items(&answer["decisions"])
         .map(|decision| vec![dim(text(&decision["status"])), strong(text(&decision["summary"])), dim(text(&decision["rationale"]))]);
     page.table(6, &decisions.collect::<Vec<_>>());
@@ -195,7 +195,7 @@ fn show_why(answer: &Value, page: &mut Page) {
     }
 }
 
-fn note(page: &mut Page, words: &Value) {
+fn note(page: &mut TextPage, words: &Value) {
     page.table(6, &[vec![dim(text(words))]]);
 }
 
@@ -208,7 +208,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Prints as it happens, not at the end.
-fn say(show: impl FnOnce(&mut Page)) -> Result<(), TourError> {
+fn say(show: impl FnOnce(&mut TextPage)) -> Result<(), TourError> {
     let mut page = out::page();
     show(&mut page);
     let mut stdout = anstream::stdout();

@@ -13,14 +13,14 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use twining_guard::hosts::{HOSTS, Host};
-use twining_guard::policy::Standing;
-use twining_guard::{EventKind, Guard, Guards, Level};
+use twining_guard::hosts::{HOSTS, HostAdapter};
+use twining_guard::policy::GuardHealth;
+use twining_guard::{EventKind, Guard, GuardSet, Verdict};
 
 use crate::desk::Project;
-use settings::Settings;
-use settings::{Wire, matches_tool};
-use trial::{Throwaway, run};
+use settings::HookSettingsFile;
+use settings::{HookEntry, matches_tool};
+use trial::{TrialFolder, run};
 
 /// What is said of a host that never asks.
 pub const NO_GATE: &str = "nothing calls twining before a tool runs, so no guard can stop anything";
@@ -29,7 +29,7 @@ const MOST_CALLS: usize = 2_000;
 
 /// What came of one host's wiring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Wiring {
+pub struct HostTrial {
     /// Which host.
     pub host: &'static str,
     /// The file that wires it.
@@ -45,9 +45,9 @@ pub struct Wiring {
 }
 
 /// Tries every host that is wired in this project.
-pub fn check(project: &Project, guards: &Guards) -> Vec<Wiring> {
+pub fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
     let found = settings::found(&project.located.checkout);
-    let wires: Vec<Vec<Wire>> =
+    let wires: Vec<Vec<HookEntry>> =
         found.iter().map(|file| file.said.as_ref().map(|said| settings::wires(file.host, said)).unwrap_or_default()).collect();
     // A host takes together what all of its files say.
     let is_gated =
@@ -56,7 +56,7 @@ pub fn check(project: &Project, guards: &Guards) -> Vec<Wiring> {
     for (file, wires) in found.iter().zip(&wires) {
         if let Some(host) = HOSTS.into_iter().find(|host| host.name == file.host) {
             // What concerns a host is told once, however many files it has.
-            let is_first = !tried.iter().any(|wiring: &Wiring| wiring.host == file.host && wiring.tried > 0);
+            let is_first = !tried.iter().any(|wiring: &HostTrial| wiring.host == file.host && wiring.tried > 0);
             tried.push(try_file(project, host, file, wires, is_gated(file.host), is_first, guards));
         }
     }
@@ -64,22 +64,23 @@ pub fn check(project: &Project, guards: &Guards) -> Vec<Wiring> {
 }
 
 /// Whether a hook is called before a tool runs.
-fn gate(host: &str, wire: &Wire) -> bool {
+fn gate(host: &str, wire: &HookEntry) -> bool {
     let kind = HOSTS.into_iter().find(|known| known.name == host).and_then(|host| host.event_kind(&wire.event));
     kind == Some(EventKind::PreToolUse) && wire.words.is_ok()
 }
 
 fn try_file(
     project: &Project,
-    host: &'static Host,
-    file: &Settings,
-    wires: &[Wire],
+    host: &'static HostAdapter,
+    file: &HookSettingsFile,
+    wires: &[HookEntry],
     is_gated: bool,
     is_first: bool,
-    guards: &Guards,
-) -> Wiring {
+    guards: &GuardSet,
+) -> HostTrial {
     let shown = &file.shown;
-    let mut wiring = Wiring { host: host.name, file: shown.clone(), events: Vec::new(), tried: 0, problems: Vec::new(), notes: Vec::new() };
+    let mut wiring =
+        HostTrial { host: host.name, file: shown.clone(), events: Vec::new(), tried: 0, problems: Vec::new(), notes: Vec::new() };
     let said = match &file.said {
         Ok(said) => said,
         Err(error) => {
@@ -99,7 +100,7 @@ fn try_file(
             wiring.problems.push(format!("{} has no event `{}`, so this hook never fires", host.name, wire.event));
         }
     }
-    let gates: Vec<&Wire> = wires.iter().filter(|wire| gate(host.name, wire)).collect();
+    let gates: Vec<&HookEntry> = wires.iter().filter(|wire| gate(host.name, wire)).collect();
     if gates.is_empty() {
         if !is_gated {
             wiring.problems.push(NO_GATE.to_owned());
@@ -113,23 +114,23 @@ fn try_file(
     if host.name == "codex" && is_first {
         wiring.notes.push("Codex skips hooks until their hash is trusted; start it once and approve them".to_owned());
     }
-    match Throwaway::new(project) {
+    match TrialFolder::new(project) {
         Ok(place) => try_calls(&mut wiring, host, &gates, guards, &place, &project.located.checkout),
         Err(error) => wiring.problems.push(format!("no folder to try the hooks in: {error}")),
     }
     wiring
 }
 
-fn try_calls(wiring: &mut Wiring, host: &Host, gates: &[&Wire], guards: &Guards, place: &Throwaway, project: &Path) {
+fn try_calls(wiring: &mut HostTrial, host: &HostAdapter, gates: &[&HookEntry], guards: &GuardSet, place: &TrialFolder, project: &Path) {
     let speaks = |guard: &&Guard| {
-        guard.standing == Standing::Alive && (guard.action >= Level::Ask || (guard.action == Level::Warn && host.name != "copilot"))
+        guard.standing == GuardHealth::Alive && (guard.action >= Verdict::Ask || (guard.action == Verdict::Warn && host.name != "copilot"))
     };
     let calls = guards.guards.iter().filter(speaks).flat_map(|guard| guard.examples.iter().map(move |example| (guard, example)));
     for (guard, example) in calls.take(MOST_CALLS) {
         let tool = host.tool(example.tool());
         let Some(gate) = gates.iter().find(|gate| matches_tool(&gate.matcher, tool)) else {
             // A tool that only reads need not be asked about.
-            if guard.action >= Level::Ask && example.is_stopped {
+            if guard.action >= Verdict::Ask && example.is_stopped {
                 wiring.problems.push(format!("no hook is called before `{tool}`, so `{}` cannot stop it", guard.id));
             }
             continue;

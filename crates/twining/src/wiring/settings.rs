@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::settings::codex_toml;
-use crate::settings::jsonc::Settings as JsonSettings;
+use crate::settings::jsonc::JsoncFile;
 
 /// Where each host is told what to call, from the project's root.
 const IN_PROJECT: [(&str, &str); 7] = [
@@ -25,7 +25,7 @@ const AT_HOME: [(&str, &str); 3] = [("claude", ".claude/settings.json"), ("codex
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A file of settings that speaks of us and of hooks.
-pub(super) struct Settings {
+pub(super) struct HookSettingsFile {
     /// Whose.
     pub(super) host: &'static str,
     /// How it is called: from the project's root, or from home.
@@ -35,7 +35,7 @@ pub(super) struct Settings {
 }
 
 /// Every such file of a project and its user.
-pub(super) fn found(root: &Path) -> Vec<Settings> {
+pub(super) fn found(root: &Path) -> Vec<HookSettingsFile> {
     let mut found = Vec::new();
     for (host, place) in IN_PROJECT {
         for file in files_at(root, place) {
@@ -55,7 +55,7 @@ pub(super) fn found(root: &Path) -> Vec<Settings> {
     found
 }
 
-fn at(host: &'static str, path: &Path, shown: &str) -> Option<Settings> {
+fn at(host: &'static str, path: &Path, shown: &str) -> Option<HookSettingsFile> {
     let text = read_small(path)?;
     // Settings that never speak of us are no wiring of ours.
     if !(text.contains("twining") && text.contains("hook")) {
@@ -65,14 +65,14 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<Settings> {
     let said = match host {
         _ if is_toml => codex_toml::as_json(&text),
         // These take comments; the others read nothing of a file that has one.
-        "gemini" | "cursor" => JsonSettings::read(Some(&text)).map(|settings| settings.to_json()).map_err(|why| why.to_string()),
+        "gemini" | "cursor" => JsoncFile::read(Some(&text)).map(|settings| settings.to_json()).map_err(|why| why.to_string()),
         _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
     };
     // Our server stands in the same file, and is no hook.
     if is_toml && said.as_ref().is_ok_and(|said| wires(host, said).is_empty()) {
         return None;
     }
-    Some(Settings { host, shown: shown.to_owned(), said })
+    Some(HookSettingsFile { host, shown: shown.to_owned(), said })
 }
 
 fn files_at(root: &Path, place: &str) -> Vec<String> {
@@ -96,7 +96,7 @@ pub(super) fn read_small(path: &Path) -> Option<String> {
 
 /// A hook as settings name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wire {
+pub struct HookEntry {
     /// The event it stands under.
     pub event: String,
     /// The tools it is called for.
@@ -109,7 +109,7 @@ pub struct Wire {
 
 /// Every hook in a settings file that speaks of us. One that does not stand where
 /// this host looks is told too, and never run: the host overlooks it in silence.
-pub fn wires(host: &str, settings: &Value) -> Vec<Wire> {
+pub fn wires(host: &str, settings: &Value) -> Vec<HookEntry> {
     let Some(hooks) = settings.get("hooks") else { return Vec::new() };
     let Some(events) = hooks.as_object() else { return strays(host, "hooks", hooks) };
     let mut found = Vec::new();
@@ -131,7 +131,7 @@ fn is_grouped(host: &str) -> bool {
     matches!(host, "claude" | "codex" | "gemini")
 }
 
-fn of_group(host: &str, event: &str, group: &Value) -> Vec<Wire> {
+fn of_group(host: &str, event: &str, group: &Value) -> Vec<HookEntry> {
     let has_matcher = group.get("matcher").is_none_or(Value::is_string);
     match group.get("hooks").and_then(Value::as_array) {
         Some(inner) if has_matcher && group.get("command").is_none() => {
@@ -141,7 +141,7 @@ fn of_group(host: &str, event: &str, group: &Value) -> Vec<Wire> {
     }
 }
 
-fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<Wire> {
+fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<HookEntry> {
     let kind = hook.get("type").and_then(Value::as_str);
     let is_command = kind == Some("command") || (host == "cursor" && hook.get("type").is_none());
     let named = if host == "copilot" { "bash" } else { "command" };
@@ -160,7 +160,7 @@ fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<Wire>
 }
 
 /// Commands of ours anywhere in a part of the settings where the host sees none.
-fn strays(host: &str, event: &str, part: &Value) -> Vec<Wire> {
+fn strays(host: &str, event: &str, part: &Value) -> Vec<HookEntry> {
     let mut found = Vec::new();
     if let Some(mut wire) = wire(event, "", part) {
         wire.words = Err(format!("not in a shape the host reads: {host} overlooks this hook, and it never fires"));
@@ -175,7 +175,7 @@ fn strays(host: &str, event: &str, part: &Value) -> Vec<Wire> {
     found
 }
 
-fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
+fn wire(event: &str, matcher: &str, hook: &Value) -> Option<HookEntry> {
     let line = hook.get("command").or_else(|| hook.get("bash")).and_then(Value::as_str)?;
     let args = hook.get("args").and_then(Value::as_array);
     let spoken: String = args.into_iter().flatten().filter_map(Value::as_str).fold(line.to_owned(), |said, word| format!("{said} {word}"));
@@ -195,7 +195,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
     });
     let fails_closed =
         hook.get("onFailure").and_then(Value::as_str) == Some("block") || hook.get("failClosed").and_then(Value::as_bool) == Some(true);
-    Some(Wire { event: event.to_owned(), matcher: matcher.to_owned(), words, fails_closed })
+    Some(HookEntry { event: event.to_owned(), matcher: matcher.to_owned(), words, fails_closed })
 }
 
 /// The words of a command line that needs no shell.

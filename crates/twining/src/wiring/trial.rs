@@ -12,12 +12,12 @@ use crate::desk::Project;
 use crate::{installed, running};
 
 /// A project to try hooks in: the same policy, and nothing else.
-pub(super) struct Throwaway {
+pub(super) struct TrialFolder {
     dir: PathBuf,
     policy: Option<String>,
 }
 
-impl Throwaway {
+impl TrialFolder {
     pub(super) fn new(project: &Project) -> std::io::Result<Self> {
         let id = project.engine.store().ids().next();
         let dir = std::env::temp_dir().join(format!("twining-wiring-{}-{id}", std::process::id()));
@@ -56,7 +56,7 @@ impl Throwaway {
     }
 }
 
-impl Drop for Throwaway {
+impl Drop for TrialFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.dir);
         let _ = fs::remove_dir_all(cache_of(&self.dir));
@@ -68,7 +68,7 @@ fn cache_of(dir: &Path) -> PathBuf {
 }
 
 /// Runs a hook as its host would, and gives what it said.
-pub(super) fn run(words: &[String], told: &Value, place: &Throwaway, project: &Path) -> Result<String, String> {
+pub(super) fn run(words: &[String], told: &Value, place: &TrialFolder, project: &Path) -> Result<String, String> {
     let (name, rest) = words.split_first().ok_or("it is empty")?;
     let program = installed::ours(name, project)?;
     let mut command = Command::new(&program);
@@ -80,7 +80,7 @@ pub(super) fn run(words: &[String], told: &Value, place: &Throwaway, project: &P
 }
 
 /// The arguments, with the throwaway in place of any project they name.
-fn in_throwaway(words: &[String], place: &Throwaway) -> Vec<String> {
+fn in_throwaway(words: &[String], place: &TrialFolder) -> Vec<String> {
     let mut given = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {

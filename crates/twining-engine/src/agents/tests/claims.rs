@@ -1,6 +1,6 @@
 use std::sync::Barrier;
 
-use twining_model::Claims;
+use twining_model::ClaimList;
 
 use crate::testing::{Project, caller, person};
 use crate::{Caller, ClaimInput, Failure, FeaturesInput};
@@ -75,11 +75,11 @@ fn names_in_brackets_are_names_and_so_is_whatever_is_there() {
     let held = project.engine.claim(&caller("bob"), &paths(&["app/[id]/page.tsx"])).expect_err("letter by letter");
     assert!(matches!(held, Failure::Claimed { .. }), "{held}");
     project.engine.claim(&caller("bob"), &paths(&["app/i/page.tsx"])).expect("no pattern");
-    for odd in ["notes/what?.md", "notes/a{b}.md", "notes/x[1]y.md"] {
-        project.engine.claim(&caller("bob"), &paths(&[odd])).expect_err("looks like a pattern");
+    for unusual in ["notes/what?.md", "notes/a{b}.md", "notes/x[1]y.md"] {
+        project.engine.claim(&caller("bob"), &paths(&[unusual])).expect_err("looks like a pattern");
         std::fs::create_dir_all(project.path().join("notes")).expect("makes a folder");
-        std::fs::write(project.path().join(odd), "").expect("writes");
-        project.engine.claim(&caller("bob"), &paths(&[odd])).expect("is a file");
+        std::fs::write(project.path().join(unusual), "").expect("writes");
+        project.engine.claim(&caller("bob"), &paths(&[unusual])).expect("is a file");
     }
     let add =
         FeaturesInput { action: Some("add".into()), id: Some("F8".into()), description: Some("d".into()), ..FeaturesInput::default() };
@@ -99,7 +99,7 @@ fn a_claim_ends_by_itself_and_leaves_the_file() {
     project.clock.advance_ms(1);
     project.engine.claim(&caller("bob"), &paths(&["src/auth"])).expect("is free again");
     let file = std::fs::read_to_string(project.path().join(".twining/local/claims.json")).expect("is there");
-    let claims: Claims = serde_json::from_str(&file).expect("is JSON");
+    let claims: ClaimList = serde_json::from_str(&file).expect("is JSON");
     assert_eq!(claims.claims.iter().map(|claim| claim.agent_id.as_str()).collect::<Vec<_>>(), ["bob"]);
 }
 
@@ -231,10 +231,10 @@ fn status_and_others_context_tell_who_holds_what() {
     project.engine.claim(&caller("ada"), &paths(&["src/auth"])).expect("claims");
     let status = project.engine.status().expect("reports");
     assert_eq!((status.claims.len(), status.active_agents), (1, 1));
-    let told = |who: &str, scope: &str| {
+    let shown = |who: &str, scope: &str| {
         let input = crate::AssembleInput { task: "add tokens".into(), scope: scope.into(), ..Default::default() };
         project.engine.assemble(&caller(who), &input).expect("assembles").claims.len()
     };
-    assert_eq!((told("bob", "src/auth/jwt.rs"), told("bob", "src"), told("bob", "docs")), (1, 1, 0));
-    assert_eq!(told("ada", "src/auth"), 0, "one's own is no news");
+    assert_eq!((shown("bob", "src/auth/jwt.rs"), shown("bob", "src"), shown("bob", "docs")), (1, 1, 0));
+    assert_eq!(shown("ada", "src/auth"), 0, "one's own is no news");
 }

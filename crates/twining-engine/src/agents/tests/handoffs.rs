@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use twining_model::HandoffResult;
 
 use crate::testing::{Project, caller, choice};
-use crate::{AcknowledgeInput, AgentsInput, AssembleInput, HandedOver, HandoffInput};
+use crate::{AcknowledgeInput, AgentsInput, AssembleInput, HandoffInput, HandoffOutcome};
 
 fn done(description: &str, status: &str) -> HandoffResult {
     HandoffResult { description: description.into(), status: status.into(), ..HandoffResult::default() }
@@ -22,7 +22,7 @@ fn take(id: &str) -> AcknowledgeInput {
     AcknowledgeInput { handoff_id: id.into(), agent_id: None }
 }
 
-fn file(project: &Project, handed: &HandedOver) -> Value {
+fn file(project: &Project, handed: &HandoffOutcome) -> Value {
     let text = std::fs::read_to_string(project.path().join(".twining").join(&handed.path)).expect("the file is there");
     serde_json::from_str(&text).expect("is JSON")
 }

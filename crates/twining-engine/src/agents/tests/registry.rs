@@ -1,7 +1,7 @@
 use twining_model::Agent;
 
 use crate::testing::{Project, caller};
-use crate::{AgentsInput, DelegateInput, DiscoverInput, Liveness, PostInput, RegisterInput};
+use crate::{AgentLiveness, AgentsInput, DelegateInput, DiscoverInput, PostInput, RegisterInput};
 
 fn able(capabilities: &[&str]) -> RegisterInput {
     RegisterInput { capabilities: capabilities.iter().map(|&word| word.to_owned()).collect(), ..RegisterInput::default() }
@@ -76,16 +76,16 @@ fn an_agent_that_calls_is_at_work_then_idle_then_gone() {
         let found = project.engine.agents(&AgentsInput { include_gone: true }).expect("lists");
         found.agents.iter().find(|agent| agent.agent_id == "ada").map(|agent| agent.liveness)
     };
-    assert_eq!(liveness(), Some(Liveness::Active));
+    assert_eq!(liveness(), Some(AgentLiveness::Active));
     project.clock.advance_ms(5 * 60_000);
-    assert_eq!(liveness(), Some(Liveness::Idle));
+    assert_eq!(liveness(), Some(AgentLiveness::Idle));
     project.post("finding", "any call is a sign of life");
-    assert_eq!(liveness(), Some(Liveness::Active));
+    assert_eq!(liveness(), Some(AgentLiveness::Active));
     project.clock.advance_ms(30 * 60_000);
-    assert_eq!(liveness(), Some(Liveness::Gone));
+    assert_eq!(liveness(), Some(AgentLiveness::Gone));
     assert_eq!(project.engine.agents(&AgentsInput::default()).expect("lists").gone, 1);
     project.write("config.yml", "agents:\n  liveness:\n    gone_after_ms: 86400000\n");
-    assert_eq!(liveness(), Some(Liveness::Idle), "the thresholds are settings");
+    assert_eq!(liveness(), Some(AgentLiveness::Idle), "the thresholds are settings");
     assert!(!registry(&project).contains("T09:3"), "signs of life are no business of git");
 }
 

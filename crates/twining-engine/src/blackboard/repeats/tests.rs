@@ -36,8 +36,8 @@ fn another_process_knows_it_too() {
 #[test]
 fn what_differs_by_a_number_a_denial_an_order_or_a_place_is_something_else() {
     let project = Project::new();
-    for said in ["worker 1 is slow", "api calls db on start", "the cache may be cleared", "the cache is slow"] {
-        assert_eq!(repeated(&project, &say("finding", said)), None, "{said}");
+    for message in ["worker 1 is slow", "api calls db on start", "the cache may be cleared", "the cache is slow"] {
+        assert_eq!(repeated(&project, &say("finding", message)), None, "{message}");
     }
     for other in ["worker 2 is slow", "db calls api on start", "the cache may not be cleared", "the queue is slow"] {
         assert_eq!(repeated(&project, &say("finding", other)), None, "{other}");

@@ -99,12 +99,12 @@ fn ids(context: &AssembledContext) -> Vec<String> {
 fn holds(project: &Project, task: &str, scope: &str, budgets: &[usize]) -> Result<(), TestCaseError> {
     let everything = assemble(project, task, scope, Some(100_000));
     let all: HashSet<String> = ids(&everything).into_iter().collect();
-    prop_assert_eq!(all.len() as u64, told(&everything) + everything.omitted_count, "with room for all, all are named");
+    prop_assert_eq!(all.len() as u64, shown(&everything) + everything.omitted_count, "with room for all, all are named");
     for budget in budgets {
         let context = assemble(project, task, scope, Some(*budget));
         prop_assert!(tokens(&context) <= *budget, "{} tokens of {budget}", tokens(&context));
         prop_assert_eq!(context.token_estimate, tokens(&context) as u64);
-        prop_assert_eq!(told(&context) + context.omitted_count, all.len() as u64, "at {}: everything is told or counted", budget);
+        prop_assert_eq!(shown(&context) + context.omitted_count, all.len() as u64, "at {}: everything is told or counted", budget);
         let named = ids(&context);
         let once: HashSet<&String> = named.iter().collect();
         prop_assert_eq!(once.len(), named.len(), "at {}: an id stands twice", budget);
@@ -114,7 +114,7 @@ fn holds(project: &Project, task: &str, scope: &str, budgets: &[usize]) -> Resul
     Ok(())
 }
 
-fn told(context: &AssembledContext) -> u64 {
+fn shown(context: &AssembledContext) -> u64 {
     (ids(context).len() - context.omitted.len()) as u64
 }
 

@@ -65,11 +65,11 @@ fn a_decision_doubted_superseded_or_promoted_is_told_by_when_it_happened() {
     assert_eq!(today.new_decisions.iter().map(|made| made.summary.as_str()).collect::<Vec<_>>(), ["use PostgreSQL"]);
     let reconsidered = &today.reconsidered_decisions[..];
     assert_eq!(
-        reconsidered.iter().map(|told| (&told.id, told.reason.as_str())).collect::<Vec<_>>(),
+        reconsidered.iter().map(|shown| (&shown.id, shown.reason.as_str())).collect::<Vec<_>>(),
         [(&doubted.id, "a client wants gRPC")]
     );
-    assert_eq!(today.superseded_decisions.iter().map(|told| &told.id).collect::<Vec<_>>(), [&replaced.id]);
-    assert_eq!(today.promoted_decisions.iter().map(|told| &told.id).collect::<Vec<_>>(), [&settled.id]);
+    assert_eq!(today.superseded_decisions.iter().map(|shown| &shown.id).collect::<Vec<_>>(), [&replaced.id]);
+    assert_eq!(today.promoted_decisions.iter().map(|shown| &shown.id).collect::<Vec<_>>(), [&settled.id]);
     assert!(today.overridden_decisions.is_empty());
 }
 
@@ -82,8 +82,8 @@ fn new_entries_are_told_newest_first_and_announcements_as_decisions_only() {
     project.decide(&choice("api", "src/", "use REST"));
     project.post("finding", "second");
     let today = since(&project, &morning, None);
-    let told: Vec<(&str, &str)> = today.new_entries.iter().map(|entry| (entry.entry_type.as_str(), entry.summary.as_str())).collect();
-    assert_eq!(told, [("finding", "second"), ("warning", "first")]);
+    let shown: Vec<(&str, &str)> = today.new_entries.iter().map(|entry| (entry.entry_type.as_str(), entry.summary.as_str())).collect();
+    assert_eq!(shown, [("finding", "second"), ("warning", "first")]);
     assert_eq!(today.new_decisions.len(), 1);
     assert_eq!(today.omitted_count, 0);
 }
@@ -93,8 +93,8 @@ fn what_happened_at_the_very_moment_counts() {
     let project = Project::new();
     project.post("finding", "now");
     project.engine.decide(&caller("ada"), &choice("api", "src/", "use REST")).expect("decides");
-    let told = since(&project, &project.clock.now().to_string(), None);
-    assert_eq!(counts(&told), [1, 1, 0, 0, 0, 0]);
+    let shown = since(&project, &project.clock.now().to_string(), None);
+    assert_eq!(counts(&shown), [1, 1, 0, 0, 0, 0]);
 }
 
 #[test]
@@ -109,19 +109,19 @@ fn a_scope_narrows_every_list_by_path_components() {
     let by_file =
         DecideInput { affected_files: vec!["src/auth/jwt.rs".into()], ..choice("data", "docs/", "made elsewhere, and bears on it") };
     project.decide(&by_file);
-    let told = since(&project, &morning, Some("src/auth"));
-    let summaries: Vec<&str> = told.new_decisions.iter().map(|made| made.summary.as_str()).collect();
+    let shown = since(&project, &morning, Some("src/auth"));
+    let summaries: Vec<&str> = shown.new_decisions.iter().map(|made| made.summary.as_str()).collect();
     assert_eq!(summaries, ["made elsewhere, and bears on it", "made in src/auth/"]);
-    assert_eq!(told.overridden_decisions.iter().map(|ended| ended.summary.as_str()).collect::<Vec<_>>(), ["made in src/auth/"]);
-    assert!(told.new_entries.iter().all(|entry| !entry.summary.contains("authority")), "{told:?}");
-    assert!(told.new_entries.iter().any(|entry| entry.summary == "found in src/auth/"));
+    assert_eq!(shown.overridden_decisions.iter().map(|ended| ended.summary.as_str()).collect::<Vec<_>>(), ["made in src/auth/"]);
+    assert!(shown.new_entries.iter().all(|entry| !entry.summary.contains("authority")), "{shown:?}");
+    assert!(shown.new_entries.iter().any(|entry| entry.summary == "found in src/auth/"));
 }
 
 #[test]
 fn nothing_changed_in_an_empty_project() {
     let project = Project::new();
-    let told = since(&project, "2020-01-01", None);
-    assert_eq!((counts(&told), told.omitted_count), ([0; 6], 0));
+    let shown = since(&project, "2020-01-01", None);
+    assert_eq!((counts(&shown), shown.omitted_count), ([0; 6], 0));
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn each_list_keeps_its_limit_and_the_rest_is_counted() {
         project.decide(&choice(&format!("d{n}"), "src/", &format!("choice {n}")));
     }
     let limited = |limit| project.engine.what_changed(&WhatChangedInput { since: morning.clone(), scope: None, limit: Some(limit) });
-    let told = limited(3).expect("finds");
-    assert_eq!(counts(&told), [3, 3, 0, 0, 0, 0]);
-    assert_eq!(told.omitted_count, 8);
-    assert_eq!(told.new_decisions[0].summary, "choice 6", "the newest are kept");
+    let shown = limited(3).expect("finds");
+    assert_eq!(counts(&shown), [3, 3, 0, 0, 0, 0]);
+    assert_eq!(shown.omitted_count, 8);
+    assert_eq!(shown.new_decisions[0].summary, "choice 6", "the newest are kept");
     assert_eq!(limited(7).expect("finds").omitted_count, 0);
     assert!(limited(0).expect_err("refused").to_string().starts_with("`limit` "));
     let input = WhatChangedInput { since: "yesterday".into(), ..WhatChangedInput::default() };

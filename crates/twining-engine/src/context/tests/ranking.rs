@@ -1,16 +1,16 @@
 //! Who comes before whom, and who is marked as what.
 
-use twining_model::{Authority, Status};
+use twining_model::{Authority, DecisionStatus};
 
 use super::{assemble, tokens};
 use crate::testing::{Project, caller, choice, person};
 use crate::{AssembleInput, AssembledContext, Caller, DecideInput, PostInput, ReconsiderInput, SearchMode};
 
 /// Tells the story twice: to an engine that knows words alone, and to one that knows meanings too.
-fn both_ways(tell: impl Fn(&Project), check: impl Fn(&Project)) {
+fn both_ways(shown_for: impl Fn(&Project), check: impl Fn(&Project)) {
     for project in [Project::new(), Project::with_model()] {
-        tell(&project);
-        project.engine.study().make_all(&mut |_| true).expect("makes them");
+        shown_for(&project);
+        project.engine.embedding_worker().make_all(&mut |_| true).expect("makes them");
         check(&project);
     }
 }
@@ -30,7 +30,7 @@ fn findings(context: &AssembledContext) -> Vec<&str> {
     context.recent_findings.iter().map(|entry| entry.summary.as_str()).collect()
 }
 
-fn omitted(context: &AssembledContext) -> Vec<(&str, Option<Status>)> {
+fn omitted(context: &AssembledContext) -> Vec<(&str, Option<DecisionStatus>)> {
     context.omitted.iter().map(|omitted| (omitted.summary.as_str(), omitted.status)).collect()
 }
 
@@ -40,12 +40,12 @@ fn sure(confidence: &str, input: DecideInput) -> DecideInput {
 
 #[test]
 fn an_old_sure_decision_in_the_very_file_beats_a_fresh_chatty_finding_elsewhere() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.decide(&sure("high", choice("api", "src/auth/session.rs", "session tokens live fifteen minutes")));
         project.clock.advance_days(400);
         project.post_in("docs/", "finding", "session tokens again, session tokens all day, tomorrow session tokens once more");
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         for budget in [200, 220, 250, 300, 400, 4000] {
             let context = assemble(project, "change how long session tokens live", "src/auth/session.rs", Some(budget));
             assert_eq!(decisions(&context), ["session tokens live fifteen minutes"], "at {budget}: {context:?}");
@@ -55,14 +55,14 @@ fn an_old_sure_decision_in_the_very_file_beats_a_fresh_chatty_finding_elsewhere(
 
 #[test]
 fn a_warning_in_scope_is_told_before_findings() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.post_in("src/pay/", "warning", "retries charge the card twice");
         project.clock.advance_days(30);
         for n in 0..12 {
             project.post_in("src/pay/", "finding", &format!("card retries: attempt {n} of the card retry was logged as a retry"));
         }
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         for budget in [200, 250, 300, 500, 1000] {
             let context = assemble(project, "make card retries safe", "src/pay/", Some(budget));
             assert_eq!(context.active_warnings.len(), 1, "at {budget}: {context:?}");
@@ -72,13 +72,13 @@ fn a_warning_in_scope_is_told_before_findings() {
 
 #[test]
 fn a_decision_that_binds_is_told_even_where_there_is_room_for_little_else() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.decide(&choice("api", "src/pay/charge.rs", "charges carry an idempotency key"));
         for n in 0..10 {
             project.post_in("docs/", "finding", &format!("make card retries safe: note {n} on making card retries safe"));
         }
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "make card retries safe", "src/pay/charge.rs", Some(200));
         assert_eq!(decisions(&context), ["charges carry an idempotency key"], "{context:?}");
     });
@@ -86,7 +86,7 @@ fn a_decision_that_binds_is_told_even_where_there_is_room_for_little_else() {
 
 #[test]
 fn decisions_that_bind_come_first_in_the_list_whatever_the_others_say_of_the_task() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         for n in 0..25 {
             let rationale = format!("part {n} of the old contract with the bank ").repeat(6);
             project.decide(&DecideInput { rationale, ..choice(&format!("d{n}"), "src/pay/", &format!("keep clause {n}")) });
@@ -95,25 +95,25 @@ fn decisions_that_bind_come_first_in_the_list_whatever_the_others_say_of_the_tas
             project.decide(&sure("high", choice(&format!("e{n}"), "docs/", &format!("make card retries safe, way {n}"))));
         }
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         for budget in [500, 1000, 2000, 4000, 8000] {
             let context = assemble(project, "make card retries safe", "src/pay/", Some(budget));
             let binding = context.active_decisions.iter().map(|decision| decision.scope == "src/pay/");
             assert!(binding.is_sorted_by(|a, b| a >= b), "at {budget}: {:?}", decisions(&context));
-            assert!(context.active_decisions.iter().all(|told| told.why.starts_with("binds here") == (told.scope == "src/pay/")));
+            assert!(context.active_decisions.iter().all(|shown| shown.why.starts_with("binds here") == (shown.scope == "src/pay/")));
         }
     });
 }
 
 #[test]
 fn a_persons_word_comes_before_an_agents_of_the_same_weight() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         post(project, &person("grace"), "finding", "src/", "the cache holds nine keys");
         post(project, &caller("ada"), "finding", "src/", "the cache holds ten keys");
         project.engine.decide(&person("grace"), &choice("a", "src/", "the queue drops nine jobs")).expect("decides");
         project.engine.decide(&caller("ada"), &choice("b", "src/", "the queue drops ten jobs")).expect("decides");
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "size the cache and the queue", "src/", None);
         assert_eq!(findings(&context)[0], "the cache holds nine keys", "{context:?}");
         assert_eq!(decisions(&context)[0], "the queue drops nine jobs");
@@ -122,18 +122,18 @@ fn a_persons_word_comes_before_an_agents_of_the_same_weight() {
 
 #[test]
 fn two_entries_that_say_the_same_do_not_both_take_budget() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         post(project, &caller("ada"), "finding", "src/", "the cache is cold after each restart");
         post(project, &person("grace"), "finding", "src/", "the cache is cold after each restart");
         post(project, &caller("bob"), "finding", "src/", "workers leak file handles");
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "speed up the first request", "src/", None);
         assert_eq!(findings(&context).len(), 2, "{context:?}");
         assert_eq!(context.omitted_count, 1);
         assert_eq!(omitted(&context), [("the cache is cold after each restart", None)]);
-        let told = context.recent_findings.iter().find(|entry| entry.summary.starts_with("the cache")).expect("told once");
-        assert_eq!(project.entry(&told.id).agent_id, "grace", "the person's is the one that is told");
+        let shown = context.recent_findings.iter().find(|entry| entry.summary.starts_with("the cache")).expect("told once");
+        assert_eq!(project.entry(&shown.id).agent_id, "grace", "the person's is the one that is told");
     });
 }
 
@@ -156,24 +156,24 @@ fn a_rewording_is_noticed_by_its_meaning_and_a_contradiction_is_not_taken_for_on
 
 #[test]
 fn what_is_no_longer_in_force_is_named_by_a_line_and_marked() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         let old = project.decide(&choice("api", "src/api/", "paginate with offsets"));
         project.decide(&DecideInput { supersedes: Some(old.id.to_string()), ..choice("api", "src/api/", "paginate with cursors") });
         let rejected = project.decide(&choice("data", "src/api/", "paginate in the client"));
         project.override_as(Authority::Confirmed, &rejected.id, None);
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "paginate the list", "src/api/", None);
         assert_eq!(decisions(&context), ["paginate with cursors"]);
         let marked = omitted(&context);
-        assert!(marked.contains(&("paginate with offsets", Some(Status::Superseded))), "{marked:?}");
-        assert!(marked.contains(&("paginate in the client", Some(Status::Overridden))), "{marked:?}");
+        assert!(marked.contains(&("paginate with offsets", Some(DecisionStatus::Superseded))), "{marked:?}");
+        assert!(marked.contains(&("paginate in the client", Some(DecisionStatus::Overridden))), "{marked:?}");
     });
 }
 
 #[test]
 fn provisional_and_contested_decisions_are_marked() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.decide(&choice("data", "src/db/", "keep rows in PostgreSQL"));
         project.decide(&choice("data", "src/db/", "keep rows in SQLite"));
         let doubted = project.decide(&choice("api", "src/db/", "expose rows over REST"));
@@ -184,26 +184,26 @@ fn provisional_and_contested_decisions_are_marked() {
         };
         project.engine.reconsider(&caller("bob"), &doubt).expect("reconsiders");
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "store rows", "src/db/", None);
-        let told = |summary: &str| context.active_decisions.iter().find(|told| told.summary == summary).expect("told");
-        let (first, second) = (told("keep rows in PostgreSQL"), told("keep rows in SQLite"));
-        assert_eq!((first.status, second.status), (Status::Active, Status::Provisional));
+        let shown = |summary: &str| context.active_decisions.iter().find(|shown| shown.summary == summary).expect("told");
+        let (first, second) = (shown("keep rows in PostgreSQL"), shown("keep rows in SQLite"));
+        assert_eq!((first.status, second.status), (DecisionStatus::Active, DecisionStatus::Provisional));
         assert_eq!((&first.contested_by[..], &second.contested_by[..]), (&[second.id.clone()][..], &[first.id.clone()][..]));
-        let doubted = told("expose rows over REST");
-        assert_eq!((doubted.status, doubted.contested_by.len()), (Status::Provisional, 0));
+        let doubted = shown("expose rows over REST");
+        assert_eq!((doubted.status, doubted.contested_by.len()), (DecisionStatus::Provisional, 0));
     });
 }
 
 #[test]
 fn a_contested_decision_is_marked_though_it_lies_elsewhere() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.decide(&choice("data", "src/db/", "keep rows in PostgreSQL"));
         project.decide(&choice("data", "src/db/", "keep rows in SQLite"));
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "keep the rows", "src/web/", None);
-        let marked: Vec<usize> = context.active_decisions.iter().map(|told| told.contested_by.len()).collect();
+        let marked: Vec<usize> = context.active_decisions.iter().map(|shown| shown.contested_by.len()).collect();
         assert_eq!(marked, [1, 1], "{context:?}");
     });
 }
@@ -221,20 +221,20 @@ fn a_provisional_decision_that_does_not_fit_is_marked_in_its_line() {
     let context = assemble(&project, "clause of the bank", "src/", Some(350));
     let lines: Vec<_> = omitted(&context).into_iter().filter(|(summary, _)| summary.starts_with("clause")).collect();
     assert!(!lines.is_empty(), "{context:?}");
-    assert!(lines.iter().all(|(_, status)| *status == Some(Status::Provisional)), "{lines:?}");
+    assert!(lines.iter().all(|(_, status)| *status == Some(DecisionStatus::Provisional)), "{lines:?}");
 }
 
 #[test]
 fn a_scope_is_matched_by_path_components() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.decide(&choice("api", "src/auth/", "tokens are signed"));
         project.post_in("src/auth/", "warning", "clock skew breaks tokens");
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let inside = assemble(project, "rename a variable", "src/auth/jwt.rs", None);
         assert!(inside.active_decisions[0].why.starts_with("binds here"));
         let namesake = assemble(project, "rename a variable", "src/authority/jwt.rs", None);
-        assert!(namesake.active_decisions.iter().all(|told| !told.why.starts_with("binds here")), "{namesake:?}");
+        assert!(namesake.active_decisions.iter().all(|shown| !shown.why.starts_with("binds here")), "{namesake:?}");
         assert!(namesake.active_warnings.is_empty(), "{namesake:?}");
     });
 }
@@ -251,23 +251,23 @@ fn the_nearer_the_newer_and_the_surer_come_first() {
     project.decide(&choice("d", "src/pay/book.rs", "totals are kept by the ledger of one"));
     let context = assemble(&project, "ledger", "src/pay/book.rs", None);
     assert_eq!(findings(&context)[0], "new: the ledger rounds down, still");
-    let told = decisions(&context);
-    let place = |words: &str| told.iter().position(|summary| summary.ends_with(words)).expect("told");
-    assert!(place("surely") < place("perhaps"), "{told:?}");
-    assert!(place("of one") < place("of all"), "{told:?}");
+    let shown = decisions(&context);
+    let place = |words: &str| shown.iter().position(|summary| summary.ends_with(words)).expect("told");
+    assert!(place("surely") < place("perhaps"), "{shown:?}");
+    assert!(place("of one") < place("of all"), "{shown:?}");
 }
 
 #[test]
 fn a_decision_is_lent_weight_by_the_one_that_rests_on_it() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         let base = project.decide(&choice("a", "lib/", "numbers are signed"));
         project.decide(&choice("b", "lib/", "letters are signed"));
         project.decide(&DecideInput { depends_on: vec![base.id.to_string()], ..choice("c", "src/", "invoices carry a checksum") });
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         let context = assemble(project, "signed checksum of invoices", "src/", None);
-        let told = decisions(&context);
-        let place = |words: &str| told.iter().position(|summary| *summary == words).unwrap_or(usize::MAX);
+        let shown = decisions(&context);
+        let place = |words: &str| shown.iter().position(|summary| *summary == words).unwrap_or(usize::MAX);
         assert!(place("numbers are signed") < place("letters are signed"), "{context:?}");
     });
 }
@@ -313,8 +313,8 @@ fn a_host_gets_no_more_than_it_takes() {
         serde_json::to_string(&context).expect("is JSON").chars().count()
     };
     for (host, chars) in [("claude", 10_000), ("codex", 10_000), ("mcp", 100_000)] {
-        let told = reply(host, Some(100_000));
-        assert!(told <= chars && told > chars / 4, "{host}: {told}");
+        let shown = reply(host, Some(100_000));
+        assert!(shown <= chars && shown > chars / 4, "{host}: {shown}");
         assert!(reply(host, None) <= 16_000.min(chars), "{host}: the default holds as well");
         assert!(reply(host, Some(300)) <= 1200, "{host}: a smaller budget counts");
     }
@@ -331,9 +331,9 @@ fn a_task_finds_by_meaning_what_shares_no_word_with_it_and_says_so() {
     project.make_vectors();
     let context = assemble(&project, "people get kicked off the website", "lib/", None);
     assert_eq!(context.mode, SearchMode::Hybrid);
-    let told = &context.active_decisions[0];
-    assert_eq!(told.summary, "users are logged out when their session token expires");
-    assert!(told.why.contains("meaning") && !told.why.contains("words"), "{}", told.why);
+    let shown = &context.active_decisions[0];
+    assert_eq!(shown.summary, "users are logged out when their session token expires");
+    assert!(shown.why.contains("meaning") && !shown.why.contains("words"), "{}", shown.why);
 }
 
 #[test]
@@ -372,20 +372,20 @@ fn what_was_decided_for_just_this_file_is_told_before_what_only_names_it() {
     let own = project.decide(&choice("keys", "src/auth/jwt.rs", "sign with one algorithm"));
     for budget in [300, 600, 1500, 4000] {
         let context = assemble(&project, "change the token retry", "src/auth/jwt.rs", Some(budget));
-        assert_eq!(context.active_decisions.first().map(|told| &told.id), Some(&own.id), "at {budget}");
+        assert_eq!(context.active_decisions.first().map(|shown| &shown.id), Some(&own.id), "at {budget}");
     }
 }
 
 #[test]
 fn of_many_decisions_for_a_scope_the_one_that_speaks_of_the_task_is_told_first() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         project.decide(&choice("tokens", "src/", "session tokens live fifteen minutes"));
         for n in 0..60 {
             project.clock.advance_days(1);
             project.decide(&choice(&format!("d{n}"), "src/", &format!("module {n} is owned by team {n}")));
         }
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         for budget in [400, 1000, 4000] {
             let context = assemble(project, "change how long session tokens live", "src/", Some(budget));
             assert_eq!(decisions(&context)[0], "session tokens live fifteen minutes", "at {budget}");
@@ -395,13 +395,13 @@ fn of_many_decisions_for_a_scope_the_one_that_speaks_of_the_task_is_told_first()
 
 #[test]
 fn beside_many_decisions_for_a_scope_what_speaks_of_the_task_elsewhere_is_named() {
-    let tell = |project: &Project| {
+    let shown_for = |project: &Project| {
         for n in 0..40 {
             project.decide(&choice(&format!("s{n}"), "src/", &format!("module {n} is owned by team {n}")));
             project.decide(&choice(&format!("d{n}"), "docs/", &format!("page {n} tells how long session tokens live")));
         }
     };
-    both_ways(tell, |project| {
+    both_ways(shown_for, |project| {
         for budget in [1500, 2000] {
             let context = assemble(project, "change how long session tokens live", "src/", Some(budget));
             let (elsewhere, here) = context.omitted.iter().partition::<Vec<_>, _>(|omitted| omitted.summary.contains("session tokens"));

@@ -3,14 +3,14 @@
 use twining_model::Authority;
 
 use crate::testing::{Project, choice};
-use crate::{DecideInput, SummarizeInput, Summary};
+use crate::{DecideInput, ScopeSummary, SummarizeInput};
 
-fn summarize(project: &Project, scope: Option<&str>) -> Summary {
+fn summarize(project: &Project, scope: Option<&str>) -> ScopeSummary {
     project.engine.summarize(&SummarizeInput { scope: scope.map(str::to_owned) }).expect("sums up")
 }
 
-fn counts(summary: &Summary) -> [u64; 5] {
-    let Summary { active_decisions, provisional_decisions, open_needs, active_warnings, unanswered_questions, .. } = summary;
+fn counts(summary: &ScopeSummary) -> [u64; 5] {
+    let ScopeSummary { active_decisions, provisional_decisions, open_needs, active_warnings, unanswered_questions, .. } = summary;
     [*active_decisions, *provisional_decisions, *open_needs, *active_warnings, *unanswered_questions]
 }
 
@@ -32,7 +32,7 @@ fn the_most_important_comes_first_and_each_is_named() {
     let summary = summarize(&project, None);
     assert_eq!(counts(&summary), [2, 1, 1, 2, 1], "the dispute was warned of as well");
     let text = &summary.recent_activity_summary;
-    let told = places(
+    let shown = places(
         text,
         &[
             "retries charge the card twice",
@@ -43,7 +43,7 @@ fn the_most_important_comes_first_and_each_is_named() {
             "the cache is cold",
         ],
     );
-    assert!(told.is_sorted(), "{told:?} {text}");
+    assert!(shown.is_sorted(), "{shown:?} {text}");
     assert!(text.contains("keep rows in PostgreSQL") && text.contains("keep rows in SQLite"), "{text}");
     assert!(text.contains("provisional"), "{text}");
     assert!(!text.contains('\n') && text.ends_with('.'), "one paragraph: {text}");

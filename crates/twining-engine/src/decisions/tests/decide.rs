@@ -1,4 +1,4 @@
-use twining_model::{Alternative, EntryType, Status};
+use twining_model::{Alternative, DecisionStatus, EntryType};
 
 use crate::testing::{Project, caller, choice};
 use crate::{AssembleInput, DecideInput, PostInput};
@@ -12,7 +12,7 @@ fn a_decision_is_a_file_an_announcement_and_links_in_the_graph() {
         ..choice("architecture", "src/auth/", "use stateless JWT")
     });
     let decision = project.decision(&decided.id);
-    assert_eq!((decision.status, decision.scope.as_str(), decision.reversible), (Status::Active, "src/auth/", true));
+    assert_eq!((decision.status, decision.scope.as_str(), decision.reversible), (DecisionStatus::Active, "src/auth/", true));
     assert_eq!(decision.origin, Some(caller("ada").origin));
 
     let announced = project.board();
@@ -85,7 +85,7 @@ fn a_rival_in_the_same_scope_makes_the_new_one_provisional_and_warns_with_both_r
     let project = Project::new();
     let first = project.decide(&choice("architecture", "src/cache/", "use redis"));
     let second = project.decide(&choice("Architecture ", "src/cache/lru.rs", "use sqlite"));
-    assert_eq!((first.status, second.status), (Status::Active, Status::Provisional));
+    assert_eq!((first.status, second.status), (DecisionStatus::Active, DecisionStatus::Provisional));
     assert_eq!(second.conflicts.len(), 1);
     assert_eq!((&second.conflicts[0].id, second.conflicts[0].rationale.as_str()), (&first.id, "reasons for: use redis"));
     let warnings = project.entries_tagged("conflict");
@@ -94,7 +94,7 @@ fn a_rival_in_the_same_scope_makes_the_new_one_provisional_and_warns_with_both_r
     assert_eq!(warnings[0].relates_to, [second.id.to_string(), first.id.to_string()]);
     assert!(warnings[0].detail.contains("reasons for: use redis") && warnings[0].detail.contains("reasons for: use sqlite"));
     assert!(warnings[0].summary.chars().count() <= 200);
-    assert_eq!(project.decision(&first.id).status, Status::Active, "the first one is left alone");
+    assert_eq!(project.decision(&first.id).status, DecisionStatus::Active, "the first one is left alone");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn agreeing_or_unrelated_decisions_are_no_conflict() {
         choice("architecture", "src/auth", "use  JWT"),
     ] {
         let decided = project.decide(&harmless);
-        assert!(decided.conflicts.is_empty() && decided.status == Status::Active, "{}", harmless.summary);
+        assert!(decided.conflicts.is_empty() && decided.status == DecisionStatus::Active, "{}", harmless.summary);
     }
 }
 
@@ -117,8 +117,8 @@ fn only_active_decisions_are_rivals() {
     let first = project.decide(&choice("api", "src/", "use grpc"));
     let contested = project.decide(&choice("api", "src/", "use rest"));
     let third = project.decide(&DecideInput { supersedes: Some(first.id.to_string()), ..choice("api", "src/", "use graphql") });
-    assert_eq!(contested.status, Status::Provisional);
-    assert_eq!(third.status, Status::Active, "the provisional one and the superseded one are no rivals: {:?}", third.conflicts);
+    assert_eq!(contested.status, DecisionStatus::Provisional);
+    assert_eq!(third.status, DecisionStatus::Active, "the provisional one and the superseded one are no rivals: {:?}", third.conflicts);
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn superseding_links_both_sides_and_is_no_conflict() {
     let project = Project::new();
     let old = project.decide(&choice("api", "src/", "use rest"));
     let new = project.decide(&DecideInput { supersedes: Some(old.id.to_string().to_lowercase()), ..choice("api", "src/", "use grpc") });
-    assert_eq!((new.status, new.superseded.as_ref()), (Status::Active, Some(&old.id)));
+    assert_eq!((new.status, new.superseded.as_ref()), (DecisionStatus::Active, Some(&old.id)));
     let (old, new) = (project.decision(&old.id), project.decision(&new.id));
-    assert_eq!((old.status, old.superseded_by.as_deref()), (Status::Superseded, Some(new.id.as_str())));
+    assert_eq!((old.status, old.superseded_by.as_deref()), (DecisionStatus::Superseded, Some(new.id.as_str())));
     assert_eq!(new.supersedes.as_deref(), Some(old.id.as_str()));
     assert_eq!((old.history.len(), old.history[0].by.as_str()), (1, "ada"));
     let kinds: Vec<String> = project.relations().into_iter().map(|relation| relation.kind).collect();
@@ -245,7 +245,7 @@ fn two_processes_that_decide_at_once_both_survive_and_one_is_told() {
     });
     let mut statuses = [left.status, right.status];
     statuses.sort();
-    assert_eq!(statuses, [Status::Active, Status::Provisional]);
+    assert_eq!(statuses, [DecisionStatus::Active, DecisionStatus::Provisional]);
     assert_eq!(left.conflicts.len() + right.conflicts.len(), 1);
 }
 

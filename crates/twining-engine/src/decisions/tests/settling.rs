@@ -1,11 +1,11 @@
 //! Changes of mind: reconsider, override, promote.
 
-use twining_model::{Authority, EntryType, Status};
+use twining_model::{Authority, DecisionStatus, EntryType};
 
 use crate::testing::{Project, caller, choice};
-use crate::{Contested, DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput, WhyInput};
+use crate::{ContestedDecision, DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput, WhyInput};
 
-fn doubt(project: &Project, id: &twining_model::Id) -> crate::Reconsidered {
+fn doubt(project: &Project, id: &twining_model::Id) -> crate::ReconsiderOutcome {
     let input = ReconsiderInput { decision_id: id.to_string(), new_context: "traffic grew tenfold".into(), agent_id: None };
     project.engine.reconsider(&caller("bob"), &input).expect("reconsiders")
 }
@@ -27,8 +27,8 @@ fn reconsidering_flags_one_decision_and_only_names_those_that_depend_on_it() {
     let outcome = doubt(&project, &base.id);
     assert_eq!((outcome.flagged, outcome.decision_summary.as_str(), outcome.dependents), (true, "base", vec![top.id.clone()]));
     let doubted = project.decision(&base.id);
-    assert_eq!((doubted.status, doubted.history[0].by.as_str()), (Status::Provisional, "bob"));
-    assert_eq!(project.decision(&top.id).status, Status::Active, "no cascade");
+    assert_eq!((doubted.status, doubted.history[0].by.as_str()), (DecisionStatus::Provisional, "bob"));
+    assert_eq!(project.decision(&top.id).status, DecisionStatus::Active, "no cascade");
     let warning = &project.entries_tagged("reconsideration")[0];
     assert_eq!((warning.kind(), warning.relates_to.as_slice()), (Some(EntryType::Warning), [base.id.to_string()].as_slice()));
     assert!(warning.detail.contains("traffic grew tenfold") && warning.detail.contains(top.id.as_str()));
@@ -51,7 +51,7 @@ fn promoting_settles_the_doubt_and_its_warning() {
     assert_eq!(open_warnings(&project), 1);
     let outcome = promote(&project, &[base.id.as_str()]).expect("promotes");
     assert_eq!(outcome.promoted, std::slice::from_ref(&base.id));
-    assert_eq!((project.decision(&base.id).status, open_warnings(&project)), (Status::Active, 0));
+    assert_eq!((project.decision(&base.id).status, open_warnings(&project)), (DecisionStatus::Active, 0));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn promoting_beside_an_active_rival_says_so_and_leaves_the_warning_open() {
     let second = project.decide(&choice("api", "src/", "use grpc"));
     let outcome = promote(&project, &[second.id.as_str()]).expect("promotes");
     assert_eq!(outcome.promoted, std::slice::from_ref(&second.id));
-    assert_eq!(outcome.contested, [Contested { id: second.id, rivals: vec![first.id.clone()] }]);
+    assert_eq!(outcome.contested, [ContestedDecision { id: second.id, rivals: vec![first.id.clone()] }]);
     assert_eq!((open_warnings(&project), project.entries_tagged("conflict").len()), (1, 1), "one warning, still open");
     project.override_as(Authority::Confirmed, &first.id, None);
     assert_eq!(open_warnings(&project), 0);
@@ -89,8 +89,10 @@ fn two_rivals_promoted_at_once_are_named_to_each_other_and_warned_of_once() {
     project.override_as(Authority::Confirmed, &first.id, None);
     assert_eq!(open_warnings(&project), 0, "between provisional ones nothing is settled yet");
     let outcome = promote(&project, &[left.as_str(), right.as_str()]).expect("promotes");
-    let expected =
-        [Contested { id: left.clone(), rivals: vec![right.clone()] }, Contested { id: right.clone(), rivals: vec![left.clone()] }];
+    let expected = [
+        ContestedDecision { id: left.clone(), rivals: vec![right.clone()] },
+        ContestedDecision { id: right.clone(), rivals: vec![left.clone()] },
+    ];
     assert_eq!((outcome.contested.as_slice(), open_warnings(&project)), (expected.as_slice(), 1));
     project.override_as(Authority::Confirmed, &left, None);
     assert_eq!(open_warnings(&project), 0);
@@ -116,7 +118,7 @@ fn a_promotion_with_an_unknown_id_in_it_promotes_nothing() {
     let contested = project.decide(&choice("a", "src/", "contested"));
     let failure = promote(&project, &[contested.id.as_str(), "01M7EB3QWY4C5CPJF6982ZJQ18"]).expect_err("unknown");
     assert_eq!(failure.code(), "NOT_FOUND");
-    assert_eq!(project.decision(&contested.id).status, Status::Provisional);
+    assert_eq!(project.decision(&contested.id).status, DecisionStatus::Provisional);
     assert!(promote(&project, &[]).expect_err("empty").to_string().starts_with("`decision_ids` "));
 }
 
@@ -127,7 +129,7 @@ fn an_override_by_an_agent_is_flagged_until_a_person_confirms_it() {
     let claimed = project.override_as(Authority::Claimed, &decided.id, None);
     assert_eq!((claimed.overridden, claimed.old_summary.as_str(), claimed.authority), (true, "use rest", Authority::Claimed));
     let decision = project.decision(&decided.id);
-    assert_eq!((decision.status, decision.override_authority), (Status::Overridden, Some(Authority::Claimed)));
+    assert_eq!((decision.status, decision.override_authority), (DecisionStatus::Overridden, Some(Authority::Claimed)));
     assert_eq!((decision.overridden_by.as_deref(), decision.override_reason.as_deref()), (Some("human"), Some("the client said no")));
     let report = project.engine.status().expect("reports");
     assert!(report.warnings.iter().any(|warning| warning.code == "unconfirmed_overrides"), "{:?}", report.warnings);
@@ -159,8 +161,8 @@ fn an_override_with_a_replacement_stays_overridden_and_links_both() {
     let outcome = project.override_as(Authority::Confirmed, &decided.id, Some("use grpc"));
     let replacement = outcome.replacement.expect("a replacement");
     let (old, new) = (project.decision(&decided.id), project.decision(&replacement));
-    assert_eq!((old.status, old.superseded_by.as_deref()), (Status::Overridden, Some(replacement.as_str())));
-    assert_eq!((new.status, new.supersedes.as_deref()), (Status::Active, Some(decided.id.as_str())));
+    assert_eq!((old.status, old.superseded_by.as_deref()), (DecisionStatus::Overridden, Some(replacement.as_str())));
+    assert_eq!((new.status, new.supersedes.as_deref()), (DecisionStatus::Active, Some(decided.id.as_str())));
     assert_eq!((new.domain.as_str(), new.scope.as_str(), new.rationale.as_str()), ("api", "src/", "the client said no"));
     let why = project.engine.why(&WhyInput { scope: Some("src/".into()), ..WhyInput::default() }).expect("explains");
     assert_eq!((why.active_count, why.contested), (1, false));
@@ -192,7 +194,7 @@ fn a_claimed_override_stays_flagged_when_the_decision_is_superseded() {
     project.override_as(Authority::Claimed, &decided.id, None);
     project.decide(&DecideInput { supersedes: Some(decided.id.to_string()), ..choice("api", "src/", "use grpc") });
     let old = project.decision(&decided.id);
-    assert_eq!((old.status, old.superseded_by.is_some(), open_warnings(&project)), (Status::Overridden, true, 1));
+    assert_eq!((old.status, old.superseded_by.is_some(), open_warnings(&project)), (DecisionStatus::Overridden, true, 1));
 }
 
 #[test]
@@ -223,7 +225,7 @@ fn an_override_of_an_unknown_decision_or_without_a_reason_is_refused() {
     assert!(refuse(&input("../../x", "no", None)).to_string().starts_with("`decision_id` "));
     assert!(refuse(&input(decided.id.as_str(), " ", None)).to_string().starts_with("`reason` "));
     assert!(refuse(&input(decided.id.as_str(), "no", Some(&"x".repeat(201)))).to_string().starts_with("`new_decision` "));
-    assert_eq!(project.decision(&decided.id).status, Status::Active);
+    assert_eq!(project.decision(&decided.id).status, DecisionStatus::Active);
 }
 
 #[test]

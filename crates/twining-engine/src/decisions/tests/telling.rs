@@ -1,7 +1,7 @@
 //! What the reading verbs tell: why, trace, search, impact.
 
 use serde_json::json;
-use twining_model::Status;
+use twining_model::DecisionStatus;
 
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ImpactInput, Risk, SearchDecisionsInput, SearchMode, TraceInput, TraceOutcome, WhyInput, WhyOutcome};
@@ -200,7 +200,7 @@ fn decisions_are_found_by_words_and_filtered_by_status() {
     };
     assert_eq!((find(None).results.len(), find(None).mode), (2, SearchMode::Keyword));
     let active = find(Some("active"));
-    assert_eq!((active.results.len(), active.results[0].decision.status), (1, Status::Active));
+    assert_eq!((active.results.len(), active.results[0].decision.status), (1, DecisionStatus::Active));
     let wrong = SearchDecisionsInput { query: "x".into(), status: Some("alive".into()), ..SearchDecisionsInput::default() };
     assert!(project.engine.search_decisions(&wrong).expect_err("refused").to_string().starts_with("`status` "));
 }

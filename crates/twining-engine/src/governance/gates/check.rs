@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::Refused;
+use twining_model::InvalidInput;
 
 use crate::governance::gates::percent::Percent;
 use crate::governance::gates::profile::GateProfile;
@@ -56,7 +56,7 @@ pub struct TestCounts {
 /// Who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Evidence {
+pub enum GateEvidence {
     /// A report on disk.
     Report,
     /// The caller.
@@ -68,7 +68,7 @@ pub enum Evidence {
 /// Where a gate stands, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum GateStatus {
     /// Shown to be met.
     Pass,
     /// Not shown either way.
@@ -77,7 +77,7 @@ pub enum Standing {
     Fail,
 }
 
-impl Standing {
+impl GateStatus {
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -95,11 +95,11 @@ pub struct GateResult {
     /// `tests`, `coverage`, `architecture` or `reports`.
     pub gate: &'static str,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: GateStatus,
     /// Why.
     pub reason: String,
     /// Who says so.
-    pub evidence: Evidence,
+    pub evidence: GateEvidence,
     /// What would change it; nothing for a gate that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -107,9 +107,9 @@ pub struct GateResult {
 
 /// All gates, judged.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct GatesChecked {
+pub struct CheckGatesOutcome {
     /// The worst of the gates.
-    pub overall: Standing,
+    pub overall: GateStatus,
     /// Whether the task may be approved: only if every gate passed.
     pub approved: bool,
     /// Each gate that is required, or that failed though it is not.
@@ -131,35 +131,39 @@ pub struct GatesChecked {
 
 /// What is known of a task's results.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Measured {
-    tests: Option<(TestCounts, Evidence)>,
-    coverage: Option<(Percent, Evidence)>,
+pub(crate) struct GateMeasurements {
+    tests: Option<(TestCounts, GateEvidence)>,
+    coverage: Option<(Percent, GateEvidence)>,
     arch_score: Option<f64>,
     unread: Vec<String>,
     notes: Vec<String>,
 }
 
-impl Measured {
+impl GateMeasurements {
     /// What the caller says, checked; over it what the reports say.
-    pub(crate) fn of(input: &CheckGatesInput, reports: &[ReportRead]) -> Result<Self, Refused> {
+    pub(crate) fn of(input: &CheckGatesInput, reports: &[ReportRead]) -> Result<Self, InvalidInput> {
         let claimed = claimed_tests(input.results.tests)?;
         let coverage = input.results.coverage.map(|given| {
             Percent::read(given).ok_or_else(|| {
-                Refused::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"))
+                InvalidInput::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"))
             })
         });
         let coverage = coverage.transpose()?;
         if let Some(score) = input.results.arch_score.filter(|score| !(0.0..=100.0).contains(score)) {
-            return Err(Refused::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
+            return Err(InvalidInput::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
         }
         let mut measured = Self { arch_score: input.results.arch_score, ..Self::default() };
         let reported = reports.iter().filter_map(|report| report.tests).reduce(sum);
         if let (Some(claimed), Some(reported)) = (claimed, reported)
             && claimed != reported
         {
-            measured.notes.push(format!("{} were claimed, and the reports say {}; the reports count", tally(claimed), tally(reported)));
+            measured.notes.push(format!(
+                "{} were claimed, and the reports say {}; the reports count",
+                describe_counts(claimed),
+                describe_counts(reported)
+            ));
         }
-        measured.tests = reported.map(|tests| (tests, Evidence::Report)).or(claimed.map(|tests| (tests, Evidence::Claimed)));
+        measured.tests = reported.map(|tests| (tests, GateEvidence::Report)).or(claimed.map(|tests| (tests, GateEvidence::Claimed)));
         let lines = reports
             .iter()
             .filter_map(|report| report.lines)
@@ -170,22 +174,22 @@ impl Measured {
         {
             measured.notes.push(format!("a coverage of {claimed} was claimed, and the reports say {reported}; the reports count"));
         }
-        measured.coverage = reported.map(|share| (share, Evidence::Report)).or(coverage.map(|share| (share, Evidence::Claimed)));
+        measured.coverage = reported.map(|share| (share, GateEvidence::Report)).or(coverage.map(|share| (share, GateEvidence::Claimed)));
         measured.unread = reports.iter().filter_map(|report| Some(format!("`{}` {}", report.path, report.problem.as_ref()?))).collect();
         Ok(measured)
     }
 }
 
-fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, Refused> {
+fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidInput> {
     let counts = match (given.run, given.passed, given.failed) {
         (run, Some(passed), Some(failed)) => TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed },
         (Some(run), None, Some(failed)) => TestCounts { run, passed: run.saturating_sub(failed), failed },
         (None, None, None) => return Ok(None),
         // What passed says nothing of what did not.
-        _ => return Err(Refused::new("tests", "must say how many were run, passed and failed")),
+        _ => return Err(InvalidInput::new("tests", "must say how many were run, passed and failed")),
     };
     if counts.passed.saturating_add(counts.failed) > counts.run {
-        return Err(Refused::new("tests", "cannot have more passed and failed than were run").because(tally(counts)));
+        return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run").because(describe_counts(counts)));
     }
     Ok(Some(counts))
 }
@@ -194,31 +198,36 @@ fn sum(a: TestCounts, b: TestCounts) -> TestCounts {
     TestCounts { run: a.run.saturating_add(b.run), passed: a.passed.saturating_add(b.passed), failed: a.failed.saturating_add(b.failed) }
 }
 
-fn tally(tests: TestCounts) -> String {
+fn describe_counts(tests: TestCounts) -> String {
     format!("{} run, {} passed, {} failed", tests.run, tests.passed, tests.failed)
 }
 
 /// Judges every gate.
-pub(crate) fn check(profile: GateProfile, measured: Measured, reports: Vec<ReportRead>, mut notes: Vec<String>) -> GatesChecked {
+pub(crate) fn check(
+    profile: GateProfile,
+    measured: GateMeasurements,
+    reports: Vec<ReportRead>,
+    mut notes: Vec<String>,
+) -> CheckGatesOutcome {
     let judged =
         [judge_tests(&profile, &measured), judge_coverage(&profile, &measured), judge_arch(&profile, &measured), judge_reports(&measured)];
     let gates: Vec<GateResult> = judged.into_iter().flatten().collect();
-    let overall = gates.iter().map(|gate| gate.standing).max().unwrap_or(Standing::Pass);
-    let approved = overall == Standing::Pass;
+    let overall = gates.iter().map(|gate| gate.standing).max().unwrap_or(GateStatus::Pass);
+    let approved = overall == GateStatus::Pass;
     let mut next: Vec<String> = gates.iter().filter_map(|gate| gate.next.clone()).collect();
     next.push(match overall {
-        Standing::Pass if gates.is_empty() => {
+        GateStatus::Pass if gates.is_empty() => {
             format!("nothing is required of a `{}` task: judge it by its acceptance criteria", profile.task_type)
         }
-        Standing::Pass => "every gate passed: approve if each acceptance criterion is verified too".to_owned(),
-        Standing::Unknown => "do not approve: what is unknown has not passed. Check again with the evidence".to_owned(),
-        Standing::Fail => "do not approve: send it back with the reasons above, and check again after the change".to_owned(),
+        GateStatus::Pass => "every gate passed: approve if each acceptance criterion is verified too".to_owned(),
+        GateStatus::Unknown => "do not approve: what is unknown has not passed. Check again with the evidence".to_owned(),
+        GateStatus::Fail => "do not approve: send it back with the reasons above, and check again after the change".to_owned(),
     });
     notes.extend(measured.notes);
-    GatesChecked { overall, approved, gates, next, profile, reports, notes, mistakes: Vec::new() }
+    CheckGatesOutcome { overall, approved, gates, next, profile, reports, notes, mistakes: Vec::new() }
 }
 
-fn judge_tests(profile: &GateProfile, measured: &Measured) -> Option<GateResult> {
+fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let gate = |standing, reason: String, evidence, next: Option<&str>| {
         Some(GateResult { gate: "tests", standing, reason, evidence, next: next.map(str::to_owned) })
     };
@@ -226,52 +235,52 @@ fn judge_tests(profile: &GateProfile, measured: &Measured) -> Option<GateResult>
         let next = "run the tests, and give their counts or the path of their report";
         return profile
             .tests_required
-            .then(|| gate(Standing::Unknown, "no test results were given".to_owned(), Evidence::None, Some(next)))
+            .then(|| gate(GateStatus::Unknown, "no test results were given".to_owned(), GateEvidence::None, Some(next)))
             .flatten();
     };
-    let told = tally(tests);
+    let counted = describe_counts(tests);
     // Also where tests are not required: one that was run and failed is a fact.
     if tests.failed > 0 && profile.tests_must_pass {
         let next =
             if tests.failed == 1 { "mend the failing test or the code it tests" } else { "mend the failing tests or the code they test" };
-        return gate(Standing::Fail, told, evidence, Some(next));
+        return gate(GateStatus::Fail, counted, evidence, Some(next));
     }
     match profile.tests_required {
         false => None,
         true if tests.run == 0 => {
             let next = "find out why no test ran: the wrong filter, the wrong folder, or none written";
-            gate(Standing::Unknown, "no test was run, and nothing failing is not passing".to_owned(), evidence, Some(next))
+            gate(GateStatus::Unknown, "no test was run, and nothing failing is not passing".to_owned(), evidence, Some(next))
         }
         true if tests.passed == 0 && tests.failed == 0 => {
-            gate(Standing::Unknown, format!("{told}: nothing passed"), evidence, Some("run the tests that were skipped"))
+            gate(GateStatus::Unknown, format!("{counted}: nothing passed"), evidence, Some("run the tests that were skipped"))
         }
         // Those that tell nothing have not passed. What was skipped is not run, and need not be told.
         true if tests.passed.saturating_add(tests.failed) < tests.run => {
             let silent = tests.run - tests.passed.saturating_add(tests.failed);
             let next = "say of every test that was run whether it passed; those that were skipped were not run";
-            gate(Standing::Unknown, format!("{told}: of {silent} it is not known how they went"), evidence, Some(next))
+            gate(GateStatus::Unknown, format!("{counted}: of {silent} it is not known how they went"), evidence, Some(next))
         }
-        true => gate(Standing::Pass, told, evidence, None),
+        true => gate(GateStatus::Pass, counted, evidence, None),
     }
 }
 
-fn judge_coverage(profile: &GateProfile, measured: &Measured) -> Option<GateResult> {
+fn judge_coverage(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let threshold = profile.coverage_threshold.filter(|_| profile.coverage_required)?;
     let gate = |standing, reason, evidence, next| Some(GateResult { gate: "coverage", standing, reason, evidence, next });
     match measured.coverage {
         None => {
             let next = "measure the coverage, and give it or the path of its report".to_owned();
-            gate(Standing::Unknown, format!("no coverage was given; {threshold} is wanted"), Evidence::None, Some(next))
+            gate(GateStatus::Unknown, format!("no coverage was given; {threshold} is wanted"), GateEvidence::None, Some(next))
         }
         Some((share, evidence)) if share < threshold => {
             let next = format!("cover more: tests for what is untested, from {share} to {threshold}");
-            gate(Standing::Fail, format!("{share} is covered, and {threshold} is wanted"), evidence, Some(next))
+            gate(GateStatus::Fail, format!("{share} is covered, and {threshold} is wanted"), evidence, Some(next))
         }
-        Some((share, evidence)) => gate(Standing::Pass, format!("{share} is covered; {threshold} is wanted"), evidence, None),
+        Some((share, evidence)) => gate(GateStatus::Pass, format!("{share} is covered; {threshold} is wanted"), evidence, None),
     }
 }
 
-fn judge_arch(profile: &GateProfile, measured: &Measured) -> Option<GateResult> {
+fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let threshold = profile.arch_review_threshold.filter(|_| profile.arch_review_required)?;
     let gate = |standing, reason, evidence, next: Option<&str>| {
         Some(GateResult { gate: "architecture", standing, reason, evidence, next: next.map(str::to_owned) })
@@ -279,23 +288,25 @@ fn judge_arch(profile: &GateProfile, measured: &Measured) -> Option<GateResult> 
     match measured.arch_score {
         None => {
             let reason = format!("no architecture score was given; {threshold} is wanted");
-            gate(Standing::Unknown, reason, Evidence::None, Some("review the architecture, and give its score"))
+            gate(GateStatus::Unknown, reason, GateEvidence::None, Some("review the architecture, and give its score"))
         }
         Some(score) if score < f64::from(threshold) => {
             let reason = format!("the architecture scores {score}, and {threshold} is wanted");
-            gate(Standing::Fail, reason, Evidence::Claimed, Some("mend what the architecture review found"))
+            gate(GateStatus::Fail, reason, GateEvidence::Claimed, Some("mend what the architecture review found"))
         }
-        Some(score) => gate(Standing::Pass, format!("the architecture scores {score}; {threshold} is wanted"), Evidence::Claimed, None),
+        Some(score) => {
+            gate(GateStatus::Pass, format!("the architecture scores {score}; {threshold} is wanted"), GateEvidence::Claimed, None)
+        }
     }
 }
 
 /// A report that was named and cannot be read may hold anything.
-fn judge_reports(measured: &Measured) -> Option<GateResult> {
+fn judge_reports(measured: &GateMeasurements) -> Option<GateResult> {
     (!measured.unread.is_empty()).then(|| GateResult {
         gate: "reports",
-        standing: Standing::Unknown,
+        standing: GateStatus::Unknown,
         reason: measured.unread.join("; "),
-        evidence: Evidence::None,
+        evidence: GateEvidence::None,
         next: Some("give the path of a report that is there and that is read here, or leave it out".to_owned()),
     })
 }

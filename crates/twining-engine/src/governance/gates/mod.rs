@@ -8,8 +8,8 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub use check::{CheckGatesInput, Evidence, GateResult, GateResultsInput, GatesChecked, Standing, TestCounts};
-pub(crate) use check::{Measured, check};
+pub use check::{CheckGatesInput, CheckGatesOutcome, GateEvidence, GateResult, GateResultsInput, GateStatus, TestCounts};
+pub(crate) use check::{GateMeasurements, check};
 pub use percent::Percent;
 pub use profile::{GateProfile, GatesInput, GatesOutcome};
 pub(crate) use profile::{gates, profile};

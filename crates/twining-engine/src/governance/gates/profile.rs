@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::governance::gates::percent::Percent;
 use crate::governance::gates::task::{Task, task};
-use crate::governance::policy::{HARDEST, Mistake, Policy, Settings, Source, strict};
+use crate::governance::policy::{GovernancePolicy, HARDEST, Mistake, PolicySource, Settings, strict};
 
 /// Which gates, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub struct GateProfile {
     /// Whether all of them must pass.
     pub tests_must_pass: bool,
     /// Where each value came from.
-    pub sources: BTreeMap<String, Source>,
+    pub sources: BTreeMap<String, PolicySource>,
 }
 
 /// The gates of a task.
@@ -66,7 +66,7 @@ pub struct GatesOutcome {
 }
 
 /// Answers which gates hold for a task.
-pub(crate) fn gates(policy: &Policy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
+pub(crate) fn gates(policy: &GovernancePolicy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
     let mut task = task(policy, &input.task_type, input.complexity)?;
     let profile = profile(policy, &mut task);
     Ok(GatesOutcome {
@@ -79,7 +79,7 @@ pub(crate) fn gates(policy: &Policy, input: &GatesInput) -> Result<GatesOutcome,
 }
 
 /// The profile of a task; what it took for something else is added to its notes.
-pub(crate) fn profile(policy: &Policy, task: &mut Task) -> GateProfile {
+pub(crate) fn profile(policy: &GovernancePolicy, task: &mut Task) -> GateProfile {
     let gate = policy.patch.gates.get(&task.task_type).cloned().unwrap_or_default();
     if let Some((range, cell)) = gate.at(task.complexity) {
         return filled(&task.task_type, range, cell);

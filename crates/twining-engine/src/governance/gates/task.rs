@@ -1,8 +1,8 @@
 //! What a task is called and how hard it is: the many words in use, made few.
 
-use twining_model::{Refused, limits, text};
+use twining_model::{InvalidInput, limits, text};
 
-use crate::governance::policy::{HARDEST, Policy, word};
+use crate::governance::policy::{GovernancePolicy, HARDEST, word};
 use crate::words;
 
 /// What to take a word for that no profile has. Never for something easier than
@@ -28,7 +28,7 @@ pub(crate) struct Task {
 }
 
 /// Reads a task's type and complexity as callers write them.
-pub(crate) fn task(policy: &Policy, task_type: &str, complexity: i64) -> Result<Task, Refused> {
+pub(crate) fn task(policy: &GovernancePolicy, task_type: &str, complexity: i64) -> Result<Task, InvalidInput> {
     let mut notes = Vec::new();
     text::bounded("task_type", task_type, limits::NAME_BYTES)?;
     let clamped = complexity.clamp(1, i64::from(HARDEST));
@@ -38,7 +38,7 @@ pub(crate) fn task(policy: &Policy, task_type: &str, complexity: i64) -> Result<
     Ok(Task { task_type: known_type(policy, task_type, &mut notes), complexity: u8::try_from(clamped).unwrap_or(HARDEST), notes })
 }
 
-fn known_type(policy: &Policy, given: &str, notes: &mut Vec<String>) -> String {
+fn known_type(policy: &GovernancePolicy, given: &str, notes: &mut Vec<String>) -> String {
     let given = word(given);
     let is_known = |name: &str| policy.patch.gates.contains_key(name);
     if is_known(&given) {

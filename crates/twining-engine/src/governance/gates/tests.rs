@@ -1,12 +1,12 @@
 use twining_store::TextFile;
 
 use super::*;
-use crate::governance::policy::{Policy, UserPolicy};
+use crate::governance::policy::{GovernancePolicy, UserPolicy};
 use crate::governance::reports::ReportRead;
 use crate::input::TestCountsInput;
 
-fn defaults() -> Policy {
-    Policy::resolve(&UserPolicy::default(), &TextFile::Missing)
+fn defaults() -> GovernancePolicy {
+    GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Missing)
 }
 
 fn outcome(task_type: &str, complexity: i64) -> GatesOutcome {
@@ -19,9 +19,9 @@ fn bar(task_type: &str, complexity: i64) -> (Option<u8>, Option<String>, bool) {
     (profile.arch_review_threshold, profile.coverage_threshold.map(|share| share.to_string()), profile.tests_required)
 }
 
-fn judged(task_type: &str, complexity: i64, input: &CheckGatesInput) -> GatesChecked {
+fn judged(task_type: &str, complexity: i64, input: &CheckGatesInput) -> CheckGatesOutcome {
     let GatesOutcome { profile, notes, .. } = outcome(task_type, complexity);
-    let measured = Measured::of(input, &[]).expect("makes sense");
+    let measured = GateMeasurements::of(input, &[]).expect("makes sense");
     check(profile, measured, Vec::new(), notes)
 }
 
@@ -40,7 +40,7 @@ fn counted(tests: TestCountsInput) -> CheckGatesInput {
     CheckGatesInput { results: GateResultsInput { tests, ..GateResultsInput::default() }, ..CheckGatesInput::default() }
 }
 
-fn standings(checked: &GatesChecked) -> Vec<(&str, Standing)> {
+fn standings(checked: &CheckGatesOutcome) -> Vec<(&str, GateStatus)> {
     checked.gates.iter().map(|gate| (gate.gate, gate.standing)).collect()
 }
 
@@ -92,33 +92,33 @@ fn words_in_use_are_understood_and_unknown_ones_are_the_strict_one() {
 #[test]
 fn everything_met_is_approved() {
     let checked = judged("feature", 5, &results(10, 10, 0, 80.0, 60.0));
-    assert_eq!(standings(&checked), [("tests", Standing::Pass), ("coverage", Standing::Pass), ("architecture", Standing::Pass)]);
-    assert!(checked.approved && checked.overall == Standing::Pass);
-    assert!(checked.gates.iter().all(|gate| gate.evidence == Evidence::Claimed && gate.next.is_none()));
+    assert_eq!(standings(&checked), [("tests", GateStatus::Pass), ("coverage", GateStatus::Pass), ("architecture", GateStatus::Pass)]);
+    assert!(checked.approved && checked.overall == GateStatus::Pass);
+    assert!(checked.gates.iter().all(|gate| gate.evidence == GateEvidence::Claimed && gate.next.is_none()));
 }
 
 #[test]
 fn zero_failed_of_zero_run_is_not_a_pass() {
     let checked = judged("feature", 5, &results(0, 0, 0, 0.9, 90.0));
-    assert_eq!((checked.gates[0].standing, checked.approved), (Standing::Unknown, false));
+    assert_eq!((checked.gates[0].standing, checked.approved), (GateStatus::Unknown, false));
     assert_eq!(checked.gates[0].reason, "no test was run, and nothing failing is not passing");
     let skipped = judged("testing", 5, &results(5, 0, 0, 0.95, 0.0));
-    assert_eq!(skipped.gates[0].standing, Standing::Unknown);
+    assert_eq!(skipped.gates[0].standing, GateStatus::Unknown);
 }
 
 #[test]
 fn tests_of_which_nothing_is_said_have_not_passed() {
     let checked = judged("feature", 5, &results(10, 1, 0, 0.9, 90.0));
-    assert_eq!((checked.gates[0].standing, checked.approved), (Standing::Unknown, false));
+    assert_eq!((checked.gates[0].standing, checked.approved), (GateStatus::Unknown, false));
     assert_eq!(checked.gates[0].reason, "10 run, 1 passed, 0 failed: of 9 it is not known how they went");
 }
 
 #[test]
 fn no_signal_is_unknown_and_neither_approves_nor_fails() {
     let checked = judged("feature", 5, &CheckGatesInput::default());
-    assert_eq!(standings(&checked).iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), [Standing::Unknown; 3]);
-    assert_eq!((checked.overall, checked.approved), (Standing::Unknown, false));
-    assert!(checked.gates.iter().all(|gate| gate.evidence == Evidence::None && gate.next.is_some()));
+    assert_eq!(standings(&checked).iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), [GateStatus::Unknown; 3]);
+    assert_eq!((checked.overall, checked.approved), (GateStatus::Unknown, false));
+    assert!(checked.gates.iter().all(|gate| gate.evidence == GateEvidence::None && gate.next.is_some()));
     assert!(checked.next.last().is_some_and(|next| next.starts_with("do not approve")));
 }
 
@@ -126,9 +126,9 @@ fn no_signal_is_unknown_and_neither_approves_nor_fails() {
 fn red_tests_fail_also_where_tests_are_not_required() {
     // A testing task was once approved with five of nine tests red.
     let testing = judged("testing", 5, &results(9, 4, 5, 0.95, 0.0));
-    assert_eq!(testing.overall, Standing::Fail);
+    assert_eq!(testing.overall, GateStatus::Fail);
     let documentation = judged("documentation", 5, &results(9, 4, 5, 0.1, 0.0));
-    assert_eq!(standings(&documentation), [("tests", Standing::Fail)]);
+    assert_eq!(standings(&documentation), [("tests", GateStatus::Fail)]);
     assert!(judged("documentation", 5, &CheckGatesInput::default()).approved, "nothing is required and nothing failed");
 }
 
@@ -137,7 +137,7 @@ fn a_bar_is_missed_by_a_hair_and_the_reason_shows_it() {
     let checked = judged("feature", 5, &results(10, 10, 0, 79.996, 59.5));
     assert_eq!(checked.gates[1].reason, "79.99% is covered, and 80% is wanted");
     assert_eq!(checked.gates[2].reason, "the architecture scores 59.5, and 60 is wanted");
-    assert_eq!(checked.overall, Standing::Fail);
+    assert_eq!(checked.overall, GateStatus::Fail);
 }
 
 #[test]
@@ -148,19 +148,19 @@ fn what_the_caller_says_is_held_against_the_reports() {
         ..ReportRead::default()
     };
     let reports = [report(8, 0), report(1, 1)];
-    let measured = Measured::of(&results(50, 50, 0, 0.9, 90.0), &reports).expect("makes sense");
+    let measured = GateMeasurements::of(&results(50, 50, 0, 0.9, 90.0), &reports).expect("makes sense");
     let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
-    assert_eq!((checked.gates[0].reason.as_str(), checked.gates[0].evidence), ("10 run, 9 passed, 1 failed", Evidence::Report));
-    assert_eq!((checked.overall, checked.notes.len()), (Standing::Fail, 1));
+    assert_eq!((checked.gates[0].reason.as_str(), checked.gates[0].evidence), ("10 run, 9 passed, 1 failed", GateEvidence::Report));
+    assert_eq!((checked.overall, checked.notes.len()), (GateStatus::Fail, 1));
 }
 
 #[test]
 fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
     let reports = [ReportRead { path: "gone.xml".into(), problem: Some("is not there".into()), ..ReportRead::default() }];
-    let measured = Measured::of(&results(10, 10, 0, 0.9, 90.0), &reports).expect("makes sense");
+    let measured = GateMeasurements::of(&results(10, 10, 0, 0.9, 90.0), &reports).expect("makes sense");
     let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
     assert_eq!(checked.gates.last().map(|gate| (gate.gate, gate.reason.as_str())), Some(("reports", "`gone.xml` is not there")));
-    assert_eq!((checked.overall, checked.approved), (Standing::Unknown, false));
+    assert_eq!((checked.overall, checked.approved), (GateStatus::Unknown, false));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn counts_that_make_no_sense_are_refused_by_name() {
         ("arch_score", results(1, 1, 0, 0.9, 101.0)),
         ("arch_score", results(1, 1, 0, 0.9, f64::NAN)),
     ] {
-        let refused = Measured::of(&input, &[]).expect_err("is refused");
+        let refused = GateMeasurements::of(&input, &[]).expect_err("is refused");
         assert_eq!(refused.field, field, "{refused}");
     }
 }

@@ -2,16 +2,16 @@
 
 use std::sync::LazyLock;
 
-use twining_guard::policy::{Layer, Mistake, PROJECT_FILE, UserPolicy};
+use twining_guard::policy::{Mistake, PROJECT_FILE, PolicyLayer, UserPolicy};
 use twining_store::TextFile;
 
-use crate::governance::policy::patch::{Patch, Settings};
+use crate::governance::policy::patch::{PolicyPatch, Settings};
 use crate::governance::policy::reader::{Dialect, read};
 
 /// The lowest layer, as the `policy.yml` that `seed` writes.
 pub const DEFAULT_POLICY: &str = include_str!("defaults.yml");
 
-static DEFAULTS: LazyLock<Patch> = LazyLock::new(|| read(DEFAULT_POLICY, "defaults.yml", Layer::Default, Dialect::Twining).0);
+static DEFAULTS: LazyLock<PolicyPatch> = LazyLock::new(|| read(DEFAULT_POLICY, "defaults.yml", PolicyLayer::Default, Dialect::Twining).0);
 
 /// What a task type that a project adds asks for where it says nothing, which is
 /// what a feature of middling complexity asks for: a new word must not be a way
@@ -23,20 +23,20 @@ pub(crate) fn strict() -> Settings {
 
 /// What holds in a project.
 #[derive(Clone, Debug, Default)]
-pub struct Policy {
-    pub(crate) patch: Patch,
+pub struct GovernancePolicy {
+    pub(crate) patch: PolicyPatch,
     /// What was wrong with the files; the rest of them holds.
     pub mistakes: Vec<Mistake>,
 }
 
-impl Policy {
+impl GovernancePolicy {
     /// Lays the user's file over the defaults, and the project's over both.
     #[must_use]
     pub fn resolve(user: &UserPolicy, project: &TextFile) -> Self {
         let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
-        policy.lay(Layer::User, &user.name, &user.file);
-        policy.lay(Layer::Project, PROJECT_FILE, project);
-        let file_of = |layer| if layer == Layer::User { user.name.clone() } else { PROJECT_FILE.to_owned() };
+        policy.lay(PolicyLayer::User, &user.name, &user.file);
+        policy.lay(PolicyLayer::Project, PROJECT_FILE, project);
+        let file_of = |layer| if layer == PolicyLayer::User { user.name.clone() } else { PROJECT_FILE.to_owned() };
         policy.mistakes.extend(policy.patch.idle_thresholds(file_of));
         policy
     }
@@ -47,7 +47,7 @@ impl Policy {
         self.patch.confirmed_overrides
     }
 
-    fn lay(&mut self, layer: Layer, name: &str, file: &TextFile) {
+    fn lay(&mut self, layer: PolicyLayer, name: &str, file: &TextFile) {
         match file {
             TextFile::Missing => {}
             TextFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),

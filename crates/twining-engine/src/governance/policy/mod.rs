@@ -13,8 +13,8 @@ mod values;
 mod write;
 
 pub(crate) use layers::strict;
-pub use layers::{DEFAULT_POLICY, Policy};
-pub(crate) use patch::{HARDEST, Patch, Settings};
+pub use layers::{DEFAULT_POLICY, GovernancePolicy};
+pub(crate) use patch::{HARDEST, PolicyPatch, Settings};
 pub(crate) use reader::{Dialect, read, word};
-pub use twining_guard::policy::{Layer, Mistake, Source, UserPolicy};
+pub use twining_guard::policy::{Mistake, PolicyLayer, PolicySource, UserPolicy};
 pub(crate) use write::to_yaml;

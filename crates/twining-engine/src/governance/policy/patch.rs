@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use twining_guard::policy::mistake::Mistake;
-use twining_guard::policy::source::{Layer, Source, Sourced};
+use twining_guard::policy::source::{PolicyLayer, PolicySource, Sourced};
 
 /// Complexities run from 1 to this.
 pub(crate) const HARDEST: u8 = 10;
 
 /// What one layer, or several as one, says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Patch {
+pub(crate) struct PolicyPatch {
     pub(crate) roles: BTreeMap<String, Settings>,
     pub(crate) gates: BTreeMap<String, GatePatch>,
     pub(crate) modes: BTreeMap<String, Settings>,
@@ -21,7 +21,7 @@ pub(crate) struct Patch {
     pub(crate) confirmed_overrides: bool,
 }
 
-impl Patch {
+impl PolicyPatch {
     /// This patch with a later one over it.
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.confirmed_overrides |= later.confirmed_overrides;
@@ -34,14 +34,14 @@ impl Patch {
 
     /// Thresholds that somebody set and that no gate asks for: it looks as if the
     /// bar were raised, and nothing has changed.
-    pub(crate) fn idle_thresholds(&self, file_of: impl Fn(Layer) -> String) -> Vec<Mistake> {
+    pub(crate) fn idle_thresholds(&self, file_of: impl Fn(PolicyLayer) -> String) -> Vec<Mistake> {
         let mut mistakes: Vec<Mistake> = Vec::new();
         let cells = self.gates.iter().flat_map(|(task_type, gate)| gate.cells.iter().flatten().map(move |cell| (task_type, cell)));
         for (task_type, cell) in cells {
             for name in ["coverage", "arch_review"] {
                 let threshold = cell.values.get(format!("{name}_threshold").as_str()).map(|threshold| threshold.source);
                 let is_off = cell.flag(&format!("{name}_required")) == Some(false);
-                let Some(source) = threshold.filter(|source| is_off && source.layer != Layer::Default) else { continue };
+                let Some(source) = threshold.filter(|source| is_off && source.layer != PolicyLayer::Default) else { continue };
                 let mistake = Mistake {
                     file: file_of(source.layer),
                     line: source.line.unwrap_or(1),
@@ -95,7 +95,7 @@ impl Settings {
     }
 
     /// Where each value came from; for a list, each of its items in order.
-    pub(crate) fn sources(&self) -> BTreeMap<String, Vec<Source>> {
+    pub(crate) fn sources(&self) -> BTreeMap<String, Vec<PolicySource>> {
         let values = self.values.iter().map(|(key, value)| ((*key).to_owned(), vec![value.source]));
         let of_items = |list: &ListPatch| list.items().into_iter().map(|item| item.source).collect();
         values.chain(self.lists.iter().map(|(key, list)| ((*key).to_owned(), of_items(list)))).collect()

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value as Json;
 use twining_model::text;
 
-use crate::governance::policy::patch::{GatePatch, HARDEST, ListPatch, Patch, Settings};
-use crate::knowledge::advice::meant;
+use crate::governance::policy::patch::{GatePatch, HARDEST, ListPatch, PolicyPatch, Settings};
+use crate::knowledge::advice::suggest;
 use twining_guard::policy::mistake::Mistake;
-use twining_guard::policy::source::{Layer, Sourced};
-use twining_guard::policy::yaml::{self, Key, Node, Value};
+use twining_guard::policy::source::{PolicyLayer, Sourced};
+use twining_guard::policy::yaml::{self, YamlKey, YamlNode, YamlValue};
 
 /// Whose words the top-level keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub(crate) enum Dialect {
 }
 
 /// Reads a policy file.
-pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (Patch, Vec<Mistake>) {
+pub(crate) fn read(text: &str, file: &str, layer: PolicyLayer, dialect: Dialect) -> (PolicyPatch, Vec<Mistake>) {
     let (entries, broken) = yaml::read(text);
-    let mut reader = Reader { file, layer, mistakes: Vec::new() };
+    let mut reader = PolicyReader { file, layer, mistakes: Vec::new() };
     for broken in broken {
         reader.mistake(broken.at, format!("this cannot be read: {}", broken.why), None);
     }
-    let mut patch = Patch::default();
+    let mut patch = PolicyPatch::default();
     for (key, node) in unique(&entries, &mut reader) {
         match (key.name.as_str(), dialect) {
             ("roles", _) | ("role_constraints", Dialect::GuardKit) => {
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
                     "role_constraints" => Some("roles"),
                     "quality_gate_configs" => Some("gates"),
                     "implementation_modes" => Some("modes"),
-                    name => meant("policy", name, &["roles", "gates", "modes", "guards", OVERRIDES]),
+                    name => suggest("policy", name, &["roles", "gates", "modes", "guards", OVERRIDES]),
                 };
                 reader.unknown(key, "a part of a policy", renamed, "roles, gates, modes, guards and overrides");
             }
@@ -62,14 +62,14 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
 const OVERRIDES: &str = "overrides";
 
 /// A file that is being read. How single values are read is in `values.rs`.
-pub(super) struct Reader<'f> {
+pub(super) struct PolicyReader<'f> {
     pub(super) file: &'f str,
-    pub(super) layer: Layer,
+    pub(super) layer: PolicyLayer,
     pub(super) mistakes: Vec<Mistake>,
 }
 
 /// The entries of a map, each key once: of two the later counts, and is said so.
-pub(super) fn unique<'n>(entries: &'n [(Key, Node)], reader: &mut Reader<'_>) -> Vec<&'n (Key, Node)> {
+pub(super) fn unique<'n>(entries: &'n [(YamlKey, YamlNode)], reader: &mut PolicyReader<'_>) -> Vec<&'n (YamlKey, YamlNode)> {
     let mut last: HashMap<&str, usize> = HashMap::new();
     for (at, (key, _)) in entries.iter().enumerate() {
         if last.insert(&key.name, at).is_some() {
@@ -81,7 +81,7 @@ pub(super) fn unique<'n>(entries: &'n [(Key, Node)], reader: &mut Reader<'_>) ->
 }
 
 /// Reads a value, or notes what is wrong with it.
-type ReadValue = fn(&mut Reader<'_>, &Node) -> Option<Json>;
+type ReadValue = fn(&mut PolicyReader<'_>, &YamlNode) -> Option<Json>;
 
 /// The keys of one part of a policy, and how each value is read.
 struct Part {
@@ -138,9 +138,9 @@ const RANGE: &str = "complexity_range";
 /// Keys under a task type that hold no value of its own.
 const NESTED: [&str; 3] = ["overrides", "profiles", "task_type"];
 
-impl Reader<'_> {
+impl PolicyReader<'_> {
     /// Roles or modes by their names.
-    fn named(&mut self, node: &Node, wanted: &str, part: &Part, plain: fn(&str) -> String) -> BTreeMap<String, Settings> {
+    fn named(&mut self, node: &YamlNode, wanted: &str, part: &Part, plain: fn(&str) -> String) -> BTreeMap<String, Settings> {
         let mut named = BTreeMap::new();
         for (key, node) in self.map(node, wanted) {
             if let Some(name) = self.name(key, plain) {
@@ -150,11 +150,11 @@ impl Reader<'_> {
         named
     }
 
-    fn gates(&mut self, node: &Node, gates: &mut BTreeMap<String, GatePatch>) {
+    fn gates(&mut self, node: &YamlNode, gates: &mut BTreeMap<String, GatePatch>) {
         // A list of profiles that each name their task type, as another tool seeds them.
-        if let Value::List(profiles) = &node.value {
+        if let YamlValue::List(profiles) = &node.value {
             for profile in profiles {
-                let Value::Map(entries) = &profile.value else {
+                let YamlValue::Map(entries) = &profile.value else {
                     self.wrong(profile.at, "a profile is a map", &profile.value);
                     continue;
                 };
@@ -172,11 +172,11 @@ impl Reader<'_> {
             let Some(name) = self.name(key, word) else { continue };
             let gate = gates.entry(name).or_default();
             self.profile(node, gate);
-            let Value::Map(entries) = &node.value else { continue };
+            let YamlValue::Map(entries) = &node.value else { continue };
             for (_, nested) in entries.iter().filter(|(key, _)| matches!(key.name.as_str(), "overrides" | "profiles")) {
                 match &nested.value {
-                    Value::List(profiles) => profiles.iter().for_each(|profile| self.profile(profile, gate)),
-                    Value::Nothing => {}
+                    YamlValue::List(profiles) => profiles.iter().for_each(|profile| self.profile(profile, gate)),
+                    YamlValue::Nothing => {}
                     other => self.wrong(nested.at, "a list of profiles is wanted", other),
                 }
             }
@@ -184,18 +184,18 @@ impl Reader<'_> {
     }
 
     /// Reads one profile: its values, for its range or for every complexity.
-    fn profile(&mut self, node: &Node, gate: &mut GatePatch) {
+    fn profile(&mut self, node: &YamlNode, gate: &mut GatePatch) {
         let mut cell = self.settings(node, &GATE);
-        let Value::Map(entries) = &node.value else { return };
+        let YamlValue::Map(entries) = &node.value else { return };
         let range = if entries.iter().any(|(key, _)| key.name == RANGE) { cell.range() } else { Some((1, HARDEST)) };
         cell.values.remove(RANGE);
-        let says = entries.iter().any(|(key, _)| !NESTED.contains(&key.name.as_str()));
-        if let (true, Some((low, high))) = (says, range) {
+        let has_values = entries.iter().any(|(key, _)| !NESTED.contains(&key.name.as_str()));
+        if let (true, Some((low, high))) = (has_values, range) {
             gate.say(low, high, &cell);
         }
     }
 
-    fn settings(&mut self, node: &Node, part: &Part) -> Settings {
+    fn settings(&mut self, node: &YamlNode, part: &Part) -> Settings {
         let mut settings = Settings::default();
         for (key, node) in self.map(node, part.wanted) {
             let name = key.name.as_str();
@@ -214,13 +214,13 @@ impl Reader<'_> {
         settings
     }
 
-    fn unknown_key(&mut self, key: &Key, part: &Part) {
+    fn unknown_key(&mut self, key: &YamlKey, part: &Part) {
         let known: Vec<&str> = part.values.iter().map(|(key, _)| *key).chain(part.lists.iter().copied()).collect();
         let additions: Vec<String> = part.lists.iter().map(|list| format!("{list}_additions")).collect();
         let all: Vec<&str> =
             known.iter().copied().chain(additions.iter().map(String::as_str)).chain(part.skipped.iter().copied()).collect();
         // Short words are not near enough to long ones.
-        let suggestion = if key.name == "ceremony" { Some("ceremony_level") } else { meant("key", &key.name, &all) };
+        let suggestion = if key.name == "ceremony" { Some("ceremony_level") } else { suggest("key", &key.name, &all) };
         self.unknown(key, part.what, suggestion, &known.join(", "));
     }
 }

@@ -7,16 +7,16 @@ use super::*;
 use crate::governance::gates::{GatesInput, gates};
 use crate::governance::roles::role;
 
-fn policy(user: &str, project: &str) -> Policy {
+fn policy(user: &str, project: &str) -> GovernancePolicy {
     let file = |text: &str| if text.is_empty() { TextFile::Missing } else { TextFile::Text(text.to_owned()) };
-    Policy::resolve(&UserPolicy { name: "~/policy.yml".into(), file: file(user) }, &file(project))
+    GovernancePolicy::resolve(&UserPolicy { name: "~/policy.yml".into(), file: file(user) }, &file(project))
 }
 
-fn profile(policy: &Policy, task_type: &str, complexity: i64) -> crate::governance::GateProfile {
+fn profile(policy: &GovernancePolicy, task_type: &str, complexity: i64) -> crate::governance::GateProfile {
     gates(policy, &GatesInput { task_type: task_type.into(), complexity }).expect("answers").profile
 }
 
-fn said(policy: &Policy) -> Vec<String> {
+fn message(policy: &GovernancePolicy) -> Vec<String> {
     policy.mistakes.iter().map(ToString::to_string).collect()
 }
 
@@ -103,7 +103,7 @@ fn an_override_of_the_projects_own_type_holds_in_its_range_alone() {
 #[test]
 fn a_value_that_is_no_list_is_told_and_leaves_the_list_as_it_was() {
     let before = role(&policy("", ""), "coach").expect("is defined");
-    for (value, told) in [
+    for (value, shown) in [
         (" {never: x}", "a list of texts is wanted, and a map stands here"),
         (" 5", "a list of texts is wanted, and a number stands here"),
         (" true", "a list of texts is wanted, and true or false stands here"),
@@ -113,10 +113,10 @@ fn a_value_that_is_no_list_is_told_and_leaves_the_list_as_it_was() {
         let policy = policy("", &format!("roles:\n  coach:\n    must_not_do:{value}\n    ask_before: [Touching money]\n"));
         let coach = role(&policy, "coach").expect("is defined");
         assert_eq!((coach.must_not_do, coach.ask_before.len()), (before.must_not_do.clone(), 1), "{value}");
-        assert!(matches!(said(&policy).as_slice(), [only] if only.contains(told)), "{value}: {:?}", said(&policy));
+        assert!(matches!(message(&policy).as_slice(), [only] if only.contains(shown)), "{value}: {:?}", message(&policy));
     }
     let emptied = policy("", "roles:\n  coach:\n    must_not_do: []\n");
-    assert!(role(&emptied, "coach").expect("is defined").must_not_do.is_empty() && said(&emptied).is_empty(), "an empty list is a list");
+    assert!(role(&emptied, "coach").expect("is defined").must_not_do.is_empty() && message(&emptied).is_empty(), "an empty list is a list");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_mistake_is_told_with_its_place_and_the_rest_holds() {
         "rolls: {}\nroles:\n  coach:\n    must_doo: [x]\n    ask_before: [Touching money]\ngates:\n  feature:\n    coverage_treshold: 0.9\n    tests_required: yes please\n    overrides:\n      - complexity_range: [6, 4]\n        coverage_threshold: 140\nmodes:\n  direct: {ceremony_level: minimum}\nguards: [{anything: goes}]\n",
     );
     assert_eq!(
-        said(&policy),
+        message(&policy),
         [
             ".twining/policy.yml:1:1: `rolls` is not a part of a policy; did you mean `roles`?",
             ".twining/policy.yml:4:5: `must_doo` is not a list of a role; did you mean `must_do`?",
@@ -144,18 +144,18 @@ fn a_mistake_is_told_with_its_place_and_the_rest_holds() {
 #[test]
 fn a_file_that_is_no_yaml_leaves_the_defaults_and_says_where_it_breaks() {
     let policy = policy("", "roles:\n  coach: [\ngates:\n  feature: {coverage_threshold: 95%}\n");
-    assert_eq!(policy.mistakes.len(), 1, "{:?}", said(&policy));
+    assert_eq!(policy.mistakes.len(), 1, "{:?}", message(&policy));
     assert_eq!(role(&policy, "coach").expect("is defined").must_do.len(), 4);
     assert_eq!(profile(&policy, "feature", 1).coverage_threshold.map(|share| share.to_string()), Some("95%".into()));
-    let unusable = Policy::resolve(&UserPolicy::default(), &TextFile::Unusable("it is not UTF-8".into()));
-    assert_eq!(said(&unusable), [".twining/policy.yml:1:1: the file cannot be used: it is not UTF-8"]);
+    let unusable = GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Unusable("it is not UTF-8".into()));
+    assert_eq!(message(&unusable), [".twining/policy.yml:1:1: the file cannot be used: it is not UTF-8"]);
 }
 
 #[test]
 fn a_threshold_that_nothing_asks_for_is_a_mistake() {
     let policy = policy("", "gates:\n  documentation:\n    coverage_threshold: 0.5\n");
     assert_eq!(
-        said(&policy),
+        message(&policy),
         [
             ".twining/policy.yml:3:25: `coverage_threshold` has no effect: `documentation` does not require it; add `coverage_required: true` beside it"
         ]
@@ -179,9 +179,9 @@ fn a_policy_of_nothing_but_mistakes_does_not_flood_the_answer() {
 
 #[test]
 fn the_defaults_written_out_and_read_back_are_the_defaults() {
-    let (defaults, mistakes) = read(DEFAULT_POLICY, "policy.yml", Layer::Default, Dialect::Twining);
+    let (defaults, mistakes) = read(DEFAULT_POLICY, "policy.yml", PolicyLayer::Default, Dialect::Twining);
     assert_eq!(mistakes, []);
-    let (again, mistakes_again) = read(&to_yaml(&defaults, "a comment"), "policy.yml", Layer::Default, Dialect::Twining);
+    let (again, mistakes_again) = read(&to_yaml(&defaults, "a comment"), "policy.yml", PolicyLayer::Default, Dialect::Twining);
     assert_eq!((again, mistakes_again), (defaults.clone(), Vec::new()));
     let ids: Vec<String> = defaults
         .gates
@@ -202,14 +202,14 @@ fn guardkit_files_become_a_policy() {
     assert_eq!(imported.files.len(), 2);
     assert_eq!(imported.mistakes.iter().map(|mistake| (mistake.line, mistake.column)).collect::<Vec<_>>(), [(5, 3)]);
     let policy = policy("", &imported.text);
-    assert_eq!(said(&policy), Vec::<String>::new());
+    assert_eq!(message(&policy), Vec::<String>::new());
     assert_eq!(role(&policy, "coach").expect("is defined").must_do.len(), 5);
     assert_eq!(profile(&policy, "feature", 5).coverage_threshold.map(|share| share.to_string()), Some("85%".into()));
     assert_eq!(profile(&policy, "testing", 5).coverage_threshold.map(|share| share.to_string()), Some("95%".into()));
     assert_eq!(crate::governance::import_guardkit(None, None).text, "");
 }
 
-fn without_lines(mut patch: Patch) -> Patch {
+fn without_lines(mut patch: PolicyPatch) -> PolicyPatch {
     fn plain<T>(value: &mut Sourced<T>) {
         (value.source.line, value.source.column) = (None, None);
     }
@@ -257,7 +257,7 @@ fn some_yaml() -> impl Strategy<Value = String> {
     )
 }
 
-fn patch(yaml: &str, layer: Layer) -> Patch {
+fn patch(yaml: &str, layer: PolicyLayer) -> PolicyPatch {
     read(yaml, "x", layer, Dialect::Twining).0
 }
 
@@ -266,22 +266,22 @@ proptest! {
 
     #[test]
     fn a_layer_laid_twice_changes_nothing(yaml in some_yaml()) {
-        let layer = patch(&yaml, Layer::Project);
+        let layer = patch(&yaml, PolicyLayer::Project);
         prop_assert_eq!(layer.clone().then(layer.clone()), layer.clone());
-        let once = patch(DEFAULT_POLICY, Layer::Default).then(layer.clone());
+        let once = patch(DEFAULT_POLICY, PolicyLayer::Default).then(layer.clone());
         prop_assert_eq!(once.clone().then(layer), once);
     }
 
     #[test]
     fn layers_may_be_put_together_from_either_end(a in some_yaml(), b in some_yaml(), c in some_yaml()) {
-        let (a, b, c) = (patch(&a, Layer::Default), patch(&b, Layer::User), patch(&c, Layer::Project));
+        let (a, b, c) = (patch(&a, PolicyLayer::Default), patch(&b, PolicyLayer::User), patch(&c, PolicyLayer::Project));
         prop_assert_eq!(a.clone().then(b.clone()).then(c.clone()), a.then(b.then(c)));
     }
 
     #[test]
     fn what_is_written_reads_back(yaml in some_yaml()) {
-        let layer = patch(&yaml, Layer::Project);
-        let (again, mistakes) = read(&to_yaml(&layer, "a comment"), "x", Layer::Project, Dialect::Twining);
+        let layer = patch(&yaml, PolicyLayer::Project);
+        let (again, mistakes) = read(&to_yaml(&layer, "a comment"), "x", PolicyLayer::Project, Dialect::Twining);
         prop_assert_eq!(mistakes, []);
         prop_assert_eq!(without_lines(again), without_lines(layer));
     }

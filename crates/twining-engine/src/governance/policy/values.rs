@@ -6,21 +6,21 @@ use twining_model::{limits, text};
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
 use crate::governance::policy::patch::{HARDEST, ListPatch};
-use crate::governance::policy::reader::{Reader, unique};
-use crate::knowledge::advice::meant;
+use crate::governance::policy::reader::{PolicyReader, unique};
+use crate::knowledge::advice::suggest;
 use crate::words;
 use twining_guard::policy::mistake::Mistake;
-use twining_guard::policy::source::{Layer, Source, Sourced};
-use twining_guard::policy::yaml::{Key, Node, Spot, Value};
+use twining_guard::policy::source::{PolicyLayer, PolicySource, Sourced};
+use twining_guard::policy::yaml::{YamlKey, YamlNode, YamlPosition, YamlValue};
 
 /// Mistakes of one file that are told.
 const MOST_MISTAKES: usize = 32;
 
-impl Reader<'_> {
-    pub(super) fn map<'n>(&mut self, node: &'n Node, wanted: &str) -> Vec<&'n (Key, Node)> {
+impl PolicyReader<'_> {
+    pub(super) fn map<'n>(&mut self, node: &'n YamlNode, wanted: &str) -> Vec<&'n (YamlKey, YamlNode)> {
         match &node.value {
-            Value::Map(entries) => unique(entries, self),
-            Value::Nothing => Vec::new(),
+            YamlValue::Map(entries) => unique(entries, self),
+            YamlValue::Nothing => Vec::new(),
             other => {
                 self.wrong(node.at, &format!("{wanted} are wanted"), other);
                 Vec::new()
@@ -29,12 +29,12 @@ impl Reader<'_> {
     }
 
     /// A list of texts, or one text. A value that is neither leaves the list of the layer below as it is.
-    pub(super) fn list(&mut self, node: &Node, adds: bool, list: &mut ListPatch) {
+    pub(super) fn list(&mut self, node: &YamlNode, adds: bool, list: &mut ListPatch) {
         let mut items: Vec<Sourced<String>> = Vec::new();
         let nodes = match &node.value {
-            Value::List(nodes) => nodes.as_slice(),
-            Value::Text(_) => std::slice::from_ref(node),
-            Value::Nothing => {
+            YamlValue::List(nodes) => nodes.as_slice(),
+            YamlValue::Text(_) => std::slice::from_ref(node),
+            YamlValue::Nothing => {
                 let suggestion = "write `[]` for an empty list, or leave the line out".to_owned();
                 return self.mistake(node.at, "a list of texts is wanted, and nothing stands here".to_owned(), Some(suggestion));
             }
@@ -57,10 +57,10 @@ impl Reader<'_> {
     }
 
     /// Whether an override needs a person's word.
-    pub(super) fn is_confirmed(&mut self, node: &Node) -> bool {
+    pub(super) fn is_confirmed(&mut self, node: &YamlNode) -> bool {
         match &node.value {
-            Value::Text(word) if word.trim() == "confirmed" => true,
-            Value::Text(word) if word.trim() == "claimed" => false,
+            YamlValue::Text(word) if word.trim() == "confirmed" => true,
+            YamlValue::Text(word) if word.trim() == "claimed" => false,
             _ => {
                 let suggestion = Some("confirmed, or claimed".to_owned());
                 self.mistake(node.at, "`confirmed` or `claimed` is wanted: whose word an override needs".to_owned(), suggestion);
@@ -70,11 +70,11 @@ impl Reader<'_> {
     }
 
     /// A text on one line that nothing hides in: it may end up in a prompt.
-    pub(super) fn text(&mut self, node: &Node) -> Option<String> {
+    pub(super) fn text(&mut self, node: &YamlNode) -> Option<String> {
         let given = match &node.value {
-            Value::Text(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            Value::Bool(flag) => flag.to_string(),
+            YamlValue::Text(text) => text.clone(),
+            YamlValue::Number(number) => number.to_string(),
+            YamlValue::Bool(flag) => flag.to_string(),
             other => {
                 self.wrong(node.at, "text is wanted", other);
                 return None;
@@ -92,7 +92,7 @@ impl Reader<'_> {
         Some(clean)
     }
 
-    pub(super) fn name(&mut self, key: &Key, plain: fn(&str) -> String) -> Option<String> {
+    pub(super) fn name(&mut self, key: &YamlKey, plain: fn(&str) -> String) -> Option<String> {
         let name = words::fold(&text::visible(&plain(&key.name)));
         if name.is_empty() || name.len() > limits::TAG_BYTES {
             self.mistake(key.at, format!("a name has 1 to {} bytes", limits::TAG_BYTES), None);
@@ -101,16 +101,16 @@ impl Reader<'_> {
         Some(name)
     }
 
-    pub(super) fn flag(&mut self, node: &Node) -> Option<Json> {
-        let flag = if let Value::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
+    pub(super) fn flag(&mut self, node: &YamlNode) -> Option<Json> {
+        let flag = if let YamlValue::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
         self.wanted(node, "`true` or `false` is wanted", flag)
     }
 
-    pub(super) fn percent(&mut self, node: &Node) -> Option<Json> {
+    pub(super) fn percent(&mut self, node: &YamlNode) -> Option<Json> {
         let given = match &node.value {
-            Value::Number(number) => Some(*number),
+            YamlValue::Number(number) => Some(*number),
             // With the sign it is a percentage, however small.
-            Value::Text(text) => text
+            YamlValue::Text(text) => text
                 .trim()
                 .strip_suffix('%')
                 .and_then(|digits| digits.trim().parse().ok())
@@ -121,17 +121,17 @@ impl Reader<'_> {
         self.wanted(node, "a coverage between 0 and 1, or in percent up to 100, is wanted", share)
     }
 
-    pub(super) fn score(&mut self, node: &Node) -> Option<Json> {
-        let score = if let Value::Number(number) = node.value { whole(number, 0, 100) } else { None };
+    pub(super) fn score(&mut self, node: &YamlNode) -> Option<Json> {
+        let score = if let YamlValue::Number(number) = node.value { whole(number, 0, 100) } else { None };
         self.wanted(node, "a whole number from 0 to 100 is wanted", score.map(Json::from))
     }
 
-    pub(super) fn ceremony(&mut self, node: &Node) -> Option<Json> {
+    pub(super) fn ceremony(&mut self, node: &YamlNode) -> Option<Json> {
         let given = self.text(node)?;
         let level = Ceremony::read(&given.to_lowercase());
         if level.is_none() {
             let known = Ceremony::ALL.map(Ceremony::as_str);
-            let suggestion = meant("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
+            let suggestion = suggest("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
             let message = format!("`{}` is no ceremony; it is one of {}", text::excerpt(&given, 40), known.join(", "));
             self.mistake(node.at, message, suggestion);
         }
@@ -139,14 +139,16 @@ impl Reader<'_> {
     }
 
     /// `[4, 6]`, `4-6` or a single complexity.
-    pub(super) fn range(&mut self, node: &Node) -> Option<Json> {
+    pub(super) fn range(&mut self, node: &YamlNode) -> Option<Json> {
         let ends: Option<(f64, f64)> = match &node.value {
-            Value::Number(one) => Some((*one, *one)),
-            Value::List(ends) => match ends.as_slice() {
-                [Node { value: Value::Number(low), .. }, Node { value: Value::Number(high), .. }] => Some((*low, *high)),
+            YamlValue::Number(one) => Some((*one, *one)),
+            YamlValue::List(ends) => match ends.as_slice() {
+                [YamlNode { value: YamlValue::Number(low), .. }, YamlNode { value: YamlValue::Number(high), .. }] => Some((*low, *high)),
                 _ => None,
             },
-            Value::Text(text) => text.split_once('-').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?))),
+            YamlValue::Text(text) => {
+                text.split_once('-').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)))
+            }
             _ => None,
         };
         match ends.and_then(|(low, high)| Some((whole(low, 1, HARDEST)?, whole(high, 1, HARDEST)?))) {
@@ -157,35 +159,35 @@ impl Reader<'_> {
         None
     }
 
-    pub(super) fn unknown(&mut self, key: &Key, what: &str, suggestion: Option<&str>, known: &str) {
+    pub(super) fn unknown(&mut self, key: &YamlKey, what: &str, suggestion: Option<&str>, known: &str) {
         let name = text::excerpt(&key.name, 40);
         let suggestion = suggestion.map_or_else(|| format!("known are {known}"), |word| format!("did you mean `{word}`?"));
         self.mistake(key.at, format!("`{name}` is not {what}"), Some(suggestion));
     }
 
     /// The value, or a mistake that says what is wanted.
-    fn wanted<T>(&mut self, node: &Node, wanted: &str, value: Option<T>) -> Option<T> {
+    fn wanted<T>(&mut self, node: &YamlNode, wanted: &str, value: Option<T>) -> Option<T> {
         if value.is_none() {
             self.wrong(node.at, wanted, &node.value);
         }
         value
     }
 
-    pub(super) fn wrong(&mut self, at: Spot, wanted: &str, found: &Value) {
+    pub(super) fn wrong(&mut self, at: YamlPosition, wanted: &str, found: &YamlValue) {
         self.mistake(at, format!("{wanted}, and {} stands here", found.kind()), None);
     }
 
-    pub(super) fn mistake(&mut self, at: Spot, message: String, suggestion: Option<String>) {
+    pub(super) fn mistake(&mut self, at: YamlPosition, message: String, suggestion: Option<String>) {
         // A file of nothing but mistakes must not become an answer of nothing but mistakes.
         if self.mistakes.len() < MOST_MISTAKES {
             self.mistakes.push(Mistake { file: self.file.to_owned(), line: at.line, column: at.column, message, suggestion });
         }
     }
 
-    pub(super) fn source(&self, at: Spot) -> Source {
+    pub(super) fn source(&self, at: YamlPosition) -> PolicySource {
         match self.layer {
-            Layer::Default => Source::DEFAULT,
-            layer => Source { layer, line: Some(at.line), column: Some(at.column) },
+            PolicyLayer::Default => PolicySource::DEFAULT,
+            layer => PolicySource { layer, line: Some(at.line), column: Some(at.column) },
         }
     }
 }

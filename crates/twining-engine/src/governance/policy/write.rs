@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::governance::policy::patch::{GatePatch, Patch, Settings};
+use crate::governance::policy::patch::{GatePatch, PolicyPatch, Settings};
 
 /// The patch as `policy.yml`, under a comment of these lines. Reading it back
 /// gives the same values.
-pub(crate) fn to_yaml(patch: &Patch, comment: &str) -> String {
+pub(crate) fn to_yaml(patch: &PolicyPatch, comment: &str) -> String {
     let mut yaml: String = comment.lines().map(|line| format!("# {line}\n")).collect();
     for (part, entries) in [
         ("roles", entries(&patch.roles, |role| settings("    ", role))),

@@ -15,17 +15,17 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Root, Scope, Turn, TurnKey};
+use twining_model::{ProjectRoot, Scope, Turn, TurnKey};
 
 use crate::failure::Failure;
 use crate::governance::gates::{self, GateProfile, Task};
 use crate::governance::modes::{self, ModeAdvice};
-use crate::governance::policy::{Mistake, Policy};
+use crate::governance::policy::{GovernancePolicy, Mistake};
 use crate::governance::roles;
 use crate::governance::turns;
 use crate::words;
 
-pub(crate) use sheet::{Room, Sheet};
+pub(crate) use sheet::{PromptBudget, PromptBuilder};
 
 /// Records beyond those that could be told that are counted, of each kind: to an
 /// agent, more than these are just many.
@@ -89,38 +89,38 @@ pub struct PromptRecord {
 
 /// What the rest of the memory gives to a prompt.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct PromptMemory {
     /// Rules of the reviewed knowledge that must not be broken.
-    pub(crate) rules: Listed,
+    pub(crate) rules: RecordList,
     /// Decisions in scope, best first.
-    pub(crate) decisions: Listed,
+    pub(crate) decisions: RecordList,
     /// Open warnings in scope, best first.
-    pub(crate) warnings: Listed,
+    pub(crate) warnings: RecordList,
 }
 
 /// Records of a kind, and how many more there are, counted up to [`COUNTED`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Listed {
-    pub(crate) lines: Vec<Line>,
+pub(crate) struct RecordList {
+    pub(crate) lines: Vec<RecordLine>,
     pub(crate) beyond: u64,
 }
 
-impl Listed {
+impl RecordList {
     /// All there are.
     pub(crate) fn all(records: impl IntoIterator<Item = PromptRecord>) -> Self {
-        Self { lines: records.into_iter().map(Line::of).collect(), beyond: 0 }
+        Self { lines: records.into_iter().map(RecordLine::of).collect(), beyond: 0 }
     }
 }
 
 /// A record and the line that tells of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct RecordLine {
     pub(crate) record: PromptRecord,
     text: String,
     pub(crate) chars: usize,
 }
 
-impl Line {
+impl RecordLine {
     /// Puts it into words.
     pub(crate) fn of(record: PromptRecord) -> Self {
         let text = render::line(&record);
@@ -180,7 +180,7 @@ pub(crate) struct PromptDraft {
 
 impl PromptDraft {
     /// Checks every word.
-    pub(crate) fn parse(input: &PromptInput, policy: &Policy, root: &Root) -> Result<Self, Failure> {
+    pub(crate) fn parse(input: &PromptInput, policy: &GovernancePolicy, root: &ProjectRoot) -> Result<Self, Failure> {
         Ok(Self {
             role: roles::role(policy, &input.role)?.role,
             key: turns::key(input.feature.as_deref(), &input.task, input.turn.unwrap_or(1))?,
@@ -205,35 +205,35 @@ pub(crate) fn budget(complexity: u8) -> usize {
 }
 
 /// Writes what policy and earlier turns (newest first) have to say.
-pub(crate) fn begin(policy: &Policy, draft: &PromptDraft, earlier: &[Turn]) -> Result<Sheet, Failure> {
+pub(crate) fn begin(policy: &GovernancePolicy, draft: &PromptDraft, earlier: &[Turn]) -> Result<PromptBuilder, Failure> {
     let mut task = draft.task.clone();
     let role = roles::role(policy, &draft.role)?;
     let profile = gates::profile(policy, &mut task);
     let mode = modes::fitting(policy, task.complexity);
     let tokens = budget(task.complexity);
-    let mut sheet = Sheet::new(tokens);
-    sheet.prompt.role.clone_from(&role.role);
-    sheet.prompt.turn_id = draft.key.id();
+    let mut builder = PromptBuilder::new(tokens);
+    builder.prompt.role.clone_from(&role.role);
+    builder.prompt.turn_id = draft.key.id();
     if !role.is_empty() {
-        sheet.write(&render::role(&role, tokens));
+        builder.write(&render::role(&role, tokens));
         let (must_do, must_not_do) = (role.must_do, role.must_not_do);
         let (ask_before, escalate_when) = (role.ask_before, role.escalate_when);
-        sheet.prompt.role_constraints = Some(PromptRole { id: role.id, must_do, must_not_do, ask_before, escalate_when });
+        builder.prompt.role_constraints = Some(PromptRole { id: role.id, must_do, must_not_do, ask_before, escalate_when });
     }
-    sheet.write(&render::gates(&profile, task.complexity));
-    sheet.prompt.gates = Some(profile);
+    builder.write(&render::gates(&profile, task.complexity));
+    builder.prompt.gates = Some(profile);
     if let Some((last, older)) = earlier.split_first() {
         let last = render::shortened(last, tokens);
-        if sheet.write(&render::previous(&last, draft.key.number, older, tokens)) {
-            sheet.prompt.previous_turn = Some(last);
+        if builder.write(&render::previous(&last, draft.key.number, older, tokens)) {
+            builder.prompt.previous_turn = Some(last);
         }
     }
     if let Some(mode) = mode
-        && sheet.write(&render::mode(&mode))
+        && builder.write(&render::mode(&mode))
     {
-        sheet.prompt.mode = Some(mode);
+        builder.prompt.mode = Some(mode);
     }
-    sheet.prompt.notes = task.notes;
-    sheet.prompt.mistakes.clone_from(&policy.mistakes);
-    Ok(sheet)
+    builder.prompt.notes = task.notes;
+    builder.prompt.mistakes.clone_from(&policy.mistakes);
+    Ok(builder)
 }

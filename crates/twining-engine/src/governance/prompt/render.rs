@@ -20,7 +20,7 @@ const SUMMARY_CHARS: usize = 200;
 const DETAIL_CHARS: usize = 240;
 
 /// A stored text on one line, nothing hidden in it.
-fn told(stored: &str, chars: usize) -> String {
+fn one_line(stored: &str, chars: usize) -> String {
     // Cut before it is looked through, because it may be long.
     let short = words::shorten(stored, chars);
     let shown = text::visible(&short);
@@ -37,7 +37,7 @@ pub(super) fn role(role: &Role, tokens: usize) -> String {
         ("ESCALATE when", &role.escalate_when),
     ];
     let filled = lists.iter().filter(|(_, items)| !items.is_empty()).count().max(1);
-    let mut section = format!("## Your role: {}\n", told(&role.role, 64));
+    let mut section = format!("## Your role: {}\n", one_line(&role.role, 64));
     for (label, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
         section.push_str(&format!("{label}: {}\n", joined(items, tokens * 3 / 2 / filled)));
     }
@@ -48,7 +48,7 @@ pub(super) fn role(role: &Role, tokens: usize) -> String {
 fn joined(items: &[String], chars: usize) -> String {
     let mut line = String::new();
     for (n, item) in items.iter().enumerate() {
-        let item = told(item, chars / 2);
+        let item = one_line(item, chars / 2);
         let gap = if n == 0 { "" } else { " | " };
         if line.chars().count() + gap.len() + item.chars().count() > chars.saturating_sub(40) {
             line.push_str(&format!("{gap}and {} more, told by twining_role", items.len() - n));
@@ -74,8 +74,8 @@ pub(super) fn gates(profile: &GateProfile, complexity: u8) -> String {
     };
     format!(
         "## Quality gates for this task\nTask type: {} | Complexity: {complexity} | Profile: {}\nArchitecture review: {}\nCoverage: {}\nTests: {tests}\nDO NOT adjust these thresholds during this session.\n",
-        told(&profile.task_type, 64),
-        told(&profile.id, 80),
+        one_line(&profile.task_type, 64),
+        one_line(&profile.id, 80),
         bar(profile.arch_review_required, profile.arch_review_threshold.map(|threshold| threshold.to_string())),
         bar(profile.coverage_required, profile.coverage_threshold.map(|threshold| threshold.to_string())),
     )
@@ -84,14 +84,14 @@ pub(super) fn gates(profile: &GateProfile, complexity: u8) -> String {
 /// A turn whose texts take a quarter of the sheet at most.
 pub(super) fn shortened(turn: &Turn, tokens: usize) -> Turn {
     let chars = tokens / 8;
-    let short = |text: &str| told(text, chars);
-    let some = |items: &[String]| items.iter().take(5).map(|item| told(item, chars / 3)).collect();
+    let short = |text: &str| one_line(text, chars);
+    let some = |items: &[String]| items.iter().take(5).map(|item| one_line(item, chars / 3)).collect();
     let criteria: BTreeMap<String, String> =
-        turn.acceptance_criteria_status.iter().take(20).map(|(name, status)| (told(name, 60), told(status, 20))).collect();
+        turn.acceptance_criteria_status.iter().take(20).map(|(name, status)| (one_line(name, 60), one_line(status, 20))).collect();
     Turn {
         player_decision: short(&turn.player_decision),
         player_summary: short(&turn.player_summary),
-        coach_decision: told(&turn.coach_decision, 20),
+        coach_decision: one_line(&turn.coach_decision, 20),
         coach_feedback: short(&turn.coach_feedback),
         progress_summary: short(&turn.progress_summary),
         what_to_try_next: short(&turn.what_to_try_next),
@@ -132,7 +132,7 @@ pub(super) fn previous(turn: &Turn, begins: u32, older: &[Turn], tokens: usize) 
     }
     for turn in older {
         let words = format!("Turn {}: {}, {}", turn.turn_number, turn.coach_decision, turn.progress_summary);
-        section.push_str(&format!("{}\n", told(&words, EARLIER_CHARS)));
+        section.push_str(&format!("{}\n", one_line(&words, EARLIER_CHARS)));
     }
     section
 }
@@ -151,8 +151,9 @@ fn criteria(statuses: &BTreeMap<String, String>, chars: usize) -> String {
 
 /// How much ceremony fits.
 pub(super) fn mode(mode: &ModeAdvice) -> String {
-    let some = |items: &[String], most: usize| items.iter().take(most).map(|item| told(item, ADVICE_CHARS)).collect::<Vec<_>>().join("; ");
-    let mut section = format!("## Suggested mode\n{} ({} ceremony), advice only\n", told(&mode.mode, 64), mode.ceremony.as_str());
+    let some =
+        |items: &[String], most: usize| items.iter().take(most).map(|item| one_line(item, ADVICE_CHARS)).collect::<Vec<_>>().join("; ");
+    let mut section = format!("## Suggested mode\n{} ({} ceremony), advice only\n", one_line(&mode.mode, 64), mode.ceremony.as_str());
     if !mode.when_to_use.is_empty() {
         section.push_str(&format!("Meant for: {}\n", some(&mode.when_to_use, 2)));
     }
@@ -164,7 +165,7 @@ pub(super) fn mode(mode: &ModeAdvice) -> String {
 
 /// A record on one line.
 pub(super) fn line(record: &PromptRecord) -> String {
-    let standing = if record.standing.is_empty() { String::new() } else { format!(" ({})", told(&record.standing, 20)) };
-    let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", told(&record.detail, DETAIL_CHARS)) };
-    format!("- {}{standing}{detail} [{}]\n", told(&record.summary, SUMMARY_CHARS), told(&record.id, 40))
+    let standing = if record.standing.is_empty() { String::new() } else { format!(" ({})", one_line(&record.standing, 20)) };
+    let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", one_line(&record.detail, DETAIL_CHARS)) };
+    format!("- {}{standing}{detail} [{}]\n", one_line(&record.summary, SUMMARY_CHARS), one_line(&record.id, 40))
 }

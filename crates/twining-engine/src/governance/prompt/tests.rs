@@ -139,10 +139,10 @@ fn the_second_turn_sees_the_first_and_a_broken_one_is_as_good_as_none() {
 #[test]
 fn gates_are_shown_as_they_hold() {
     let project = Project::new();
-    let told = |task_type: &str, complexity| {
+    let shown = |task_type: &str, complexity| {
         prompt(&project, &PromptInput { task_type: Some(task_type.into()), complexity: Some(complexity), ..input("coach", 1) }).text
     };
-    let feature = told("feature", 5);
+    let feature = shown("feature", 5);
     for line in [
         "Architecture review: required (threshold: 60)\n",
         "Coverage: required (threshold: 80%)\n",
@@ -151,9 +151,9 @@ fn gates_are_shown_as_they_hold() {
     ] {
         assert!(feature.contains(line), "{line}: {feature}");
     }
-    let documentation = told("documentation", 5);
+    let documentation = shown("documentation", 5);
     assert!(documentation.contains("Coverage: not required\nTests: not required\n"), "{documentation}");
-    assert!(told("testing", 5).contains("Coverage: required (threshold: 90%)\nTests: required, must pass\n"));
+    assert!(shown("testing", 5).contains("Coverage: required (threshold: 90%)\nTests: required, must pass\n"));
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn the_budget_holds_whatever_the_files_say() {
             assert!(prompt.text.contains(section), "{section} at {complexity}");
         }
         assert!(prompt.omitted_count > 0 || budget == 6000);
-        let told = (prompt.decisions.len() + prompt.warnings.len()) as u64;
-        assert_eq!(told + prompt.omitted_count, 80, "everything is told or counted");
+        let shown = (prompt.decisions.len() + prompt.warnings.len()) as u64;
+        assert_eq!(shown + prompt.omitted_count, 80, "everything is told or counted");
     }
 }
 
@@ -243,9 +243,9 @@ fn critical_rules_of_the_reviewed_graph_are_told_where_they_hold() {
         "}\n".to_owned(),
     ];
     project.write("knowledge.dot", &graph.concat());
-    let told = prompt(&project, &input("player", 1)).text;
-    assert!(told.contains("here says so"), "{told}");
-    assert!(!told.contains("elsewhere says so") && !told.contains("mild says so"), "{told}");
+    let shown = prompt(&project, &input("player", 1)).text;
+    assert!(shown.contains("here says so"), "{shown}");
+    assert!(!shown.contains("elsewhere says so") && !shown.contains("mild says so"), "{shown}");
 }
 
 #[test]
@@ -259,13 +259,13 @@ fn many_records_use_the_room_there_is_and_the_rest_is_counted_and_said() {
     }
     for complexity in [1, 5, 9] {
         let prompt = prompt(&project, &PromptInput { complexity: Some(complexity), scope: None, ..input("coach", 1) });
-        let told = (prompt.decisions.len() + prompt.warnings.len()) as u64;
-        assert_eq!(told + prompt.omitted_count, 160, "at {complexity}: everything is told or counted");
+        let shown = (prompt.decisions.len() + prompt.warnings.len()) as u64;
+        assert_eq!(shown + prompt.omitted_count, 160, "at {complexity}: everything is told or counted");
         assert!(prompt.token_estimate <= prompt.token_budget);
         let full = prompt.token_estimate * 10 >= prompt.token_budget * 9;
         assert!(prompt.omitted_count == 0 || full, "{} of {} tokens", prompt.token_estimate, prompt.token_budget);
-        let said = prompt.text.lines().filter(|line| line.starts_with("- and ") && line.contains(" more, told by twining_")).count();
-        assert_eq!(said > 0, prompt.omitted_count > 0, "{}", prompt.text);
+        let message = prompt.text.lines().filter(|line| line.starts_with("- and ") && line.contains(" more, told by twining_")).count();
+        assert_eq!(message > 0, prompt.omitted_count > 0, "{}", prompt.text);
     }
 }
 
@@ -278,8 +278,8 @@ fn however_many_are_contested_each_is_marked() {
     }
     let prompt = prompt(&project, &PromptInput { complexity: Some(9), scope: Some("src/c.rs".into()), ..input("coach", 1) });
     assert!(prompt.decisions.len() > 40, "{}", prompt.decisions.len());
-    for told in &prompt.decisions {
-        assert_eq!(told.standing, "contested", "{}", told.summary);
+    for shown in &prompt.decisions {
+        assert_eq!(shown.standing, "contested", "{}", shown.summary);
     }
 }
 

@@ -1,19 +1,19 @@
 //! Cobertura's XML: the totals it states, else its lines.
 
-use super::xml::{self, Step};
-use super::{LineCounts, Problem};
+use super::xml::{self, XmlEvent};
+use super::{LineCounts, ReportProblem};
 
 /// What a rate without counts is made of.
 const RATE: f64 = 10_000.0;
 
 /// Counts the lines of a report.
-pub(super) fn read(xml: &str) -> Result<LineCounts, Problem> {
+pub(super) fn read_cobertura(xml: &str) -> Result<LineCounts, ReportProblem> {
     let mut stated: Option<LineCounts> = None;
     let mut rate: Option<f64> = None;
     let mut counted = LineCounts::default();
     let mut in_method = 0_u32;
     xml::walk(xml, |step| match step {
-        Step::Begin(element) => match element.local_name().as_ref() {
+        XmlEvent::Begin(element) => match element.local_name().as_ref() {
             "coverage" => {
                 let (covered, total) = (xml::count(element, "lines-covered"), xml::count(element, "lines-valid"));
                 stated = covered.zip(total).map(|(covered, total)| LineCounts { covered, total });
@@ -27,8 +27,8 @@ pub(super) fn read(xml: &str) -> Result<LineCounts, Problem> {
             }
             _ => {}
         },
-        Step::End("method") => in_method = in_method.saturating_sub(1),
-        Step::End(_) => {}
+        XmlEvent::End("method") => in_method = in_method.saturating_sub(1),
+        XmlEvent::End(_) => {}
     })?;
     let lines = match (stated, rate) {
         (Some(stated), _) => stated,

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{LineCounts, Problem};
+use super::{LineCounts, ReportProblem};
 
 /// What is known of a source file.
 #[derive(Default)]
-struct Traced {
+struct FileCoverage {
     /// Each line, and whether it ran.
     lines: HashMap<u32, bool>,
     /// The totals it states.
@@ -14,8 +14,8 @@ struct Traced {
 }
 
 /// Counts the lines of a tracefile; `None` if this is none.
-pub(super) fn read(text: &str) -> Result<Option<LineCounts>, Problem> {
-    let mut files: BTreeMap<&str, Traced> = BTreeMap::new();
+pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
+    let mut files: BTreeMap<&str, FileCoverage> = BTreeMap::new();
     let mut source: Option<&str> = None;
     for (number, line) in text.lines().map(str::trim).enumerate() {
         if number == 0 && !(line.starts_with("TN:") || line.starts_with("SF:") || line.starts_with('#')) {
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, Problem> {
     if lines.total == 0 { Err("measures no line at all".to_owned()) } else { Ok(Some(lines)) }
 }
 
-fn take(file: &mut Traced, key: &str, value: &str) -> Option<()> {
+fn take(file: &mut FileCoverage, key: &str, value: &str) -> Option<()> {
     if key == "DA" {
         let mut parts = value.split(',');
         let line: u32 = parts.next()?.trim().parse().ok()?;

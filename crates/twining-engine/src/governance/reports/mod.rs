@@ -18,7 +18,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Refused, Root, Scope, limits, text};
+use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 use twining_store::{StoreError, disk};
 
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub struct ReportRead {
     pub path: String,
     /// What wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub format: Option<Format>,
+    pub format: Option<ReportFormat>,
     /// What it says of tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
@@ -57,7 +57,7 @@ pub struct ReportRead {
 /// What a report is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum ReportFormat {
     /// JUnit's XML, which most test runners can write.
     Junit,
     /// Cobertura's XML.
@@ -74,16 +74,16 @@ pub enum Format {
 
 /// What a report says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+enum ReportContent {
     Tests(TestCounts),
     Lines(LineCounts),
 }
 
 /// Why a report cannot be used, as the end of a sentence that begins with its name.
-type Problem = String;
+type ReportProblem = String;
 
 /// Reads the reports a caller named, each inside the project.
-pub(crate) fn read(paths: &[String], checkout: &Path, project: &Path, root: &Root) -> Result<Vec<ReportRead>, Failure> {
+pub(crate) fn read(paths: &[String], checkout: &Path, project: &Path, root: &ProjectRoot) -> Result<Vec<ReportRead>, Failure> {
     limits::at_most("reports", paths, limits::REPORTS)?;
     let mut reports = Vec::with_capacity(paths.len());
     let mut seen = BTreeSet::new();
@@ -109,23 +109,23 @@ fn read_one(base: &Path, path: &Scope) -> Result<ReportRead, Failure> {
     };
     let report = ReportRead { path: path.to_string(), ..ReportRead::default() };
     Ok(match read {
-        Ok((format, Said::Tests(tests))) => ReportRead { format: Some(format), tests: Some(tests), ..report },
-        Ok((format, Said::Lines(lines))) => ReportRead { format: Some(format), lines: Some(lines), ..report },
+        Ok((format, ReportContent::Tests(tests))) => ReportRead { format: Some(format), tests: Some(tests), ..report },
+        Ok((format, ReportContent::Lines(lines))) => ReportRead { format: Some(format), lines: Some(lines), ..report },
         Err(problem) => ReportRead { problem: Some(problem), ..report },
     })
 }
 
 /// The path relative to the working tree it lies in: the caller's own, which may
 /// be a linked one, or the main one.
-fn inside<'b>(given: &str, checkout: &'b Path, project: &'b Path, root: &Root) -> Result<(&'b Path, Scope), Refused> {
+fn inside<'b>(given: &str, checkout: &'b Path, project: &'b Path, root: &ProjectRoot) -> Result<(&'b Path, Scope), InvalidInput> {
     text::bounded("reports", given, limits::ELEMENT_BYTES)?;
-    match Scope::parse("reports", given, &Root::new([checkout])) {
+    match Scope::parse("reports", given, &ProjectRoot::new([checkout])) {
         Ok(path) => Ok((checkout, path)),
         Err(refused) => Scope::parse("reports", given, root).map(|path| (project, path)).map_err(|_| refused),
     }
 }
 
-fn understand(bytes: &[u8]) -> Result<(Format, Said), Problem> {
+fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), ReportProblem> {
     // What is no UTF-8 is in names and messages, which count for nothing here.
     let words = String::from_utf8_lossy(bytes);
     let words = words.trim_start_matches('\u{FEFF}').trim_start();
@@ -134,17 +134,17 @@ fn understand(bytes: &[u8]) -> Result<(Format, Said), Problem> {
     }
     if words.starts_with('<') {
         return match xml::root(words)?.as_str() {
-            "testsuites" | "testsuite" => Ok((Format::Junit, Said::Tests(junit::read(words)?.1))),
-            "coverage" => Ok((Format::Cobertura, Said::Lines(cobertura::read(words)?))),
+            "testsuites" | "testsuite" => Ok((ReportFormat::Junit, ReportContent::Tests(junit::read_junit(words)?.1))),
+            "coverage" => Ok((ReportFormat::Cobertura, ReportContent::Lines(cobertura::read_cobertura(words)?))),
             other => Err(format!("is XML of an unknown kind: <{}>", text::excerpt(other, 40))),
         };
     }
-    if let Some(tests) = pytest::read(words)? {
-        return Ok((Format::Pytest, Said::Tests(tests)));
+    if let Some(tests) = pytest::read_pytest(words)? {
+        return Ok((ReportFormat::Pytest, ReportContent::Tests(tests)));
     }
-    if let Some((format, tests)) = stream::read(words)? {
-        return Ok((format, Said::Tests(tests)));
+    if let Some((format, tests)) = stream::read_stream(words)? {
+        return Ok((format, ReportContent::Tests(tests)));
     }
-    let lines = lcov::read(words)?.map(|lines| (Format::Lcov, Said::Lines(lines)));
+    let lines = lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
     lines.ok_or_else(|| "is of no kind read here: JUnit, Cobertura, lcov, or the JSON of nextest, pytest or go test".to_owned())
 }

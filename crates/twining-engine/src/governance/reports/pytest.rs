@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Problem;
+use super::ReportProblem;
 use crate::governance::gates::TestCounts;
 
 /// pytest's word for "there was nothing to run".
 const NOTHING_COLLECTED: i64 = 5;
 
 #[derive(Deserialize)]
-struct Report {
+struct PytestReport {
     summary: Option<BTreeMap<String, u64>>,
     exitcode: Option<i64>,
 }
 
 /// Counts the tests of a report; `None` if this is none.
-pub(super) fn read(text: &str) -> Result<Option<TestCounts>, Problem> {
+pub(super) fn read_pytest(text: &str) -> Result<Option<TestCounts>, ReportProblem> {
     // One document, not one a line; anything else is for another reader to judge.
-    let Ok(Report { summary: Some(summary), exitcode }) = serde_json::from_str(text) else { return Ok(None) };
-    let told = |name: &str| summary.get(name).copied().unwrap_or_default();
-    let mut failed = told("failed").saturating_add(told("error").max(told("errors")));
+    let Ok(PytestReport { summary: Some(summary), exitcode }) = serde_json::from_str(text) else { return Ok(None) };
+    let count_of = |name: &str| summary.get(name).copied().unwrap_or_default();
+    let mut failed = count_of("failed").saturating_add(count_of("error").max(count_of("errors")));
     // One that was expected to fail, and did, shows nothing either way.
-    let passed = told("passed").saturating_add(told("xpassed"));
+    let passed = count_of("passed").saturating_add(count_of("xpassed"));
     // It broke off, and no test is to blame: nothing that passed makes up for that.
     if failed == 0 && exitcode.is_some_and(broke_off) {
         failed = 1;
@@ -40,7 +40,7 @@ pub(super) fn broke_off(code: i64) -> bool {
 }
 
 /// What each test came to, held against how many there were.
-fn whole(summary: &BTreeMap<String, u64>) -> Result<(), Problem> {
+fn whole(summary: &BTreeMap<String, u64>) -> Result<(), ReportProblem> {
     let is_outcome = |name: &str| !matches!(name, "total" | "collected" | "deselected");
     let ended = summary.iter().filter(|(name, _)| is_outcome(name)).fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     if let Some(total) = summary.get("total").filter(|total| **total != ended) {

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use twining_model::text;
 
-use super::{Format, Problem, pytest};
+use super::{ReportFormat, ReportProblem, pytest};
 use crate::governance::gates::TestCounts;
 
 /// A line of any of them; each has its own keys.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Line<'l> {
+struct StreamLine<'l> {
     #[serde(rename = "Action", borrow)]
     action: Option<Cow<'l, str>>,
     #[serde(rename = "Test", borrow)]
@@ -40,7 +40,7 @@ struct Line<'l> {
 }
 
 /// Counts the tests of a stream; `None` if this is none.
-pub(super) fn read(words: &str) -> Result<Option<(Format, TestCounts)>, Problem> {
+pub(super) fn read_stream(words: &str) -> Result<Option<(ReportFormat, TestCounts)>, ReportProblem> {
     let mut lines = Vec::new();
     let mut format = None;
     for (number, line) in words.lines().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn read(words: &str) -> Result<Option<(Format, TestCounts)>, Problem>
         if !line.trim_start().starts_with('{') {
             continue;
         }
-        let parsed: Line<'_> = match serde_json::from_str(line) {
+        let parsed: StreamLine<'_> = match serde_json::from_str(line) {
             Ok(parsed) => parsed,
             Err(_) if format.is_none() => return Ok(None),
             Err(_) => return Err(format!("is cut off or broken in line {}", number + 1)),
@@ -61,8 +61,8 @@ pub(super) fn read(words: &str) -> Result<Option<(Format, TestCounts)>, Problem>
     }
     let Some(format) = format else { return Ok(None) };
     let (tests, missing) = match format {
-        Format::GoTest => go_test(&lines),
-        Format::Pytest => pytest_log(&lines),
+        ReportFormat::GoTest => go_test(&lines),
+        ReportFormat::Pytest => pytest_log(&lines),
         _ => libtest(&lines),
     };
     match missing {
@@ -72,11 +72,11 @@ pub(super) fn read(words: &str) -> Result<Option<(Format, TestCounts)>, Problem>
     }
 }
 
-fn format_of(line: &Line<'_>) -> Option<Format> {
+fn format_of(line: &StreamLine<'_>) -> Option<ReportFormat> {
     match line {
-        Line { action: Some(_), .. } => Some(Format::GoTest),
-        Line { report_type: Some(_), .. } => Some(Format::Pytest),
-        Line { kind: Some(_), event: Some(_), .. } => Some(Format::Libtest),
+        StreamLine { action: Some(_), .. } => Some(ReportFormat::GoTest),
+        StreamLine { report_type: Some(_), .. } => Some(ReportFormat::Pytest),
+        StreamLine { kind: Some(_), event: Some(_), .. } => Some(ReportFormat::Libtest),
         _ => None,
     }
 }
@@ -86,9 +86,9 @@ fn counts(passed: u64, failed: u64) -> TestCounts {
 }
 
 /// The counts, and what is missing in the stream.
-type Counted = (TestCounts, Option<Problem>);
+type StreamCounts = (TestCounts, Option<ReportProblem>);
 
-fn go_test(lines: &[Line<'_>]) -> Counted {
+fn go_test(lines: &[StreamLine<'_>]) -> StreamCounts {
     // Whether each test that began has ended well; skipped ones are taken out.
     let mut tests: BTreeMap<(&str, &str), bool> = BTreeMap::new();
     let mut broken: BTreeSet<&str> = BTreeSet::new();
@@ -119,8 +119,8 @@ fn go_test(lines: &[Line<'_>]) -> Counted {
     (counts(passed, failed.saturating_add(silent)), missing)
 }
 
-fn libtest(lines: &[Line<'_>]) -> Counted {
-    let mut told = 0_u64;
+fn libtest(lines: &[StreamLine<'_>]) -> StreamCounts {
+    let mut stated = 0_u64;
     let (mut passed, mut failed, mut open_tests, mut open_suites, mut broken) = (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
     for line in lines {
         match (line.kind.as_deref(), line.event.as_deref()) {
@@ -137,18 +137,18 @@ fn libtest(lines: &[Line<'_>]) -> Counted {
             (Some("suite"), Some(event)) => {
                 open_suites = open_suites.saturating_sub(1);
                 broken += u64::from(event == "failed");
-                told = told.saturating_add(line.passed.unwrap_or_default());
+                stated = stated.saturating_add(line.passed.unwrap_or_default());
             }
             _ => {}
         }
     }
     let lost = open_tests.max(open_suites);
     let failed = failed.saturating_add(lost);
-    let missing = (told > passed).then(|| format!("is incomplete: it speaks of {told} tests that passed and lists {passed}"));
+    let missing = (stated > passed).then(|| format!("is incomplete: it speaks of {stated} tests that passed and lists {passed}"));
     (counts(passed, if failed == 0 { broken } else { failed }), missing)
 }
 
-fn pytest_log(lines: &[Line<'_>]) -> Counted {
+fn pytest_log(lines: &[StreamLine<'_>]) -> StreamCounts {
     // Setup, call and teardown are told apart: the worst of the three counts.
     let mut tests: BTreeMap<&str, bool> = BTreeMap::new();
     let (mut broken, mut finished, mut broke_off) = (0_u64, false, false);

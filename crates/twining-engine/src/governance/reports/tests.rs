@@ -5,16 +5,16 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn tests(text: &str) -> (Format, u64, u64, u64) {
+fn tests(text: &str) -> (ReportFormat, u64, u64, u64) {
     match understand(text.as_bytes()).expect("is read") {
-        (format, Said::Tests(tests)) => (format, tests.run, tests.passed, tests.failed),
+        (format, ReportContent::Tests(tests)) => (format, tests.run, tests.passed, tests.failed),
         other => panic!("no tests: {other:?}"),
     }
 }
 
-fn lines(text: &str) -> (Format, u64, u64) {
+fn lines(text: &str) -> (ReportFormat, u64, u64) {
     match understand(text.as_bytes()).expect("is read") {
-        (format, Said::Lines(lines)) => (format, lines.covered, lines.total),
+        (format, ReportContent::Lines(lines)) => (format, lines.covered, lines.total),
         other => panic!("no lines: {other:?}"),
     }
 }
@@ -37,21 +37,24 @@ fn junit_is_counted_case_by_case() {
             <testcase name="four"></testcase>
           </testsuite>
         </testsuites>"#;
-    assert_eq!(tests(report), (Format::Junit, 4, 3, 1));
+    assert_eq!(tests(report), (ReportFormat::Junit, 4, 3, 1));
     // pytest's own, with the suite outermost in older versions.
     assert_eq!(
         tests(r#"<testsuite errors="1" failures="0" tests="1"><testcase name="x"><error message="boom"/></testcase></testsuite>"#),
-        (Format::Junit, 1, 0, 1)
+        (ReportFormat::Junit, 1, 0, 1)
     );
 }
 
 #[test]
 fn a_junit_suite_that_broke_before_its_first_test_has_failed() {
-    assert_eq!(tests(r#"<testsuites><testsuite name="x" tests="0" failures="0" errors="1"/></testsuites>"#), (Format::Junit, 1, 0, 1));
-    assert_eq!(tests(r#"<testsuites tests="9" failures="2"/>"#), (Format::Junit, 9, 7, 2));
-    assert_eq!(tests(r#"<testsuites tests="0" failures="0"/>"#), (Format::Junit, 0, 0, 0));
+    assert_eq!(
+        tests(r#"<testsuites><testsuite name="x" tests="0" failures="0" errors="1"/></testsuites>"#),
+        (ReportFormat::Junit, 1, 0, 1)
+    );
+    assert_eq!(tests(r#"<testsuites tests="9" failures="2"/>"#), (ReportFormat::Junit, 9, 7, 2));
+    assert_eq!(tests(r#"<testsuites tests="0" failures="0"/>"#), (ReportFormat::Junit, 0, 0, 0));
     let hidden = r#"<testsuite tests="2" failures="1"><testcase name="a"/><testcase name="b"/></testsuite>"#;
-    assert_eq!(tests(hidden), (Format::Junit, 3, 2, 1), "a failure in the totals is not made up for by its case");
+    assert_eq!(tests(hidden), (ReportFormat::Junit, 3, 2, 1), "a failure in the totals is not made up for by its case");
 }
 
 #[test]
@@ -73,19 +76,19 @@ fn entities_are_never_blown_up() {
     bomb.push_str("<!ENTITY file SYSTEM \"file:///etc/passwd\">]><testsuites><testcase name=\"&a29;\">&file;</testcase></testsuites>");
     let deep = format!("<testsuites>{}", "<testsuite>".repeat(200_000));
     let started = Instant::now();
-    assert_eq!(tests(&bomb), (Format::Junit, 1, 1, 0));
+    assert_eq!(tests(&bomb), (ReportFormat::Junit, 1, 1, 0));
     assert!(problem(&deep).starts_with("is cut off"));
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
 fn cobertura_states_its_lines_or_they_are_counted() {
-    assert_eq!(lines(r#"<coverage line-rate="0.5" lines-covered="80" lines-valid="100"/>"#), (Format::Cobertura, 80, 100));
+    assert_eq!(lines(r#"<coverage line-rate="0.5" lines-covered="80" lines-valid="100"/>"#), (ReportFormat::Cobertura, 80, 100));
     let counted = r#"<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd"><coverage><packages><package><classes>
         <class><methods><method><lines><line number="1" hits="1"/></lines></method></methods>
         <lines><line number="1" hits="1"/><line number="2" hits="0"/></lines></class></classes></package></packages></coverage>"#;
-    assert_eq!(lines(counted), (Format::Cobertura, 1, 2));
-    assert_eq!(lines(r#"<coverage line-rate="0.8312"/>"#), (Format::Cobertura, 8312, 10_000));
+    assert_eq!(lines(counted), (ReportFormat::Cobertura, 1, 2));
+    assert_eq!(lines(r#"<coverage line-rate="0.8312"/>"#), (ReportFormat::Cobertura, 8312, 10_000));
     assert_eq!(problem(r#"<coverage lines-covered="0" lines-valid="0"/>"#), "measures no line at all");
     assert_eq!(problem(r#"<coverage lines-covered="9" lines-valid="3"/>"#), "says that more lines ran than there are");
 }
@@ -93,7 +96,7 @@ fn cobertura_states_its_lines_or_they_are_counted() {
 #[test]
 fn lcov_counts_a_line_once_however_often_it_is_listed() {
     let report = "TN:\nSF:src/a.rs\nFN:1,a\nDA:1,3\nDA:2,0\nDA:3,0\nLF:3\nLH:1\nend_of_record\nSF:src/a.rs\nDA:2,1\nend_of_record\nSF:src/b.rs\nLF:5\nLH:5\nend_of_record\n";
-    assert_eq!(lines(report), (Format::Lcov, 7, 8));
+    assert_eq!(lines(report), (ReportFormat::Lcov, 7, 8));
     assert_eq!(problem("SF:a\nDA:x,1\nend_of_record\n"), "has no number where one is wanted, in line 2");
     assert_eq!(problem("SF:a\nLF:10\nLH:20\nend_of_record\n"), "says that more lines ran than there are");
     assert_eq!(problem("TN:\nDA:1,1\n"), "names no file before line 2");
@@ -109,15 +112,15 @@ fn nextest_and_the_rust_test_runner_are_counted_by_event() {
 { "type": "test", "event": "ignored", "name": "c" }
 { "type": "suite", "event": "failed", "passed": 1, "failed": 1, "ignored": 1 }
 "#;
-    assert_eq!(tests(report), (Format::Libtest, 2, 1, 1));
+    assert_eq!(tests(report), (ReportFormat::Libtest, 2, 1, 1));
     let killed = report.lines().take(4).collect::<Vec<_>>().join("\n");
-    assert_eq!(tests(&killed), (Format::Libtest, 2, 1, 1), "a test that never ended has failed");
+    assert_eq!(tests(&killed), (ReportFormat::Libtest, 2, 1, 1), "a test that never ended has failed");
     assert_eq!(
         tests(
             r#"{"type":"suite","event":"started","test_count":0}
 {"type":"suite","event":"ok","passed":0,"failed":0}"#
         ),
-        (Format::Libtest, 0, 0, 0)
+        (ReportFormat::Libtest, 0, 0, 0)
     );
 }
 
@@ -131,16 +134,16 @@ fn go_test_is_counted_by_test_and_a_package_that_does_not_build_has_failed() {
 {"Action":"skip","Package":"p","Test":"B"}
 {"Action":"pass","Package":"p"}
 "#;
-    assert_eq!(tests(report), (Format::GoTest, 1, 1, 0));
+    assert_eq!(tests(report), (ReportFormat::GoTest, 1, 1, 0));
     assert_eq!(
         tests(&format!(
             "{report}FAIL q [build failed]\n{{\"ImportPath\":\"q\",\"Action\":\"build-fail\"}}\n{{\"Action\":\"fail\",\"Package\":\"q\"}}\n"
         )),
-        (Format::GoTest, 2, 1, 1)
+        (ReportFormat::GoTest, 2, 1, 1)
     );
     assert_eq!(
         tests(&format!("{report}{{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"C\"}}\n")),
-        (Format::GoTest, 2, 1, 1),
+        (ReportFormat::GoTest, 2, 1, 1),
         "it never ended"
     );
 }
@@ -148,9 +151,9 @@ fn go_test_is_counted_by_test_and_a_package_that_does_not_build_has_failed() {
 #[test]
 fn pytest_is_counted_from_its_report_and_from_its_log() {
     let report = r#"{"created": 1, "exitcode": 1, "root": "/x", "summary": {"passed": 3, "failed": 1, "error": 1, "skipped": 2, "xfailed": 4, "total": 11}, "tests": []}"#;
-    assert_eq!(tests(report), (Format::Pytest, 5, 3, 2));
-    assert_eq!(tests(r#"{"exitcode": 5, "summary": {"total": 0, "collected": 0}}"#), (Format::Pytest, 0, 0, 0));
-    assert_eq!(tests(r#"{"exitcode": 2, "summary": {"passed": 4}}"#), (Format::Pytest, 5, 4, 1), "it was interrupted");
+    assert_eq!(tests(report), (ReportFormat::Pytest, 5, 3, 2));
+    assert_eq!(tests(r#"{"exitcode": 5, "summary": {"total": 0, "collected": 0}}"#), (ReportFormat::Pytest, 0, 0, 0));
+    assert_eq!(tests(r#"{"exitcode": 2, "summary": {"passed": 4}}"#), (ReportFormat::Pytest, 5, 4, 1), "it was interrupted");
     let log = r#"{"pytest_version": "8", "$report_type": "SessionStart"}
 {"nodeid": "", "outcome": "passed", "$report_type": "CollectReport"}
 {"nodeid": "t::a", "when": "setup", "outcome": "passed", "$report_type": "TestReport"}
@@ -159,7 +162,7 @@ fn pytest_is_counted_from_its_report_and_from_its_log() {
 {"nodeid": "t::b", "when": "call", "outcome": "passed", "$report_type": "TestReport"}
 {"nodeid": "t::c", "when": "setup", "outcome": "skipped", "$report_type": "TestReport"}
 "#;
-    assert_eq!(tests(log), (Format::Pytest, 2, 1, 1));
+    assert_eq!(tests(log), (ReportFormat::Pytest, 2, 1, 1));
 }
 
 #[test]
@@ -186,8 +189,8 @@ fn what_is_left_out_of_a_report_is_no_test_that_passed() {
     let log = "{\"$report_type\":\"SessionStart\"}\n{\"nodeid\":\"t::a\",\"when\":\"call\",\"outcome\":\"passed\",\"$report_type\":\"TestReport\"}\n";
     assert_eq!(problem(log), "is cut off: it has no `SessionFinish`");
     let finished = |status: u8| format!("{log}{{\"exitstatus\":{status},\"$report_type\":\"SessionFinish\"}}\n");
-    assert_eq!(tests(&finished(0)), (Format::Pytest, 1, 1, 0));
-    assert_eq!(tests(&finished(2)), (Format::Pytest, 2, 1, 1), "it was interrupted");
+    assert_eq!(tests(&finished(0)), (ReportFormat::Pytest, 1, 1, 0));
+    assert_eq!(tests(&finished(2)), (ReportFormat::Pytest, 2, 1, 1), "it was interrupted");
     let rust = "{\"type\":\"suite\",\"event\":\"started\"}\n{\"type\":\"test\",\"event\":\"ok\",\"name\":\"a\"}\n{\"type\":\"suite\",\"event\":\"ok\",\"passed\":3}\n";
     assert_eq!(problem(rust), "is incomplete: it speaks of 3 tests that passed and lists 1");
     assert_eq!(problem(r#"{"summary":{"passed":2,"total":5,"collected":5}}"#), "speaks of 5 tests and tells how 2 of them ended");
@@ -195,7 +198,7 @@ fn what_is_left_out_of_a_report_is_no_test_that_passed() {
         problem(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":1}}"#),
         "is incomplete: 5 tests were collected, and of 2 it tells how they ended"
     );
-    assert_eq!(tests(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":3}}"#), (Format::Pytest, 2, 2, 0));
+    assert_eq!(tests(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":3}}"#), (ReportFormat::Pytest, 2, 2, 0));
 }
 
 #[test]
@@ -206,8 +209,8 @@ fn a_junit_report_lists_every_test_it_speaks_of() {
         r#"<testsuites><testsuite><testsuite tests="2"><testcase name="x"/></testsuite><testcase name="y"/></testsuite></testsuites>"#;
     assert_eq!(problem(inner), "is incomplete: it speaks of 2 tests and lists 1");
     let idle = r#"<testsuite tests="2"><testcase name="x"/><testcase name="y"><skipped/></testcase></testsuite>"#;
-    assert_eq!(tests(idle), (Format::Junit, 1, 1, 0));
-    assert_eq!(tests(r#"<testsuite tests="1"><testcase name="y"><skipped/></testcase></testsuite>"#), (Format::Junit, 0, 0, 0));
+    assert_eq!(tests(idle), (ReportFormat::Junit, 1, 1, 0));
+    assert_eq!(tests(r#"<testsuite tests="1"><testcase name="y"><skipped/></testcase></testsuite>"#), (ReportFormat::Junit, 0, 0, 0));
 }
 
 #[test]
@@ -215,7 +218,7 @@ fn a_file_that_is_named_twice_is_read_once() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("j.xml"), r#"<testsuite tests="1"><testcase name="x"/></testsuite>"#).expect("is written");
     let named = ["j.xml", "./j.xml", "./././j.xml"].map(str::to_owned);
-    let read = read(&named, folder.path(), folder.path(), &Root::new([folder.path()])).expect("is read");
+    let read = read(&named, folder.path(), folder.path(), &ProjectRoot::new([folder.path()])).expect("is read");
     assert_eq!(read.len(), 1, "{read:?}");
     assert_eq!(read[0].tests.map(|tests| tests.run), Some(1));
 }
@@ -234,7 +237,7 @@ fn a_report_with_a_hole_in_it_never_hides_its_failure() {
     for from in 0..whole.len() {
         for end in from + 1..whole.len().min(from + 40) {
             let cut = format!("{}{}", &whole[..from], &whole[end..]);
-            if let Ok((_, Said::Tests(tests))) = understand(cut.as_bytes()) {
+            if let Ok((_, ReportContent::Tests(tests))) = understand(cut.as_bytes()) {
                 assert!(tests.failed > 0 || !cut.contains("failure"), "{cut}: {tests:?}");
             }
         }

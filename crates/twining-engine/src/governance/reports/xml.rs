@@ -7,10 +7,10 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Problem;
+use super::ReportProblem;
 
 /// A step on the walk.
-pub(super) enum Step<'e> {
+pub(super) enum XmlEvent<'e> {
     /// An element begins; its names and attributes.
     Begin(&'e BytesStart<'e>),
     /// An element of this name ends.
@@ -18,22 +18,22 @@ pub(super) enum Step<'e> {
 }
 
 /// Visits every element in order.
-pub(super) fn walk(xml: &str, mut visit: impl FnMut(Step<'_>)) -> Result<(), Problem> {
+pub(super) fn walk(xml: &str, mut visit: impl FnMut(XmlEvent<'_>)) -> Result<(), ReportProblem> {
     let mut reader = Reader::from_str(xml);
     let mut depth = 0_usize;
     loop {
         match reader.read_event() {
             Ok(Event::Start(element)) => {
                 depth += 1;
-                visit(Step::Begin(&element));
+                visit(XmlEvent::Begin(&element));
             }
             Ok(Event::Empty(element)) => {
-                visit(Step::Begin(&element));
-                visit(Step::End(element.local_name().as_ref()));
+                visit(XmlEvent::Begin(&element));
+                visit(XmlEvent::End(element.local_name().as_ref()));
             }
             Ok(Event::End(element)) => {
                 depth = depth.saturating_sub(1);
-                visit(Step::End(element.local_name().as_ref()));
+                visit(XmlEvent::End(element.local_name().as_ref()));
             }
             Ok(Event::Eof) if depth == 0 => return Ok(()),
             Ok(Event::Eof) => return Err("is cut off: an element has no end".to_owned()),
@@ -44,7 +44,7 @@ pub(super) fn walk(xml: &str, mut visit: impl FnMut(Step<'_>)) -> Result<(), Pro
 }
 
 /// The name of the outermost element.
-pub(super) fn root(xml: &str) -> Result<String, Problem> {
+pub(super) fn root(xml: &str) -> Result<String, ReportProblem> {
     let mut reader = Reader::from_str(xml);
     loop {
         match reader.read_event() {

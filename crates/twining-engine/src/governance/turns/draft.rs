@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use twining_model::{Refused, Root, Scope, Time, TurnKey, TurnName, limits, text};
+use twining_model::{InvalidInput, ProjectRoot, Scope, Time, TurnKey, TurnName, limits, text};
 
 use crate::governance::gates::Percent;
 use crate::hygiene::{redact_fields, redact_name};
@@ -106,7 +106,7 @@ pub(crate) struct TurnDraft {
 
 impl TurnDraft {
     /// Checks every word.
-    pub(crate) fn parse(input: &RecordTurnInput, root: &Root) -> Result<Self, Refused> {
+    pub(crate) fn parse(input: &RecordTurnInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         let key = key(input.feature.as_deref(), &input.task, input.turn)?;
         let coach = verdict(&input.coach_decision)?;
         let player = text::required("player_decision", &input.player_decision)?;
@@ -122,7 +122,7 @@ impl TurnDraft {
             ("progress_summary", text::required("progress_summary", &input.progress_summary)?.into()),
         ];
         let mode = mode(input.mode.as_deref())?;
-        let mut texts = |field: &'static str, given: &Option<String>| -> Result<(), Refused> {
+        let mut texts = |field: &'static str, given: &Option<String>| -> Result<(), InvalidInput> {
             if let Some(given) = given {
                 fields.push((field, text::long(field, given)?.into()));
             }
@@ -151,7 +151,7 @@ impl TurnDraft {
         fields.extend(numbers(input)?);
         if let Some(results) = &input.quality_gate_results {
             if !results.is_object() {
-                return Err(Refused::new("quality_gate_results", "must be an object"));
+                return Err(InvalidInput::new("quality_gate_results", "must be an object"));
             }
             words::fits("quality_gate_results", results, limits::TEXT_BYTES)?;
             fields.push(("quality_gate_results", results.clone()));
@@ -165,10 +165,10 @@ impl TurnDraft {
 }
 
 /// Which turn is meant.
-pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<TurnKey, Refused> {
+pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<TurnKey, InvalidInput> {
     for (field, name) in [("task", Some(task)), ("feature", feature)] {
         if name.is_some_and(|name| name.contains("[redacted") || !redact_name(name).1.is_empty()) {
-            return Err(Refused::new(field, "must not hold a secret").because("it would stand in the name of a file"));
+            return Err(InvalidInput::new(field, "must not hold a secret").because("it would stand in the name of a file"));
         }
     }
     let task = TurnName::parse("task", task)?;
@@ -192,9 +192,9 @@ pub fn feature_of(task: &str) -> String {
 }
 
 /// The coach's verdict, in one of three words; people and older tools have more.
-fn verdict(given: &str) -> Result<&'static str, Refused> {
+fn verdict(given: &str) -> Result<&'static str, InvalidInput> {
     if given.trim().is_empty() {
-        return Err(Refused::new("coach_decision", "must not be empty"));
+        return Err(InvalidInput::new("coach_decision", "must not be empty"));
     }
     let word = given.trim().to_lowercase().replace([' ', '-'], "_");
     let known = [
@@ -212,19 +212,19 @@ fn verdict(given: &str) -> Result<&'static str, Refused> {
         ("escalated", "escalate"),
     ];
     known.iter().find(|(from, _)| *from == word).map(|(_, to)| *to).ok_or_else(|| {
-        Refused::new("coach_decision", "must be approve, revise or escalate")
+        InvalidInput::new("coach_decision", "must be approve, revise or escalate")
             .because(format!("`{}` is none of them", text::excerpt(given, 40)))
     })
 }
 
-fn mode(given: Option<&str>) -> Result<Option<&'static str>, Refused> {
+fn mode(given: Option<&str>) -> Result<Option<&'static str>, InvalidInput> {
     let Some(given) = given.filter(|given| !given.trim().is_empty()) else { return Ok(None) };
     let word = given.trim().to_lowercase().replace([' ', '-'], "_");
     let known = ["fresh_start", "continuing_work", "recovering_state"].map(|word| (word, word));
     words::one_of("mode", &word, &known).map(Some)
 }
 
-fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'static str>, Refused> {
+fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'static str>, InvalidInput> {
     const FIELD: &str = "acceptance_criteria_status";
     limits::at_most(FIELD, &given.keys().collect::<Vec<_>>(), limits::LIST)?;
     let mut criteria = BTreeMap::new();
@@ -232,26 +232,26 @@ fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'stati
         text::bounded(FIELD, name, limits::ELEMENT_BYTES)?;
         let name = words::fold(name);
         if name.is_empty() {
-            return Err(Refused::new(FIELD, "must name each criterion"));
+            return Err(InvalidInput::new(FIELD, "must name each criterion"));
         }
         criteria.insert(name, standing(status)?);
     }
     Ok(criteria)
 }
 
-fn standing(given: &str) -> Result<&'static str, Refused> {
+fn standing(given: &str) -> Result<&'static str, InvalidInput> {
     let word = given.trim().to_lowercase().replace([' ', '-'], "_");
     match word.as_str() {
         "verified" | "completed" | "complete" | "done" | "passed" | "met" => Ok("verified"),
         "pending" | "in_progress" | "not_started" | "todo" | "open" => Ok("pending"),
         "rejected" | "failed" => Ok("rejected"),
         "blocked" => Ok("blocked"),
-        _ => Err(Refused::new("acceptance_criteria_status", "must be verified, pending, rejected or blocked for each criterion")
+        _ => Err(InvalidInput::new("acceptance_criteria_status", "must be verified, pending, rejected or blocked for each criterion")
             .because(format!("`{}` is none of them", text::excerpt(given, 40)))),
     }
 }
 
-fn numbers(input: &RecordTurnInput) -> Result<Vec<(&'static str, Value)>, Refused> {
+fn numbers(input: &RecordTurnInput) -> Result<Vec<(&'static str, Value)>, InvalidInput> {
     let mut fields = Vec::new();
     if let Some(passed) = input.tests_passed {
         fields.push(("tests_passed", passed.into()));
@@ -261,12 +261,12 @@ fn numbers(input: &RecordTurnInput) -> Result<Vec<(&'static str, Value)>, Refuse
     }
     if let Some(given) = input.coverage {
         let refused =
-            || Refused::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"));
+            || InvalidInput::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"));
         fields.push(("coverage", Percent::read(given).ok_or_else(refused)?.fraction().into()));
     }
     if let Some(score) = input.arch_score {
         if !(0.0..=100.0).contains(&score) {
-            return Err(Refused::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
+            return Err(InvalidInput::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
         }
         fields.push(("arch_score", score.into()));
     }

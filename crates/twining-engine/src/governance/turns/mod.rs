@@ -12,7 +12,7 @@ mod tests;
 
 pub use draft::{RecordTurnInput, feature_of};
 pub(crate) use draft::{TurnDraft, key};
-pub use record::TurnRecorded;
+pub use record::RecordTurnOutcome;
 pub(crate) use record::plan_record;
 pub use shown::{TurnsInput, TurnsOutcome, UnreadableTurn};
 pub(crate) use shown::{before, turns, why_unreadable};

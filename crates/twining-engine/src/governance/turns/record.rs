@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Change, Document, Refused, Time, Turn, TurnName, limits};
+use twining_model::{Change, InvalidInput, JsonDocument, Time, Turn, TurnName, limits};
 use twining_store::{Shelf, Slot, StoreError};
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::governance::turns::draft::TurnDraft;
-use crate::governance::turns::retention::{Kept, leaving};
+use crate::governance::turns::retention::{RetentionCandidate, turns_to_delete};
 use crate::hygiene::Redaction;
 
 /// What was recorded.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TurnRecorded {
+pub struct RecordTurnOutcome {
     /// `TURN-{feature}-{task}-T{n}`.
     pub id: String,
     /// The file, inside `.twining`.
@@ -37,29 +37,29 @@ pub struct TurnRecorded {
 /// Plans a turn on what is on the shelf. `listed` gives the features that the feature
 /// list calls completed.
 pub(crate) fn plan_record(
-    shelf: &Shelf,
+    turn_files: &Shelf,
     draft: &TurnDraft,
     stamp: &Stamp<'_>,
     listed: impl Fn() -> Vec<String>,
-) -> Result<(Change, TurnRecorded), Failure> {
+) -> Result<(Change, RecordTurnOutcome), Failure> {
     let slot = Slot::of(&draft.key);
-    spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &shelf.features()?)?;
-    spelled_as_before("task", draft.key.task.as_str(), &slot.task, &shelf.tasks(&slot.feature)?)?;
+    spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &turn_files.features()?)?;
+    spelled_as_before("task", draft.key.task.as_str(), &slot.task, &turn_files.tasks(&slot.feature)?)?;
     let mut notes = draft.notes.clone();
-    let before = match shelf.read(&slot) {
+    let before = match turn_files.read(&slot) {
         Ok(before) => before,
         Err(StoreError::Damaged { .. }) => Some(Vec::new()),
         Err(error) => return Err(error.into()),
     };
-    let existing = before.as_deref().and_then(|bytes| Document::parse(bytes).ok());
+    let existing = before.as_deref().and_then(|bytes| JsonDocument::parse(bytes).ok());
     if before.is_some() && existing.is_none() {
-        let kept = shelf.keep(&slot)?.map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
-        notes.push(format!("`{}` was there and could not be read; it is replaced{kept}", slot.path()));
+        let candidates = turn_files.keep(&slot)?.map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
+        notes.push(format!("`{}` was there and could not be read; it is replaced{candidates}", slot.path()));
     }
     let updated = existing.is_some();
     let text = written(existing, draft, stamp)?;
-    let pruned = to_prune(shelf, &slot, draft, listed)?;
-    let recorded = TurnRecorded {
+    let pruned = to_prune(turn_files, &slot, draft, listed)?;
+    let recorded = RecordTurnOutcome {
         id: draft.key.id(),
         path: slot.path(),
         updated,
@@ -78,13 +78,13 @@ fn spelled_as_before(field: &'static str, given: &str, folder: &str, known: &[St
     let folded = folder.to_lowercase();
     match known.iter().find(|name| name.to_lowercase() == folded) {
         Some(name) if name != folder && !known.iter().any(|name| name == folder) => {
-            Err(Refused::new(field, format!("is known here as `{name}`")).because(format!("`{given}` differs in case only")).into())
+            Err(InvalidInput::new(field, format!("is known here as `{name}`")).because(format!("`{given}` differs in case only")).into())
         }
         _ => Ok(()),
     }
 }
 
-fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<String, Failure> {
+fn written(existing: Option<JsonDocument>, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<String, Failure> {
     let encode = |error: serde_json::Error| Failure::from(StoreError::from(error));
     let now = stamp.at;
     let old: Turn = match &existing {
@@ -94,12 +94,12 @@ fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> 
     let is_new = existing.is_none();
     let mut document = match existing {
         Some(document) => document,
-        None => Document::parse(b"{}").map_err(encode)?,
+        None => JsonDocument::parse(b"{}").map_err(encode)?,
     };
     let started = draft.started_at.or_else(|| old.started_at.as_deref().and_then(Time::read));
     let completed = draft.completed_at.or_else(|| old.completed_at.as_deref().and_then(Time::read)).unwrap_or(now);
     if let Some(started) = started.filter(|started| *started > completed) {
-        return Err(Refused::new("started_at", "must not lie after the turn's end")
+        return Err(InvalidInput::new("started_at", "must not lie after the turn's end")
             .because(format!("it began at {started} and ended at {completed}"))
             .into());
     }
@@ -139,8 +139,8 @@ fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> 
 
 /// The turns that leave. Files are read only when there are too many, and then
 /// only as far as it matters: the latest of each task, and completed features.
-fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn() -> Vec<String>) -> Result<Vec<Slot>, Failure> {
-    let mut slots = shelf.all()?.slots;
+fn to_prune(turn_files: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn() -> Vec<String>) -> Result<Vec<Slot>, Failure> {
+    let mut slots = turn_files.all()?.slots;
     let is_there = slots.contains(new);
     if !is_there {
         slots.push(new.clone());
@@ -151,27 +151,27 @@ fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn() -> V
     }
     // The one that is written, as it will be.
     let given = draft.fields.iter().find(|(name, _)| *name == "feature_completed").and_then(|(_, value)| value.as_bool());
-    let look = |slot: &Slot| -> Option<(i64, bool)> {
-        let before = read(shelf, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
+    let turn_state = |slot: &Slot| -> Option<(i64, bool)> {
+        let before = read(turn_files, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
         if slot == new {
-            let (at, said) = before.unwrap_or((i64::MAX, None));
-            return Some((at, given.or(said).unwrap_or(false)));
+            let (at, completed_flag) = before.unwrap_or((i64::MAX, None));
+            return Some((at, given.or(completed_flag).unwrap_or(false)));
         }
-        before.map(|(at, said)| (at, said.unwrap_or(false)))
+        before.map(|(at, completed_flag)| (at, completed_flag.unwrap_or(false)))
     };
-    let mut completed = completed_features(&slots, look);
+    let mut completed = completed_features(&slots, turn_state);
     completed.extend(listed().into_iter().filter_map(|id| TurnName::parse("feature", &id).ok()).map(|name| name.folder()));
-    let kept = slots.into_iter().filter_map(|slot| {
+    let candidates = slots.into_iter().filter_map(|slot| {
         let completed = completed.contains(&slot.feature);
-        let at = if completed { look(&slot)?.0 } else { 0 };
-        Some(Kept { is_new: slot == *new, slot, at, completed })
+        let at = if completed { turn_state(&slot)?.0 } else { 0 };
+        Some(RetentionCandidate { is_new: slot == *new, slot, at, completed })
     });
-    Ok(leaving(&kept.collect::<Vec<_>>()))
+    Ok(turns_to_delete(&candidates.collect::<Vec<_>>()))
 }
 
 /// The features whose latest turn says that they are completed. One that says
 /// nothing is in progress: a feature that was completed and is worked on again.
-fn completed_features(slots: &[Slot], look: impl Fn(&Slot) -> Option<(i64, bool)>) -> BTreeSet<String> {
+fn completed_features(slots: &[Slot], turn_state: impl Fn(&Slot) -> Option<(i64, bool)>) -> BTreeSet<String> {
     let mut last_of_task: BTreeMap<(&str, &str), &Slot> = BTreeMap::new();
     for slot in slots {
         let last = last_of_task.entry((&slot.feature, &slot.task)).or_insert(slot);
@@ -181,9 +181,9 @@ fn completed_features(slots: &[Slot], look: impl Fn(&Slot) -> Option<(i64, bool)
     }
     let mut latest: BTreeMap<&str, (i64, bool)> = BTreeMap::new();
     for slot in last_of_task.values() {
-        let Some(said) = look(slot) else { continue };
-        let known = latest.entry(&slot.feature).or_insert(said);
-        *known = (*known).max(said);
+        let Some(completed_flag) = turn_state(slot) else { continue };
+        let known = latest.entry(&slot.feature).or_insert(completed_flag);
+        *known = (*known).max(completed_flag);
     }
     latest.into_iter().filter(|(_, (_, completed))| *completed).map(|(feature, _)| feature.to_owned()).collect()
 }
@@ -195,7 +195,7 @@ fn recorded_at(turn: &Turn) -> i64 {
 
 /// A turn that can be read; one that cannot is for a person to look at, and
 /// makes room for nobody.
-fn read(shelf: &Shelf, slot: &Slot) -> Option<Turn> {
-    let bytes = shelf.read(slot).ok().flatten()?;
+fn read(turn_files: &Shelf, slot: &Slot) -> Option<Turn> {
+    let bytes = turn_files.read(slot).ok().flatten()?;
     serde_json::from_slice(&bytes).ok()
 }

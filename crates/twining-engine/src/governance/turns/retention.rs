@@ -14,7 +14,7 @@ use twining_store::Slot;
 
 /// A turn, as far as keeping it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct RetentionCandidate {
     pub(crate) slot: Slot,
     /// When it was recorded, in milliseconds since 1970.
     pub(crate) at: i64,
@@ -25,8 +25,8 @@ pub(crate) struct Kept {
 }
 
 /// The turns that leave, oldest first.
-pub(crate) fn leaving(turns: &[Kept]) -> Vec<Slot> {
-    let mut free: Vec<&Kept> = turns.iter().filter(|turn| !turn.is_new && turn.completed).collect();
+pub(crate) fn turns_to_delete(turns: &[RetentionCandidate]) -> Vec<Slot> {
+    let mut free: Vec<&RetentionCandidate> = turns.iter().filter(|turn| !turn.is_new && turn.completed).collect();
     free.sort_by_key(|turn| (turn.at, &turn.slot));
     let mut of_feature: BTreeMap<&str, usize> = BTreeMap::new();
     turns.iter().for_each(|turn| *of_feature.entry(&turn.slot.feature).or_default() += 1);
@@ -54,18 +54,18 @@ mod tests {
 
     use super::*;
 
-    fn turn(feature: &str, number: u32, at: i64, completed: bool) -> Kept {
-        Kept { slot: Slot { feature: feature.into(), task: "T".into(), number }, at, completed, is_new: false }
+    fn turn(feature: &str, number: u32, at: i64, completed: bool) -> RetentionCandidate {
+        RetentionCandidate { slot: Slot { feature: feature.into(), task: "T".into(), number }, at, completed, is_new: false }
     }
 
-    fn feature(name: &str, from: i64, turns: u32, completed: bool) -> Vec<Kept> {
+    fn feature(name: &str, from: i64, turns: u32, completed: bool) -> Vec<RetentionCandidate> {
         (1..=turns).map(|n| turn(name, n, from + i64::from(n), completed)).collect()
     }
 
     #[test]
     fn the_51st_turn_of_a_completed_feature_drops_its_oldest() {
-        assert_eq!(leaving(&feature("DONE", 0, 50, true)), []);
-        let left = leaving(&feature("DONE", 0, 51, true));
+        assert_eq!(turns_to_delete(&feature("DONE", 0, 50, true)), []);
+        let left = turns_to_delete(&feature("DONE", 0, 51, true));
         assert_eq!(left.iter().map(|slot| slot.number).collect::<Vec<_>>(), [1]);
     }
 
@@ -74,13 +74,13 @@ mod tests {
         let mut turns = feature("RUNNING", 0, 150, false);
         turns.extend(feature("DONE-A", 1000, 25, true));
         turns.extend(feature("DONE-B", 500, 26, true));
-        let left = leaving(&turns);
+        let left = turns_to_delete(&turns);
         assert_eq!(left.iter().map(|slot| (slot.feature.as_str(), slot.number)).collect::<Vec<_>>(), [("DONE-B", 1)]);
     }
 
     #[test]
     fn what_is_in_progress_stays_however_much_there_is() {
-        assert_eq!(leaving(&feature("RUNNING", 0, 500, false)), []);
+        assert_eq!(turns_to_delete(&feature("RUNNING", 0, 500, false)), []);
     }
 
     #[test]
@@ -88,19 +88,19 @@ mod tests {
         let mut turns = feature("DONE", 1000, 51, true);
         turns[0].is_new = true;
         turns[0].at = 0;
-        assert_eq!(leaving(&turns).iter().map(|slot| slot.number).collect::<Vec<_>>(), [2]);
+        assert_eq!(turns_to_delete(&turns).iter().map(|slot| slot.number).collect::<Vec<_>>(), [2]);
     }
 
     proptest! {
         #[test]
         fn room_is_made_as_ruled(spread in prop::collection::vec((0..6_u8, 0..300_i64), 0..320)) {
             let number = |n: usize| u32::try_from(n).expect("few") + 1;
-            let turns: Vec<Kept> =
+            let turns: Vec<RetentionCandidate> =
                 spread.iter().enumerate().map(|(n, (feature, at))| turn(&format!("F{feature}"), number(n), *at, feature % 2 == 0)).collect();
-            let left = leaving(&turns);
+            let left = turns_to_delete(&turns);
             let gone: BTreeSet<&Slot> = left.iter().collect();
             prop_assert_eq!(gone.len(), left.len());
-            let stay: Vec<Kept> = turns.iter().filter(|turn| !gone.contains(&turn.slot)).cloned().collect();
+            let stay: Vec<RetentionCandidate> = turns.iter().filter(|turn| !gone.contains(&turn.slot)).cloned().collect();
             let done: BTreeSet<&str> = turns.iter().filter(|turn| turn.completed).map(|turn| turn.slot.feature.as_str()).collect();
             // Nothing in progress goes.
             prop_assert!(left.iter().all(|slot| done.contains(slot.feature.as_str())));

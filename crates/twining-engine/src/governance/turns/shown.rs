@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Turn, TurnKey, TurnName, limits, text};
 use twining_store::{Shelf, Slot};
 
-use crate::answer::{is_false, within_answer};
+use crate::answer::{fit_reply, is_false};
 use crate::failure::Failure;
 use crate::words;
 
@@ -51,15 +51,15 @@ pub struct TurnsOutcome {
 const LAST: usize = 10;
 
 /// Lists the turns of a feature, or of one of its tasks.
-pub(crate) fn turns(shelf: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
+pub(crate) fn turns(turn_files: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
     let feature = TurnName::parse("feature", &input.feature)?;
     let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
     let last = words::within("last", input.last, LAST, limits::PAGE)?;
-    let listing = shelf.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
+    let listing = turn_files.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
     let mut unreadable: Vec<UnreadableTurn> = listing.odd.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
     let mut turns: Vec<Turn> = Vec::new();
     for slot in &listing.slots {
-        match read(shelf, slot) {
+        match read(turn_files, slot) {
             Ok(Some(turn)) => turns.push(turn),
             // Taken away since it was listed.
             Ok(None) => {}
@@ -74,28 +74,28 @@ pub(crate) fn turns(shelf: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, F
     // The newest matter most, so an answer that must be cut is cut at the old end.
     turns.reverse();
     turns.truncate(last);
-    let (mut turns, _) = within_answer(turns);
+    let (mut turns, _) = fit_reply(turns);
     turns.reverse();
     unreadable.truncate(limits::TAGS);
     Ok(TurnsOutcome { feature: feature.to_string(), truncated: (turns.len() as u64) < total, turns, total, unreadable })
 }
 
 /// The turns of a task before this one, newest first, as far as they can be read.
-pub(crate) fn before(shelf: &Shelf, key: &TurnKey, most: usize) -> Vec<Turn> {
+pub(crate) fn before(turn_files: &Shelf, key: &TurnKey, most: usize) -> Vec<Turn> {
     let slot = Slot::of(key);
-    let Ok(listing) = shelf.of(&slot.feature, Some(&slot.task)) else { return Vec::new() };
+    let Ok(listing) = turn_files.of(&slot.feature, Some(&slot.task)) else { return Vec::new() };
     let earlier = listing.slots.iter().rev().filter(|slot| slot.number < key.number);
-    earlier.filter_map(|slot| read(shelf, slot).ok().flatten()).take(most).collect()
+    earlier.filter_map(|slot| read(turn_files, slot).ok().flatten()).take(most).collect()
 }
 
 /// Why a turn cannot be read; nothing where it can.
-pub(crate) fn why_unreadable(shelf: &Shelf, slot: &Slot) -> Option<String> {
-    read(shelf, slot).err()
+pub(crate) fn why_unreadable(turn_files: &Shelf, slot: &Slot) -> Option<String> {
+    read(turn_files, slot).err()
 }
 
 /// Reads one turn, and refuses one that lies where another belongs.
-fn read(shelf: &Shelf, slot: &Slot) -> Result<Option<Turn>, String> {
-    let Some(bytes) = shelf.read(slot).map_err(|error| error.to_string())? else { return Ok(None) };
+fn read(turn_files: &Shelf, slot: &Slot) -> Result<Option<Turn>, String> {
+    let Some(bytes) = turn_files.read(slot).map_err(|error| error.to_string())? else { return Ok(None) };
     let turn: Turn = serde_json::from_slice(&bytes).map_err(|error| text::excerpt(&error.to_string(), 120))?;
     let is_at_home = |name: &str, folder: &str| TurnName::parse("name", name).is_ok_and(|name| name.folder() == folder);
     if !is_at_home(&turn.feature_id, &slot.feature) || !is_at_home(&turn.task_id, &slot.task) || turn.turn_number != slot.number {

@@ -19,7 +19,7 @@ fn turn(task: &str, number: u64) -> RecordTurnInput {
     }
 }
 
-fn record(project: &Project, input: &RecordTurnInput) -> TurnRecorded {
+fn record(project: &Project, input: &RecordTurnInput) -> RecordTurnOutcome {
     project.clock.advance_ms(1000);
     project.engine.record_turn(&caller("coach"), input).expect("records")
 }
@@ -168,8 +168,8 @@ fn what_is_no_turn_is_named_and_skipped() {
     assert_eq!(files, ["turns/FEAT-001/TASK-A/T2.json", "turns/FEAT-001/TASK-A/T3.json"]);
     let mended = record(&project, &turn("TASK-A", 2));
     assert!(!mended.updated && mended.notes.len() == 1, "{mended:?}");
-    let kept = mended.notes[0].split_once("is kept as `").and_then(|(_, rest)| rest.strip_suffix('`')).expect("says where");
-    assert_eq!(fs::read_to_string(project.path().join(".twining").join(kept)).expect("is there"), "{\"id\": ");
+    let remaining = mended.notes[0].split_once("is kept as `").and_then(|(_, rest)| rest.strip_suffix('`')).expect("says where");
+    assert_eq!(fs::read_to_string(project.path().join(".twining").join(remaining)).expect("is there"), "{\"id\": ");
     assert_eq!(listed(&project, None, None).total, 2);
 }
 

@@ -3,9 +3,9 @@
 mod texts;
 
 use serde_json::Value;
-use twining_model::{Alternative, Status, Trust};
+use twining_model::{Alternative, DecisionStatus, Trust};
 
-use super::{ImportCounts, ImportOutcome, Intent, Source, SourceFile};
+use super::{ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile};
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput};
 
@@ -13,8 +13,8 @@ fn file(name: &str, text: &str) -> SourceFile {
     SourceFile { name: name.to_owned(), text: text.to_owned() }
 }
 
-fn import(project: &Project, source: Source, files: &[SourceFile]) -> ImportOutcome {
-    project.engine.import(&caller("importer"), source, files, Intent::Import).expect("imports")
+fn import(project: &Project, source: ImportSource, files: &[SourceFile]) -> ImportOutcome {
+    project.engine.import(&caller("importer"), source, files, ImportMode::Import).expect("imports")
 }
 
 fn new(n: u64) -> ImportCounts {
@@ -26,8 +26,8 @@ fn known(n: u64) -> ImportCounts {
 }
 
 /// Imports twice; the second time must change no file.
-fn twice(project: &Project, source: Source, files: &[SourceFile]) -> ImportOutcome {
-    let before = project.engine.import(&caller("importer"), source, files, Intent::Try).expect("tries");
+fn twice(project: &Project, source: ImportSource, files: &[SourceFile]) -> ImportOutcome {
+    let before = project.engine.import(&caller("importer"), source, files, ImportMode::Try).expect("tries");
     let empty = project.engine.status().expect("tells");
     let first = import(project, source, files);
     assert_eq!(
@@ -61,7 +61,7 @@ fn nygards_records_become_decisions_with_their_links() {
     let project = Project::new();
     let outcome = twice(
         &project,
-        Source::Adr,
+        ImportSource::Adr,
         &[
             file("0001-use-rest.md", texts::NYGARD),
             file("0002-use-grpc.md", texts::NYGARD_2),
@@ -73,7 +73,7 @@ fn nygards_records_become_decisions_with_their_links() {
     let found = project.decisions();
     let rest = found.iter().find(|decision| decision.summary == "Use REST").expect("is there");
     let grpc = found.iter().find(|decision| decision.summary == "Use gRPC between services").expect("is there");
-    assert_eq!((rest.status, grpc.status), (Status::Superseded, Status::Active));
+    assert_eq!((rest.status, grpc.status), (DecisionStatus::Superseded, DecisionStatus::Active));
     assert_eq!(rest.superseded_by.as_deref(), Some(grpc.id.as_str()));
     assert_eq!(rest.timestamp, "2020-03-01T00:00:00.000Z");
     assert!(rest.context.contains("Clients differ") && rest.rationale.contains("Consequences:\nEverybody knows it."), "{rest:?}");
@@ -86,10 +86,10 @@ fn nygards_records_become_decisions_with_their_links() {
 #[test]
 fn madr_records_bring_their_options() {
     let project = Project::new();
-    assert_eq!(twice(&project, Source::Adr, &[file("0003-database.md", texts::MADR)]).decisions, new(1));
+    assert_eq!(twice(&project, ImportSource::Adr, &[file("0003-database.md", texts::MADR)]).decisions, new(1));
     let [decision] = &project.decisions()[..] else { panic!("one") };
     assert_eq!(decision.summary, "Choose a database: PostgreSQL");
-    assert_eq!((decision.status, decision.agent_id.as_str()), (Status::Provisional, "Ada, Bob"));
+    assert_eq!((decision.status, decision.agent_id.as_str()), (DecisionStatus::Provisional, "Ada, Bob"));
     assert_eq!(decision.constraints, ["must run on our own machines", "transactions"]);
     let [mongo, sqlite] = &decision.alternatives[..] else { panic!("two: {:?}", decision.alternatives) };
     assert_eq!(
@@ -109,7 +109,7 @@ fn nothing_of_a_record_is_lost() {
         * Good, because CHOSENPRO\n\n### Two\n\nUNDER the option.\n\n* Good, because fast\n* Bad, because old\n\n## Status quo\n\nQUO\n";
     let title = format!("# {} TAIL\n\n## Decision\n\nd\n", "word ".repeat(60).trim());
     let files = [file("0007.md", nygard), file("0008.md", madr), file("0009.md", &title)];
-    let outcome = twice(&project, Source::Adr, &files);
+    let outcome = twice(&project, ImportSource::Adr, &files);
     assert_eq!((outcome.decisions, outcome.unread.len()), (new(3), 0));
     let all = project.decisions();
     let context = |summary: &str| {
@@ -129,7 +129,7 @@ fn nothing_of_a_record_is_lost() {
 fn what_is_too_long_or_unknown_is_kept_or_named() {
     let project = Project::new();
     let issue = format!(r#"{{"id":"bd-9","title":"{}END","labels":["{}"]}}"#, "t".repeat(220), "l".repeat(90));
-    assert_eq!(twice(&project, Source::Beads, &[file("issues.jsonl", &issue)]).unread, []);
+    assert_eq!(twice(&project, ImportSource::Beads, &[file("issues.jsonl", &issue)]).unread, []);
     let detail = project.board().into_iter().find(|entry| entry.summary.starts_with("bd-9")).expect("is there").detail;
     assert!(detail.contains("tEND") && detail.contains(&"l".repeat(90)), "{detail}");
 
@@ -138,7 +138,7 @@ fn what_is_too_long_or_unknown_is_kept_or_named() {
         r#"{"type":"entity","name":"Ada","entityType":"person","observations":["x"],"mood":"glad","since":1999}"#,
         format_args!(r#"{{"type":"entity","name":"{}","entityType":"person","observations":[]}}"#, "n".repeat(1100))
     );
-    let outcome = twice(&project, Source::MemoryJsonl, &[file("memory.jsonl", &lines)]);
+    let outcome = twice(&project, ImportSource::MemoryJsonl, &[file("memory.jsonl", &lines)]);
     assert_eq!(outcome.unread.iter().map(|unread| unread.line).collect::<Vec<_>>(), [Some(2)], "{:?}", outcome.unread);
     let ada = project.entities().into_iter().find(|entity| entity.name == "Ada").expect("is there");
     assert_eq!((ada.properties["mood"].as_str(), ada.properties["since"].as_str()), ("glad", "1999"));
@@ -159,16 +159,16 @@ fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
     let outcome = project.engine.export(&ExportInput { format: Some("madr".into()), ..ExportInput::default() }).expect("exports");
     let files: Vec<SourceFile> = outcome.files.iter().map(|made| file(&made.name, &made.content)).collect();
 
-    assert_eq!(import(&project, Source::Adr, &files).decisions, known(2), "into the same memory nothing comes");
+    assert_eq!(import(&project, ImportSource::Adr, &files).decisions, known(2), "into the same memory nothing comes");
     let other = Project::new();
     let mut with_contents: Vec<SourceFile> = outcome.files.iter().map(|made| file(&made.name, &made.content)).collect();
     with_contents.push(file("index.md", &outcome.content));
-    let told = twice(&other, Source::Adr, &with_contents);
-    assert_eq!((told.decisions, told.unread.len()), (new(2), 0), "the table of contents is none that could not be read");
+    let shown = twice(&other, ImportSource::Adr, &with_contents);
+    assert_eq!((shown.decisions, shown.unread.len()), (new(2), 0), "the table of contents is none that could not be read");
     let noted = format!("{}\nWhat we learned in May is that none of these hold.\n", outcome.content);
     with_contents.pop();
     with_contents.push(file("index.md", &noted));
-    assert_eq!(import(&other, Source::Adr, &with_contents).unread.len(), 1, "one that says more is told");
+    assert_eq!(import(&other, ImportSource::Adr, &with_contents).unread.len(), 1, "one that says more is told");
     let bare = |project: &Project| {
         let mut all = project.decisions();
         all.iter_mut().for_each(|decision| decision.origin = None);
@@ -180,7 +180,7 @@ fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
 
     let edited = files[0].text.replace("use something else", "use something simpler");
     let third = Project::new();
-    import(&third, Source::Adr, &[file("0001.md", &edited)]);
+    import(&third, ImportSource::Adr, &[file("0001.md", &edited)]);
     assert_eq!(third.decisions()[0].summary, "use something simpler", "what a person edited counts");
 }
 
@@ -188,7 +188,7 @@ fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
 fn a_memory_servers_graph_becomes_ours() {
     let project = Project::new();
     project.add_entity("auth", "module");
-    let outcome = twice(&project, Source::MemoryJsonl, &[file("memory.jsonl", &texts::MEMORY.replace("LONG", &"x".repeat(2000)))]);
+    let outcome = twice(&project, ImportSource::MemoryJsonl, &[file("memory.jsonl", &texts::MEMORY.replace("LONG", &"x".repeat(2000)))]);
     assert_eq!((outcome.entities.new, outcome.entities.completed, outcome.relations), (2, 1, new(2)), "{outcome:?}");
     let lines: Vec<Option<u64>> = outcome.unread.iter().map(|unread| unread.line).collect();
     assert_eq!(lines, [Some(3), Some(6), Some(7)], "{:?}", outcome.unread);
@@ -203,7 +203,7 @@ fn a_memory_servers_graph_becomes_ours() {
 #[test]
 fn issues_of_beads_become_needs_and_findings() {
     let project = Project::new();
-    let outcome = twice(&project, Source::Beads, &[file("issues.jsonl", texts::BEADS)]);
+    let outcome = twice(&project, ImportSource::Beads, &[file("issues.jsonl", texts::BEADS)]);
     assert_eq!(outcome.entries, new(2));
     assert_eq!(outcome.unread.iter().map(|unread| unread.line).collect::<Vec<_>>(), [Some(2), Some(3)], "{:?}", outcome.unread);
     let board = project.board();
@@ -218,7 +218,7 @@ fn issues_of_beads_become_needs_and_findings() {
 #[test]
 fn rules_for_agents_are_sorted_and_counted() {
     let project = Project::new();
-    let outcome = twice(&project, Source::ClaudeMd, &[file("CLAUDE.md", texts::CLAUDE_MD)]);
+    let outcome = twice(&project, ImportSource::ClaudeMd, &[file("CLAUDE.md", texts::CLAUDE_MD)]);
     assert_eq!((outcome.decisions, outcome.guards_to_review, outcome.advice), (new(2), 2, 3), "{outcome:?}");
     let summaries: Vec<String> = project.decisions().into_iter().map(|decision| decision.summary).collect();
     assert!(summaries.contains(&"Use pnpm instead of npm.".to_owned()), "{summaries:?}");
@@ -247,16 +247,16 @@ fn another_folder_is_merged_by_its_ids() {
     decision["origin"] = serde_json::json!({"via": "cli", "trust": "human"});
     files.push(file(&format!("decisions/{}.json", shared.id), &decision.to_string()));
     files.push(file("decisions/bad.json", "{"));
-    let first = twice(&here, Source::Twining, &files);
+    let first = twice(&here, ImportSource::Twining, &files);
     assert_eq!((first.decisions.new, first.decisions.completed), (1, 1), "{first:?}");
     assert_eq!((first.unread.len(), first.unread[0].file.as_str()), (1, "decisions/bad.json"));
     assert_eq!(here.entities().iter().filter(|entity| entity.name == "auth").count(), 1, "one name, one entity");
     let all = here.decisions();
     let taken = all.iter().find(|decision| decision.summary == "only there").expect("came");
     assert_eq!(taken.origin.as_ref().map(|origin| origin.trust), Some(Trust::Imported));
-    let kept = all.iter().find(|decision| decision.id == shared.id).expect("stayed");
+    let remaining = all.iter().find(|decision| decision.id == shared.id).expect("stayed");
     assert_eq!(
-        (kept.commit_hashes.as_slice(), kept.origin.as_ref().map(|origin| origin.trust)),
+        (remaining.commit_hashes.as_slice(), remaining.origin.as_ref().map(|origin| origin.trust)),
         (&["abcdef1234".to_owned()][..], Some(Trust::Agent))
     );
 }
@@ -292,11 +292,11 @@ fn no_text_makes_an_import_panic() {
         "> > >",
     ];
     for text in hostile {
-        for source in [Source::Adr, Source::MemoryJsonl, Source::Beads, Source::ClaudeMd] {
+        for source in [ImportSource::Adr, ImportSource::MemoryJsonl, ImportSource::Beads, ImportSource::ClaudeMd] {
             drop(super::read(source, &[file("x", text)], twining_model::Time::from_ms(0)));
         }
         for name in ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "decisions/x.json"] {
-            drop(super::read(Source::Twining, &[file(name, text)], twining_model::Time::from_ms(0)));
+            drop(super::read(ImportSource::Twining, &[file(name, text)], twining_model::Time::from_ms(0)));
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Which files are right, and what is said of those that are not.
 
-use super::super::Knowledge;
+use super::super::KnowledgeGraph;
 use crate::testing::Project;
-use crate::{Failure, Finding, KnowledgeCheckInput};
+use crate::{Failure, GraphFinding, KnowledgeCheckInput};
 
-fn told(source: &str) -> Vec<String> {
-    let line = |finding: &Finding| {
+fn shown(source: &str) -> Vec<String> {
+    let line = |finding: &GraphFinding| {
         let at = [finding.node_id.as_deref(), finding.field.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(".");
         format!("{}:{} {at}: {}", finding.line, finding.column, finding.message)
     };
-    Knowledge::read(source.as_bytes()).errors.iter().map(line).collect()
+    KnowledgeGraph::read(source.as_bytes()).errors.iter().map(line).collect()
 }
 
 fn node(id: &str, rest: &str) -> String {
@@ -18,7 +18,7 @@ fn node(id: &str, rest: &str) -> String {
 
 #[test]
 fn the_first_graph_is_right_and_keeps_its_examples_whole() {
-    let known = Knowledge::read(twining_model::knowledge::DEFAULT_GRAPH.as_bytes());
+    let known = KnowledgeGraph::read(twining_model::knowledge::DEFAULT_GRAPH.as_bytes());
     assert_eq!((known.errors.as_slice(), known.warnings.as_slice(), known.declared), (&[][..], &[][..], 6));
     let example = known.node("error-handling").expect("is served").field("example");
     assert_eq!(example, r#"return fmt.Errorf("failed to fetch user: %w", err)"#);
@@ -27,10 +27,10 @@ fn the_first_graph_is_right_and_keeps_its_examples_whole() {
 #[test]
 fn words_that_agents_invent_are_told_with_line_column_and_the_right_word() {
     let source = "digraph ProjectKnowledge {\n    node [shape=box];\n    go_style [\n        type=\"pattern\",\n        level=\"critical\",\n        status=\"active\",\n        description=\"d\"\n    ];\n}\n";
-    let known = Knowledge::read(source.as_bytes());
+    let known = KnowledgeGraph::read(source.as_bytes());
     assert_eq!((known.declared, known.edges(), known.left_out()), (1, 0, 1), "a default statement makes no node");
     assert_eq!(
-        told(source),
+        shown(source),
         [
             "5:9 go_style.level: invalid level 'critical', must be one of: architecture, implementation",
             "6:9 go_style.status: invalid status 'active', must be one of: current, deprecated, future, legacy",
@@ -42,7 +42,8 @@ fn words_that_agents_invent_are_told_with_line_column_and_the_right_word() {
 
 #[test]
 fn a_rule_that_says_nothing_but_that_it_is_one_has_four_errors() {
-    let messages: Vec<String> = Knowledge::read(b"digraph { r [type=\"rule\"] }").errors.into_iter().map(|error| error.message).collect();
+    let messages: Vec<String> =
+        KnowledgeGraph::read(b"digraph { r [type=\"rule\"] }").errors.into_iter().map(|error| error.message).collect();
     assert_eq!(
         messages,
         ["level is required", "status is required", "description is required", "priority is required for nodes of type 'rule'"]
@@ -52,18 +53,18 @@ fn a_rule_that_says_nothing_but_that_it_is_one_has_four_errors() {
 #[test]
 fn a_default_may_say_what_all_nodes_share() {
     let source = "digraph { node [type=pattern level=implementation status=current]\n a [description=x] }";
-    assert_eq!(told(source), [] as [&str; 0]);
+    assert_eq!(shown(source), [] as [&str; 0]);
 }
 
 #[test]
 fn an_edge_does_not_declare_its_ends() {
     let source = format!("digraph {{\n{}a -> b [relation=\"uses\"];\na -> {{ c }} [relation=\"uses\"];\n}}", node("a", ""));
     assert_eq!(
-        told(&source),
+        shown(&source),
         ["3:1 a.target: edge references unknown target node 'b'", "4:1 a.target: edge references unknown target node 'c'"]
     );
     let source = format!("digraph {{ {}{}\"error-handlin\" -> a [relation=uses] }}", node("a", ""), node("error-handling", ""));
-    let known = Knowledge::read(source.as_bytes());
+    let known = KnowledgeGraph::read(source.as_bytes());
     assert_eq!(known.errors[0].message, "edge references unknown source node 'error-handlin'");
     assert_eq!(known.errors[0].suggestion.as_deref(), Some("error-handling"));
 }
@@ -75,54 +76,54 @@ fn an_edge_without_a_relation_is_doubtful_and_one_with_a_wrong_relation_is_wrong
         node("a", ""),
         node("b", "")
     );
-    let known = Knowledge::read(source.as_bytes());
+    let known = KnowledgeGraph::read(source.as_bytes());
     assert_eq!(known.errors.len(), 1);
     assert!(known.errors[0].message.starts_with("invalid edge relation 'depends_on', must be one of: calls, uses,"), "{:?}", known.errors);
     assert_eq!(known.errors[0].suggestion.as_deref(), Some("uses"));
     assert_eq!(known.warnings.len(), 1);
     assert_eq!(known.warnings[0].suggestion.as_deref(), Some("relation=\"uses\""));
-    let relations: Vec<_> = known.bonds().map(|bond| bond.relation()).collect();
+    let relations: Vec<_> = known.valid_edges().map(|valid_edge| valid_edge.relation()).collect();
     assert_eq!(relations, ["related_to", "calls", "calls"], "loops and chains are fine");
 }
 
 #[test]
 fn two_statements_of_one_node_are_one_node_unless_they_contradict_each_other() {
     let both = format!("digraph {{\n{}a [tag=\"x\"];\n}}", node("a", ""));
-    let known = Knowledge::read(both.as_bytes());
+    let known = KnowledgeGraph::read(both.as_bytes());
     assert_eq!((known.errors.len(), known.declared, known.node("a").map(|node| node.field("tag"))), (0, 1, Some("x")));
     let clash = format!("digraph {{\n{}a [description=\"e\"];\n}}", node("a", ""));
-    assert_eq!(told(&clash), ["3:4 a.description: description is 'd' in line 2 and 'e' in line 3"]);
-    assert_eq!(Knowledge::read(clash.as_bytes()).nodes().len(), 0);
+    assert_eq!(shown(&clash), ["3:4 a.description: description is 'd' in line 2 and 'e' in line 3"]);
+    assert_eq!(KnowledgeGraph::read(clash.as_bytes()).nodes().len(), 0);
 }
 
 #[test]
 fn conflict_markers_are_an_error_of_their_own_and_hide_the_rest() {
     let source = format!("digraph {{\n<<<<<<< HEAD\n{}=======\n{}>>>>>>> other\n}}\n", node("a", ""), node("a", "tag=x"));
-    let lines: Vec<_> = Knowledge::read(source.as_bytes()).errors.into_iter().map(|error| (error.line, error.message)).collect();
+    let lines: Vec<_> = KnowledgeGraph::read(source.as_bytes()).errors.into_iter().map(|error| (error.line, error.message)).collect();
     assert_eq!(lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4, 6]);
     assert!(lines.iter().all(|(_, message)| message.contains("conflict marker")), "{lines:?}");
     let underlined = format!("digraph {{ {} }}", node("a", "example=\"Title\n=======\""));
-    assert_eq!(told(&underlined), [] as [&str; 0], "a line in a text is no marker");
+    assert_eq!(shown(&underlined), [] as [&str; 0], "a line in a text is no marker");
 }
 
 #[test]
 fn every_error_is_told_and_what_is_right_is_served() {
     let source = format!("digraph {{\n  api-server [type=rule];\n{}  -> broken;\n{}}}", node("good", ""), node("other", "priority=urgnt"));
-    let known = Knowledge::read(source.as_bytes());
+    let known = KnowledgeGraph::read(source.as_bytes());
     assert!(known.errors.len() >= 3, "{:?}", known.errors);
     assert_eq!(known.nodes().map(|node| node.id()).collect::<Vec<_>>(), ["good"]);
 }
 
 #[test]
 fn an_id_that_needs_quotes_is_one_error() {
-    let known = Knowledge::read(b"digraph { b-c [type=rule level=architecture status=current description=d priority=low]; }");
+    let known = KnowledgeGraph::read(b"digraph { b-c [type=rule level=architecture status=current description=d priority=low]; }");
     let [only] = known.errors.as_slice() else { panic!("one error: {:?}", known.errors) };
     assert!(only.message.contains("`b-c` needs quotes"), "{only:?}");
 }
 
 #[test]
 fn a_misspelled_field_is_pointed_out() {
-    let known = Knowledge::read(b"digraph { a [type=rule level=architecture status=current descripton=x priority=low shape=box] }");
+    let known = KnowledgeGraph::read(b"digraph { a [type=rule level=architecture status=current descripton=x priority=low shape=box] }");
     assert_eq!(known.warnings[0].message, "unknown field 'descripton'");
     assert_eq!(known.warnings[0].suggestion.as_deref(), Some("description"));
 }
@@ -184,14 +185,14 @@ fn another_file_of_the_project_can_be_checked_and_none_outside() {
     std::fs::write(project.path().join("draft.dot"), "digraph { a [type=rule] }").expect("writes");
     let check = |path: &str| project.engine.knowledge_check(&KnowledgeCheckInput { path: Some(path.to_owned()) }, project.path());
     assert_eq!(check("draft.dot").expect("is read").errors.len(), 4);
-    assert!(matches!(check("../draft.dot"), Err(Failure::Refused(_))));
+    assert!(matches!(check("../draft.dot"), Err(Failure::InvalidInput(_))));
     assert!(matches!(check("absent.dot"), Err(Failure::NotFound { .. })));
 }
 
 #[test]
 fn a_strict_graph_is_an_error_that_says_what_to_take_out() {
     let source = format!("strict digraph {{\n{}{}  a -> b [relation=uses];\n}}\n", node("a", ""), node("b", ""));
-    let [error] = &Knowledge::read(source.as_bytes()).errors[..] else { panic!("one") };
+    let [error] = &KnowledgeGraph::read(source.as_bytes()).errors[..] else { panic!("one") };
     assert_eq!((error.line, error.suggestion.as_deref()), (1, Some("take the word `strict` out")));
-    assert_eq!(Knowledge::read(source.replace("strict ", "").as_bytes()).errors, []);
+    assert_eq!(KnowledgeGraph::read(source.replace("strict ", "").as_bytes()).errors, []);
 }

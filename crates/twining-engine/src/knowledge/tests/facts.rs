@@ -1,6 +1,6 @@
 //! Files of the kinds found in the wild, and what must hold for each.
 
-use super::super::Knowledge;
+use super::super::KnowledgeGraph;
 use crate::testing::Project;
 
 /// Unquoted ids, commas, a default, a label on the edge, invented levels and statuses.
@@ -46,7 +46,7 @@ const EDGE_FIRST: &str = r#"digraph ProjectKnowledge {
 "#;
 
 fn counted(source: &str) -> (usize, usize, usize) {
-    let known = Knowledge::read(source.as_bytes());
+    let known = KnowledgeGraph::read(source.as_bytes());
     (known.declared, known.edges(), known.errors.len())
 }
 
@@ -54,12 +54,12 @@ fn counted(source: &str) -> (usize, usize, usize) {
 fn files_from_the_wild_have_the_errors_they_have_and_no_others() {
     assert_eq!(counted("digraph ProjectKnowledge {\n}\n"), (0, 0, 0));
     assert_eq!(counted(COMMAS), (3, 1, 6));
-    assert_eq!(Knowledge::read(COMMAS.as_bytes()).warnings.len(), 1, "a missing relation is a warning");
+    assert_eq!(KnowledgeGraph::read(COMMAS.as_bytes()).warnings.len(), 1, "a missing relation is a warning");
     assert_eq!(counted(NO_SEMICOLONS), (5, 4, 10));
-    let lines: Vec<usize> = Knowledge::read(NO_SEMICOLONS.as_bytes()).errors.iter().map(|error| error.line).take(2).collect();
+    let lines: Vec<usize> = KnowledgeGraph::read(NO_SEMICOLONS.as_bytes()).errors.iter().map(|error| error.line).take(2).collect();
     assert_eq!(lines, [7, 8]);
     assert_eq!(counted(EDGE_FIRST), (3, 1, 0));
-    let known = Knowledge::read(EDGE_FIRST.as_bytes());
+    let known = KnowledgeGraph::read(EDGE_FIRST.as_bytes());
     assert_eq!(known.node("error-handling").map(|node| node.field("example")), Some(r#"say "why""#), "keeps its own attributes");
 }
 
@@ -67,8 +67,8 @@ fn files_from_the_wild_have_the_errors_they_have_and_no_others() {
 fn a_chain_gives_every_hop_its_attributes() {
     let node = |id: &str| format!("\"{id}\" [type=pattern level=implementation status=current description=d];");
     let source = format!("digraph {{ {} {} {} \"a\" -> \"b\" -> \"c\" [relation=\"uses\"] }}", node("a"), node("b"), node("c"));
-    let known = Knowledge::read(source.as_bytes());
-    assert_eq!(known.bonds().map(|bond| bond.relation()).collect::<Vec<_>>(), ["uses", "uses"]);
+    let known = KnowledgeGraph::read(source.as_bytes());
+    assert_eq!(known.valid_edges().map(|valid_edge| valid_edge.relation()).collect::<Vec<_>>(), ["uses", "uses"]);
 }
 
 #[test]

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Knowledge, KnowledgeCheckInput, KnowledgeMerged, KnowledgeRetrieveInput, KnowledgeUpdateInput, merge_knowledge};
+use super::super::{KnowledgeCheckInput, KnowledgeGraph, KnowledgeMerge, KnowledgeRetrieveInput, KnowledgeUpdateInput, merge_knowledge};
 use crate::testing::Project;
 
 const BASE: &str = "digraph K {\n    // shared\n    a [type=component level=architecture status=current description=\"A\" priority=low tag=\"x, y\"];\n    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n}\n";
 
-fn merged(ours: &str, theirs: &str) -> KnowledgeMerged {
+fn merged(ours: &str, theirs: &str) -> KnowledgeMerge {
     let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), ".twining/knowledge.dot");
     assert_eq!(twining_dot::check(&merged.text).errors, [], "{}", String::from_utf8_lossy(&merged.text));
     merged
 }
 
-fn field(merged: &KnowledgeMerged, id: &str, name: &str) -> String {
-    Knowledge::read(&merged.text).node(id).expect("is served").field(name).to_owned()
+fn field(merged: &KnowledgeMerge, id: &str, name: &str) -> String {
+    KnowledgeGraph::read(&merged.text).node(id).expect("is served").field(name).to_owned()
 }
 
 /// What the text means, whatever its order.
 fn meaning(text: &[u8]) -> (BTreeMap<String, BTreeMap<String, String>>, Vec<String>) {
-    let known = Knowledge::read(text);
+    let known = KnowledgeGraph::read(text);
     let fields = |node: &twining_dot::Node| node.attributes().iter().map(|a| (a.name().to_owned(), a.value().to_string())).collect();
     let nodes = known.graph().nodes().iter().map(|node| (node.id().to_string(), fields(node))).collect();
     let mut edges: Vec<String> =
@@ -49,7 +49,7 @@ fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
     assert_eq!(merged.conflicts, [] as [&str; 0]);
     assert_eq!(merged.marked, ["the node a"]);
     assert_eq!(field(&merged, "a", "description"), "[merge: settle] Our API || the API");
-    let known = Knowledge::read(&merged.text);
+    let known = KnowledgeGraph::read(&merged.text);
     assert!(known.errors.is_empty() && known.warnings[0].message == "a merge kept two texts here", "{:?}", known.warnings);
     // A later merge with either side again adds nothing.
     let text = String::from_utf8(merged.text.clone()).expect("is text");
@@ -61,10 +61,10 @@ fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
 fn two_notes_on_an_edge_are_kept_and_the_check_says_so() {
     let noted = |note: &str| BASE.replace("[relation=uses]", &format!("[relation=uses note=\"{note}\"]"));
     let merged = merged(&noted("since 1.0"), &noted("until 2.0"));
-    let known = Knowledge::read(&merged.text);
+    let known = KnowledgeGraph::read(&merged.text);
     assert_eq!((merged.conflicts.len(), merged.marked.len()), (0, 1));
-    let told = &known.warnings[0];
-    assert_eq!((told.message.as_str(), told.field.as_deref(), told.line), ("a merge kept two texts here", Some("note"), 5), "{told:?}");
+    let shown = &known.warnings[0];
+    assert_eq!((shown.message.as_str(), shown.field.as_deref(), shown.line), ("a merge kept two texts here", Some("note"), 5), "{shown:?}");
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn a_result_that_breaks_a_rule_names_the_node_the_rule_and_the_remedy() {
     // One makes it a rule, which needs a priority; the other takes the priority away.
     let (ours, theirs) = (from.replace("type=component", "type=rule"), from.replace(" priority=low", ""));
     let merged = merge_knowledge(from.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
-    let told = "the node a (line 2): priority is required for nodes of type 'rule'; priority=\"…\" with one of";
-    assert!(merged.conflicts.len() == 1 && merged.conflicts[0].starts_with(told), "{:?}", merged.conflicts);
-    assert!(merged.guidance.contains(told), "{}", merged.guidance);
+    let shown = "the node a (line 2): priority is required for nodes of type 'rule'; priority=\"…\" with one of";
+    assert!(merged.conflicts.len() == 1 && merged.conflicts[0].starts_with(shown), "{:?}", merged.conflicts);
+    assert!(merged.guidance.contains(shown), "{}", merged.guidance);
     let broken = from.replace("}\n", "    next [type=component\n}\n");
     let merged = merge_knowledge(from.as_bytes(), ours.as_bytes(), broken.as_bytes(), "k.dot");
     assert!(merged.conflicts[0].contains("theirs has an error") && merged.conflicts[0].contains("the node next"), "{:?}", merged.conflicts);
@@ -147,8 +147,8 @@ fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
     for (side, ours, theirs) in [("ours", &torn, &added), ("theirs", &added, &torn)] {
         let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
         assert_eq!(merged.text, ours.as_bytes(), "{side}: ours stands as it is");
-        let told = format!("{side} still has a conflict marker in line 6; settle that conflict first, then merge again");
-        assert!(merged.conflicts[0].starts_with(&told) && merged.guidance.contains(&told), "{:?}", merged.conflicts);
+        let shown = format!("{side} still has a conflict marker in line 6; settle that conflict first, then merge again");
+        assert!(merged.conflicts[0].starts_with(&shown) && merged.guidance.contains(&shown), "{:?}", merged.conflicts);
     }
 }
 
@@ -161,8 +161,8 @@ fn what_a_default_said_for_one_side_is_not_lost_with_the_default() {
     let with = base.replace("}\n", "  a -> b;\n}\n");
     for (ours, theirs) in [(&without, &with), (&with, &without)] {
         let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
-        let known = Knowledge::read(&merged.text);
-        let relations: Vec<&str> = known.bonds().map(|bond| bond.relation()).collect();
+        let known = KnowledgeGraph::read(&merged.text);
+        let relations: Vec<&str> = known.valid_edges().map(|valid_edge| valid_edge.relation()).collect();
         assert_eq!((merged.conflicts.len(), relations), (0, vec!["must_not_use"]), "{}", String::from_utf8_lossy(&merged.text));
     }
     let base = "digraph K {\n  node [level=architecture];\n}\n";
@@ -179,7 +179,7 @@ fn a_node_that_nobody_declares_is_not_written_by_the_merge() {
     let theirs = base.replace("}\n", "  \"a\" -> \"ghost\" [relation=\"uses\"];\n}\n");
     let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
     assert_eq!(merged.conflicts, [] as [&str; 0], "theirs had that error before");
-    let known = Knowledge::read(&merged.text);
+    let known = KnowledgeGraph::read(&merged.text);
     assert_eq!((known.declared, known.errors.len(), known.edges()), (1, 1, 1), "{}", String::from_utf8_lossy(&merged.text));
 }
 
@@ -223,8 +223,8 @@ fn a_conflict_upon_a_conflict_is_told_and_left_as_it_is() {
     let project = Project::new();
     project.write("knowledge.dot", &source);
     let checked = project.engine.knowledge_check(&KnowledgeCheckInput::default(), project.path()).expect("is answered");
-    let told = checked.errors.iter().find(|error| error.message.contains("conflict marker")).expect("is told");
-    assert!(told.suggestion.as_deref().unwrap_or_default().contains("of both sides"), "{told:?}");
+    let shown = checked.errors.iter().find(|error| error.message.contains("conflict marker")).expect("is told");
+    assert!(shown.suggestion.as_deref().unwrap_or_default().contains("of both sides"), "{shown:?}");
     let report = project.engine.status().expect("reports");
     assert!(!checked.valid && report.warnings.iter().any(|warning| warning.code == "knowledge_errors"), "{report:?}");
     let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);

@@ -1,11 +1,17 @@
 //! Pictures of the graph and of parts of it.
 
-use super::super::{Format, Picture, PictureInput};
+use super::super::{DrawFormat, DrawInput, KnowledgeDrawing};
 use crate::Failure;
 use crate::testing::Project;
 
-fn draw(project: &Project, format: Format, level: Option<&str>, around: Option<&str>, depth: usize) -> Result<Picture, Failure> {
-    let input = PictureInput { format, level: level.map(str::to_owned), around: around.map(str::to_owned), depth: Some(depth) };
+fn draw(
+    project: &Project,
+    format: DrawFormat,
+    level: Option<&str>,
+    around: Option<&str>,
+    depth: usize,
+) -> Result<KnowledgeDrawing, Failure> {
+    let input = DrawInput { format, level: level.map(str::to_owned), around: around.map(str::to_owned), depth: Some(depth) };
     project.engine.knowledge_picture(&input)
 }
 
@@ -16,31 +22,31 @@ fn the_graph_is_drawn_whole_by_level_and_around_a_node() {
     let nodes = [("a-1", "architecture"), ("b", "architecture"), ("c", "implementation"), ("d", "implementation")];
     let nodes = nodes.map(|(id, level)| node(id, level)).join("\n");
     project.write("knowledge.dot", &format!("digraph {{\n{nodes}\nwrong [type=x];\n\"a-1\" -> b -> c -> d [relation=uses]; }}"));
-    let counted = |picture: &Picture| (picture.nodes, picture.edges);
-    let whole = draw(&project, Format::Svg, None, None, 1).expect("is drawn");
+    let counted = |picture: &KnowledgeDrawing| (picture.nodes, picture.edges);
+    let whole = draw(&project, DrawFormat::Svg, None, None, 1).expect("is drawn");
     assert_eq!(counted(&whole), (4, 3), "what is wrong is not drawn");
     assert!(whole.text.starts_with("<svg") && whole.text.contains("a-1") && whole.text.contains("uses"), "{}", whole.text);
-    let level = draw(&project, Format::Mermaid, Some("architecture"), None, 1).expect("is drawn");
+    let level = draw(&project, DrawFormat::Mermaid, Some("architecture"), None, 1).expect("is drawn");
     assert_eq!(counted(&level), (2, 1));
     assert!(level.text.starts_with("flowchart"), "{}", level.text);
     for (depth, nodes) in [(0, 1), (1, 3), (2, 4)] {
-        assert_eq!(draw(&project, Format::Dot, None, Some("b"), depth).expect("is drawn").nodes, nodes);
+        assert_eq!(draw(&project, DrawFormat::Dot, None, Some("b"), depth).expect("is drawn").nodes, nodes);
     }
-    let dot = draw(&project, Format::Dot, None, Some("d"), 0).expect("is drawn").text;
+    let dot = draw(&project, DrawFormat::Dot, None, Some("d"), 0).expect("is drawn").text;
     let only = r#"    "d" [type="component", level="implementation", status="current", description="d"];"#;
     assert_eq!(dot, format!("digraph ProjectKnowledge {{\n{only}\n}}\n"));
-    assert!(matches!(draw(&project, Format::Dot, None, Some("nobody"), 1), Err(Failure::NotFound { .. })));
+    assert!(matches!(draw(&project, DrawFormat::Dot, None, Some("nobody"), 1), Err(Failure::NotFound { .. })));
 }
 
 #[test]
 fn nothing_broken_and_too_much_are_answered() {
     let project = Project::new();
-    assert_eq!(draw(&project, Format::Svg, None, None, 1).expect("is drawn").nodes, 0);
+    assert_eq!(draw(&project, DrawFormat::Svg, None, None, 1).expect("is drawn").nodes, 0);
     project.write("knowledge.dot", "digraph { a [");
-    assert_eq!(draw(&project, Format::Mermaid, None, None, 1).expect("is drawn").nodes, 0);
+    assert_eq!(draw(&project, DrawFormat::Mermaid, None, None, 1).expect("is drawn").nodes, 0);
     let many: String = (0..2001).map(|n| format!("n{n} [type=pattern level=implementation status=current description=d];\n")).collect();
     project.write("knowledge.dot", &format!("digraph {{ {many} }}"));
-    let refused = draw(&project, Format::Svg, None, None, 1).expect_err("is too much").to_string();
+    let refused = draw(&project, DrawFormat::Svg, None, None, 1).expect_err("is too much").to_string();
     assert!(refused.contains("around a node"), "{refused}");
-    assert_eq!(draw(&project, Format::Svg, None, Some("n7"), 1).expect("is drawn").nodes, 1);
+    assert_eq!(draw(&project, DrawFormat::Svg, None, Some("n7"), 1).expect("is drawn").nodes, 1);
 }

@@ -1,9 +1,9 @@
 //! What is found, in which order, and that it is never old.
 
-use twining_dot::Document;
+use twining_dot::DotDocument;
 
 use crate::testing::Project;
-use crate::{KnowledgePackInput, KnowledgeRetrieveInput, Retrieved};
+use crate::{KnowledgePackInput, KnowledgeRetrieveInput, RetrieveOutcome};
 
 /// Five nodes in a row of three, one beside it and one alone.
 const FIVE: &str = r#"digraph ProjectKnowledge {
@@ -24,7 +24,7 @@ fn project() -> Project {
     project
 }
 
-fn ask(project: &Project, terms: &str, level: &str, depth: usize) -> Retrieved {
+fn ask(project: &Project, terms: &str, level: &str, depth: usize) -> RetrieveOutcome {
     let input = KnowledgeRetrieveInput { terms: Some(terms.into()), level: Some(level.into()), depth: Some(depth), max_results: None };
     project.engine.knowledge_retrieve(&input).expect("is answered")
 }
@@ -67,7 +67,7 @@ fn no_punctuation_is_syntax_and_the_order_is_always_the_same() {
 #[test]
 fn a_subgraph_is_the_graph_in_small() {
     let found = ask(&project(), "RESTful", "all", 1);
-    let small = Document::parse(found.subgraph.clone());
+    let small = DotDocument::parse(found.subgraph.clone());
     assert_eq!((small.errors(), small.graph().nodes().len(), small.graph().edges().len()), (&[][..], 3, 2), "{}", found.subgraph);
     assert!(
         found.subgraph.contains(r#""api-design" -> "auth-middleware" [relation="uses", note="before routing"];"#),
@@ -224,7 +224,7 @@ fn what_is_beyond_the_limits_is_counted() {
 #[test]
 fn a_node_too_large_to_tell_leaves_its_room_to_the_others() {
     let project = Project::new();
-    let node = |id: &str, said: &str| format!("{id} [type=component level=architecture status=current description=\"{said}\"];\n");
+    let node = |id: &str, message: &str| format!("{id} [type=component level=architecture status=current description=\"{message}\"];\n");
     let text = format!("digraph {{\n{}{}}}\n", node("a", &"y ".repeat(300_000)), node("b", "y small"));
     project.write("knowledge.dot", &text);
     let found = ask(&project, "y", "all", 0);

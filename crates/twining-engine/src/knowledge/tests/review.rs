@@ -1,6 +1,6 @@
 //! What a reviewer is told, with git and without.
 
-use super::super::{Changes, ReviewContext, ReviewContextInput, Weakened};
+use super::super::{Changes, ReviewContext, ReviewContextInput, RuleChange};
 use crate::testing::Project;
 use crate::{Failure, KnowledgePackInput};
 
@@ -131,7 +131,7 @@ fn without_git_a_story_or_a_file_a_review_still_has_its_rules() {
         let input = ReviewContextInput { kind: kind.into(), base: base.map(str::to_owned), ..ReviewContextInput::default() };
         project.engine.review_context(&input, &OneCommit { before: None, files: &[] }, project.path())
     };
-    assert!(matches!(wrong("essay", None), Err(Failure::Refused(_))));
+    assert!(matches!(wrong("essay", None), Err(Failure::InvalidInput(_))));
     assert!(wrong("code", Some("nowhere")).expect_err("is refused").to_string().contains("`base` must name a commit"));
 }
 
@@ -153,20 +153,20 @@ fn a_change_cannot_take_away_the_rules_it_is_judged_by() {
     project.write("knowledge.dot", &edited);
     let git = OneCommit { before: Some(&base), files: &["src/api/a.rs", ".twining/knowledge.dot"] };
     let context = review(&project, "code", &git);
-    let told: Vec<_> = context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
+    let shown: Vec<_> = context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
     let expected = [
-        ("gone", Some(Weakened::Removed)),
-        ("low", Some(Weakened::Lowered)),
-        ("small", Some(Weakened::Narrowed)),
-        ("audited", Some(Weakened::Reworded)),
+        ("gone", Some(RuleChange::Removed)),
+        ("low", Some(RuleChange::Lowered)),
+        ("small", Some(RuleChange::Narrowed)),
+        ("audited", Some(RuleChange::Reworded)),
     ];
-    assert_eq!(told, expected, "those that hold elsewhere and were let be are not told");
+    assert_eq!(shown, expected, "those that hold elsewhere and were let be are not told");
     assert!(context.prompt.contains("- **gone**: gone holds (it holds everywhere); **the change under review REMOVES this rule**"));
     assert!(context.prompt.contains("REWORDS this rule**, which said: Every call is audited"), "{}", context.prompt);
     // A file that cannot be read any more is no way out either, nor one that is not there.
     project.write("knowledge.dot", "digraph { broken [");
     let context = review(&project, "code", &git);
-    assert!(context.critical_rules.iter().all(|rule| rule.change == Some(Weakened::Removed)), "{:?}", context.critical_rules);
+    assert!(context.critical_rules.iter().all(|rule| rule.change == Some(RuleChange::Removed)), "{:?}", context.critical_rules);
     assert_eq!(context.critical_rules.len(), 5, "also of those for other files: taking one away is a change of its own");
     assert!(!context.prompt.contains("()"), "{}", context.prompt);
 }
@@ -228,7 +228,7 @@ fn a_change_that_puts_another_file_in_the_graphs_place_is_judged_by_the_one_it_r
         let context = review(&project, "code", &OneCommit { before: Some(BASE), files: &[file, changed] });
         assert_eq!((context.knowledge_file.as_str(), context.knowledge_modified), (file, true));
         let rules: Vec<_> = context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
-        assert_eq!(rules, [("audited", Some(Weakened::Removed)), ("fenced", Some(Weakened::Removed))]);
+        assert_eq!(rules, [("audited", Some(RuleChange::Removed)), ("fenced", Some(RuleChange::Removed))]);
         assert!(context.notes.iter().any(|note| note.contains("in the place of `.twining/knowledge.dot`")), "{:?}", context.notes);
     }
 }
@@ -237,7 +237,7 @@ fn a_change_that_puts_another_file_in_the_graphs_place_is_judged_by_the_one_it_r
 fn a_rule_that_is_narrowed_is_told_wherever_the_rest_of_the_change_is() {
     let project = Project::new();
     for (paths, change) in
-        [("src/nothing", Some(Weakened::Narrowed)), ("src/db/a.rs", Some(Weakened::Narrowed)), ("src", None), ("src/db, src/x", None)]
+        [("src/nothing", Some(RuleChange::Narrowed)), ("src/db/a.rs", Some(RuleChange::Narrowed)), ("src", None), ("src/db, src/x", None)]
     {
         project.write("knowledge.dot", &BASE.replace("path=\"src/db\"", &format!("path=\"{paths}\"")));
         let context = review(&project, "code", &OneCommit { before: Some(BASE), files: &["src/api/a.rs"] });

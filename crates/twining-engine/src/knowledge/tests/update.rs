@@ -1,7 +1,7 @@
 //! Edits that touch one statement, and graphs that stay right.
 
 use crate::testing::Project;
-use crate::{Failure, KnowledgeUpdateInput, KnowledgeUpdated, Operation};
+use crate::{Failure, KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation};
 
 const FILE: &str = "// ours\ndigraph K {\n    node [shape=box]; # a default\n\n    \"a\" [type=\"component\" level=\"architecture\" status=\"current\"\n         description=\"A\"]; // the first\n    b [type=rule, level=architecture, status=current, description=\"B\", priority=high]\n    a -> b [relation=must_follow];\n}\n";
 
@@ -9,7 +9,7 @@ fn operations(json: &serde_json::Value) -> Vec<Operation> {
     serde_json::from_value(json.clone()).expect("operations")
 }
 
-fn update(project: &Project, json: &serde_json::Value) -> Result<KnowledgeUpdated, Failure> {
+fn update(project: &Project, json: &serde_json::Value) -> Result<KnowledgeUpdateOutcome, Failure> {
     project.engine.knowledge_update(&KnowledgeUpdateInput { operations: operations(json), ..KnowledgeUpdateInput::default() })
 }
 
@@ -36,14 +36,14 @@ fn only_the_touched_statements_change() {
     );
     assert_eq!((done.nodes, done.edges, done.written), (3, 2, true));
     let after = text(&project);
-    for kept in [
+    for remaining in [
         "// ours\n",
         "node [shape=box]; # a default\n",
         "// the first\n",
         "b [type=rule, level=architecture, status=current, description=\"B\", priority=high]\n",
         "a -> b [relation=must_follow];\n",
     ] {
-        assert!(after.contains(kept), "{kept} in {after}");
+        assert!(after.contains(remaining), "{remaining} in {after}");
     }
     assert!(after.contains("description=\"The API\"]; // the first") && after.contains(r#"keeps \"hot\" rows"#), "{after}");
     let back =
@@ -70,7 +70,7 @@ fn one_wrong_operation_undoes_all() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);
     let node = serde_json::json!({"op": "add_node", "id": "c", "type": "pattern", "level": "implementation", "status": "current", "description": "C"});
-    for (wrong, said) in [
+    for (wrong, message) in [
         (
             serde_json::json!({"op": "add_node", "id": "a", "type": "pattern"}),
             "`operations[1].id` cannot be carried out; the node a exists already",
@@ -95,7 +95,7 @@ fn one_wrong_operation_undoes_all() {
         (serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}), "`operations[1].relation` is required"),
     ] {
         let failure = update(&project, &serde_json::json!([node, wrong])).expect_err("is refused").to_string();
-        assert!(failure.contains(said), "{failure}");
+        assert!(failure.contains(message), "{failure}");
         assert_eq!(text(&project), FILE, "{failure}");
     }
     assert!(update(&project, &serde_json::json!([])).is_err());
@@ -148,7 +148,7 @@ fn agents_that_edit_at_once_lose_nothing() {
             });
         }
     });
-    let known = super::super::Knowledge::read(text(&project).as_bytes());
+    let known = super::super::KnowledgeGraph::read(text(&project).as_bytes());
     assert_eq!((known.errors.len(), known.declared), (0, 22));
 }
 
@@ -192,7 +192,7 @@ fn a_path_is_kept_from_the_project_on_however_it_is_named() {
 fn a_file_of_nothing_but_mistakes_is_told_in_part_and_counted() {
     let project = Project::new();
     project.write("knowledge.dot", &format!("digraph {{\n{}}}\n", (0..30_000).map(|n| format!("n{n};\n")).collect::<String>()));
-    let told = project.engine.knowledge_check(&crate::KnowledgeCheckInput::default(), project.path()).expect("is checked");
-    assert!(!told.valid);
-    assert_eq!(told.errors.len() as u64 + told.warnings.len() as u64 + told.omitted, 120_000, "four of each node");
+    let shown = project.engine.knowledge_check(&crate::KnowledgeCheckInput::default(), project.path()).expect("is checked");
+    assert!(!shown.valid);
+    assert_eq!(shown.errors.len() as u64 + shown.warnings.len() as u64 + shown.omitted, 120_000, "four of each node");
 }

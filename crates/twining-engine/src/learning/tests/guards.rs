@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::{CreateGuardInput, Failure, GuardCreated, PatternsInput};
+use crate::{CreateGuardInput, CreateGuardOutcome, Failure, PatternsInput};
 
 const POLICY: &str = "# ours\nguards:\n  - id: a  # first\n    tools: [Bash]\n    when: {command: rm}\n    say: no\n\nroles: {}  # none\n";
 
@@ -22,7 +22,7 @@ fn pattern(project: &Project) -> String {
     project.engine.extract_patterns(&UserPolicy::default(), &PatternsInput::default()).expect("extracts").patterns[0].id.clone()
 }
 
-fn create(project: &Project, change: impl FnOnce(&mut CreateGuardInput)) -> Result<GuardCreated, Failure> {
+fn create(project: &Project, change: impl FnOnce(&mut CreateGuardInput)) -> Result<CreateGuardOutcome, Failure> {
     let mut input = CreateGuardInput { pattern: pattern(project), ..Default::default() };
     change(&mut input);
     project.engine.create_guard(&agent_in("a"), &UserPolicy::default(), &input)
@@ -32,7 +32,7 @@ fn policy(project: &Project) -> String {
     fs::read_to_string(project.path().join(".twining/policy.yml")).expect("is there")
 }
 
-fn level(project: &Project, id: &str) -> Option<(Level, bool)> {
+fn level(project: &Project, id: &str) -> Option<(Verdict, bool)> {
     let all = project.engine.list_guards(&UserPolicy::default()).guards;
     all.iter().find(|guard| guard.id == id).map(|guard| (guard.action, guard.proposed))
 }
@@ -46,7 +46,7 @@ fn a_pattern_becomes_a_warning_with_its_backtest_and_a_person_makes_it_block() {
     }
     seen(&project, |seen| (seen.kind, seen.guessed, seen.call) = (TraceType::Correction, true, Some(taken_back)));
     let created = create(&project, |input| input.id = Some("no-push".to_owned())).expect("creates");
-    assert_eq!((created.action, created.status.as_str()), (Level::Warn, "proposed"));
+    assert_eq!((created.action, created.status.as_str()), (Verdict::Warn, "proposed"));
     assert_eq!((created.backtest.calls, created.backtest.stopped, created.backtest.fine), (5, 2, 1));
     assert_eq!((created.backtest.fine_ones.len(), created.backtest.others.len()), (1, 1));
 
@@ -55,14 +55,14 @@ fn a_pattern_becomes_a_warning_with_its_backtest_and_a_person_makes_it_block() {
     assert!(written.starts_with(head) && written.ends_with(tail), "{written}");
     assert!(written.contains("# backtest: would have stopped 2 of 5 recorded calls; 1 of those were fine"), "{written}");
     assert!(written.contains("say: \"people push\""), "{written}");
-    assert_eq!(level(&project, "no-push"), Some((Level::Warn, true)));
+    assert_eq!(level(&project, "no-push"), Some((Verdict::Warn, true)));
 
     let again = create(&project, |_| {}).expect_err("one is enough");
     assert!(again.to_string().contains("has a guard already; it is `no-push`"), "{again}");
     assert_eq!(policy(&project), written);
 
     project.engine.promote_guard(&agent_in("a"), "no-push").expect("promotes");
-    assert_eq!(level(&project, "no-push"), Some((Level::Block, false)));
+    assert_eq!(level(&project, "no-push"), Some((Verdict::Block, false)));
     assert!(project.engine.promote_guard(&agent_in("a"), "no-push").is_err());
     assert!(project.engine.promote_guard(&agent_in("a"), "a").expect_err("is no proposal").to_string().contains("not proposed"));
 }
@@ -91,7 +91,7 @@ fn s14_text_of_a_trace_stays_text_in_the_policy() {
     let all = project.engine.list_guards(&UserPolicy::default());
     assert_eq!(all.mistakes, []);
     let made = all.guards.iter().find(|guard| guard.id == created.id).expect("is there");
-    assert_eq!((made.action, made.proposed, made.verify.as_deref()), (Level::Warn, true, None));
+    assert_eq!((made.action, made.proposed, made.verify.as_deref()), (Verdict::Warn, true, None));
     assert!(all.guards.iter().all(|guard| guard.id != "evil"));
     assert!(!policy(&project).contains('\u{1b}'));
 }

@@ -7,10 +7,10 @@ mod traces;
 use twining_model::{Change, Channel, Origin, TraceType, Trust};
 use twining_store::Durability;
 
-use crate::learning::{Call, Seen};
+use crate::learning::{ObservedTrace, RecordedCall};
 use crate::testing::Project;
 use crate::{Caller, StoreTraceInput, UserPolicy};
-use twining_guard::{Evaluation, Event, Level, action};
+use twining_guard::{Evaluation, GuardEvent, Verdict, action};
 
 /// An agent in a session of its own.
 fn agent_in(session: &str) -> Caller {
@@ -36,9 +36,9 @@ fn report(project: &Project, session: &str, input: &StoreTraceInput) -> String {
 }
 
 /// What the hook leaves when a guard speaks.
-fn seen(project: &Project, change: impl FnOnce(&mut Seen<'_>)) {
+fn seen(project: &Project, change: impl FnOnce(&mut ObservedTrace<'_>)) {
     project.clock.advance_ms(1);
-    let mut seen = Seen {
+    let mut seen = ObservedTrace {
         kind: TraceType::Violation,
         source: "enforcement_hook",
         guard: None,
@@ -61,10 +61,10 @@ fn seen(project: &Project, change: impl FnOnce(&mut Seen<'_>)) {
 /// A call that the hook recorded.
 fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
     let store = project.engine.store();
-    let event = Event::of_tool(tool, action(tool, input), "/p");
-    let judged = Evaluation { verdict: Level::Off, findings: Vec::new(), unread: Vec::new() };
+    let event = GuardEvent::of_tool(tool, action(tool, input), "/p");
+    let judged = Evaluation { verdict: Verdict::Off, findings: Vec::new(), unread: Vec::new() };
     let id: String = store.ids().next().into();
-    let line = Call::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged).to_line().expect("fits");
+    let line = RecordedCall::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged).to_line().expect("fits");
     store.local_state().record_call(&line).expect("records");
     id
 }

@@ -19,8 +19,8 @@ fn five_equal_violations_are_one_pattern_however_often_it_is_asked() {
     assert_eq!(found.len(), 1, "once is no pattern: {found:?}");
     assert_eq!((found[0].count, found[0].counted, found[0].action.as_str()), (5, 5, "Bash: git push"));
     assert_eq!(found[0].proposal.as_ref().map(|proposal| proposal.kind), Some(ProposalKind::Guard));
-    let told = |found: Vec<Pattern>| serde_json::to_string(&found).expect("prints");
-    assert_eq!(told(found), told(patterns(&project)));
+    let shown = |found: Vec<Pattern>| serde_json::to_string(&found).expect("prints");
+    assert_eq!(shown(found), shown(patterns(&project)));
     assert_eq!(
         std::fs::read_dir(project.path().join(".twining"))
             .expect("is there")

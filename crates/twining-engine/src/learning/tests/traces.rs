@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::QueryTracesInput;
-use crate::learning::{Call, gist, masked};
+use crate::learning::{RecordedCall, action_summary, masked};
 use crate::search::SearchMode;
 
 #[test]
@@ -121,23 +121,23 @@ fn a_secret_is_left_out_of_the_tracked_file() {
     let text = std::fs::read_to_string(project.path().join(".twining/traces.jsonl")).expect("is there");
     assert!(!text.contains("abc123") && text.contains("[masked]"), "{text}");
     assert_eq!(masked("plain"), "plain");
-    let event = Event::of_tool(
+    let event = GuardEvent::of_tool(
         "Bash",
         action("Bash", &serde_json::json!({"command": "cd x && API_KEY=abc123 ./deploy.sh --key abc123; git push -f origin main"})),
         "/p",
     );
-    assert_eq!(gist(&event, "/p"), "Bash: deploy.sh; git push");
+    assert_eq!(action_summary(&event, "/p"), "Bash: deploy.sh; git push");
 }
 
 #[test]
 fn a_word_is_found_however_it_is_written() {
     let project = Project::new();
-    let said = |words: &str| {
+    let message = |words: &str| {
         report(&project, "s", &StoreTraceInput { what_happened: words.to_owned(), why: None, what_was_correct: None, ..pushed() })
     };
-    let capitals = said("REBASED Everything");
-    let other = said("wrote to the log");
-    let form = said("rebases all day");
+    let capitals = message("REBASED Everything");
+    let other = message("wrote to the log");
+    let form = message("rebases all day");
     // As another program writes it, letter by letter.
     let path = project.path().join(".twining/traces.jsonl");
     let mut text = std::fs::read_to_string(&path).expect("is there");
@@ -162,22 +162,22 @@ fn a_word_is_found_however_it_is_written() {
 
 #[test]
 fn a_call_of_more_edits_than_a_record_holds_is_kept_by_its_first() {
-    use twining_guard::{Evaluation, Event, Level, Replacement, ToolAction};
-    let kept = |edits: usize| {
+    use twining_guard::{Evaluation, GuardEvent, Replacement, ToolAction, Verdict};
+    let remaining = |edits: usize| {
         let one = |at: usize| Replacement { old: format!("old {at}"), new: "new".to_owned(), everywhere: false };
         let action = ToolAction::Edit { path: "a.rs".to_owned(), replacements: (0..edits).map(one).collect() };
-        let event = Event::of_tool("MultiEdit", action, "/p");
-        let judgement = Evaluation { verdict: Level::Off, findings: Vec::new(), unread: Vec::new() };
+        let event = GuardEvent::of_tool("MultiEdit", action, "/p");
+        let judgement = Evaluation { verdict: Verdict::Off, findings: Vec::new(), unread: Vec::new() };
         let now = Project::new().engine.store().ids().now();
-        let line = Call::of("01".to_owned(), now, "s", "/p", &event, &judgement).to_line().expect("fits");
-        let call = Call::read(&line).expect("is a call");
+        let line = RecordedCall::of("01".to_owned(), now, "s", "/p", &event, &judgement).to_line().expect("fits");
+        let call = RecordedCall::read(&line).expect("is a call");
         match call.action {
             Some(ToolAction::Edit { replacements, .. }) => (call.cut, replacements.len()),
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(kept(100), (false, 100));
+    assert_eq!(remaining(100), (false, 100));
     for many in [200, 256, 257, 258, 20_000] {
-        assert_eq!(kept(many), (true, 1), "{many}");
+        assert_eq!(remaining(many), (true, 1), "{many}");
     }
 }

@@ -66,8 +66,8 @@ fn what_was_found_says_what_spoke_for_it_and_the_parts_add_up() {
         assert!((0.0..=1.0).contains(&hit.relevance), "{hit:?}");
         assert!((hit.why.worth().clamp(0.0, 1.0) - hit.relevance).abs() < 0.005, "{hit:?}");
     }
-    let told = serde_json::to_value(first).expect("is JSON");
-    assert_eq!(told["why"].as_object().expect("an object").keys().collect::<Vec<_>>(), ["lexical", "semantic"], "only what counted");
+    let shown = serde_json::to_value(first).expect("is JSON");
+    assert_eq!(shown["why"].as_object().expect("an object").keys().collect::<Vec<_>>(), ["lexical", "semantic"], "only what counted");
     assert!(outcome.results.is_sorted_by(|a, b| a.relevance >= b.relevance), "best first");
 }
 
@@ -97,11 +97,11 @@ fn words_are_found_in_their_other_forms() {
 #[test]
 fn a_word_in_the_summary_counts_more_than_one_in_the_detail() {
     let project = Project::new();
-    let said = |summary: &str, detail: &str| {
+    let message = |summary: &str, detail: &str| {
         project.engine.post(&caller("ada"), &PostInput { detail: Some(detail.into()), ..finding(summary) }).expect("posts");
     };
-    said("the gateway drops bursts", "seen when the load balancer was moved over night");
-    said("the load balancer was moved over night", "since then the gateway drops bursts");
+    message("the gateway drops bursts", "seen when the load balancer was moved over night");
+    message("the load balancer was moved over night", "since then the gateway drops bursts");
     assert_eq!(found(&ask(&project.engine, "gateway bursts"))[0], "the gateway drops bursts");
     assert_eq!(found(&ask(&project.engine, "load balancer"))[0], "the load balancer was moved over night");
 }

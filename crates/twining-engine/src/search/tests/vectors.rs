@@ -11,8 +11,8 @@ use twining_embed::Model;
 use twining_store::disk::{Fault, Op, Probe};
 
 use super::{LOGGED_OUT, about_sessions, ask, finding, found};
-use crate::search::Meanings;
-use crate::search::backlog::{Backlog, Job};
+use crate::search::EmbeddingIndex;
+use crate::search::backlog::{EmbeddingBacklog, EmbeddingJob};
 use crate::testing::{Project, caller, choice};
 use crate::{ArchiveInput, AssembleInput, Engine, SearchMode};
 
@@ -24,11 +24,11 @@ fn file(project: &Project) -> PathBuf {
 }
 
 fn waiting(engine: &Engine) -> u64 {
-    engine.study().look().expect("looks").waiting
+    engine.embedding_worker().scan().expect("looks").waiting
 }
 
 fn make(engine: &Engine) {
-    engine.study().make_all(&mut |_| true).expect("makes them");
+    engine.embedding_worker().make_all(&mut |_| true).expect("makes them");
 }
 
 fn is_found_by_meaning(engine: &Engine) -> bool {
@@ -162,7 +162,7 @@ fn what_was_stopped_in_the_middle_is_resumed_by_the_same_process_and_by_the_next
             asked += 1;
             asked <= batches
         };
-        engine.study().make_all(&mut go_on).expect("stops");
+        engine.embedding_worker().make_all(&mut go_on).expect("stops");
         waiting(engine)
     };
     let left = stop_after(&project.engine, 1);
@@ -190,10 +190,10 @@ fn of_two_processes_one_makes_the_vectors_and_the_other_sees_them() {
             asked_of_the_other += 1;
             true
         };
-        other.study().make_all(&mut go_on).expect("leaves it alone");
+        other.embedding_worker().make_all(&mut go_on).expect("leaves it alone");
         true
     };
-    project.engine.study().make_all(&mut go_on).expect("makes them");
+    project.engine.embedding_worker().make_all(&mut go_on).expect("makes them");
     assert_eq!(asked_of_the_other, 0, "it was not its turn");
     assert!(is_found_by_meaning(&other));
     assert_eq!(waiting(&other), 0);
@@ -253,7 +253,7 @@ fn a_full_disk_costs_time_and_no_vector() {
         project.make_vectors();
         disk.full.store(true, Ordering::SeqCst);
         about_sessions(&project);
-        assert!(project.engine.study().make_all(&mut |_| true).is_err(), "{fault:?}");
+        assert!(project.engine.embedding_worker().make_all(&mut |_| true).is_err(), "{fault:?}");
         assert!(is_found_by_words(&project.engine), "{fault:?}");
         assert!(is_found_by_words(&project.another_engine_with_model()), "{fault:?}");
         project.engine.post(&caller("ada"), &finding("writing goes on")).expect("posts");
@@ -270,7 +270,7 @@ fn a_full_disk_from_the_first_vector_on_is_survived() {
     let project = Project::with_model_on(disk.clone());
     about_sessions(&project);
     disk.full.store(true, Ordering::SeqCst);
-    assert!(project.engine.study().make_all(&mut |_| true).is_err());
+    assert!(project.engine.embedding_worker().make_all(&mut |_| true).is_err());
     assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
     disk.full.store(false, Ordering::SeqCst);
     project.make_vectors();
@@ -312,7 +312,7 @@ fn a_question_that_helps_to_make_vectors_is_answered_though_the_disk_is_full() {
         assert!(is_found_by_words(engine));
         false
     };
-    engine.study().make_all(&mut go_on).expect("stops");
+    engine.embedding_worker().make_all(&mut go_on).expect("stops");
 }
 
 #[test]
@@ -376,10 +376,10 @@ fn what_was_just_said_is_embedded_first_then_decisions_then_older_entries() {
     for n in 0..3 {
         project.decide(&choice("data", "src/", &format!("shard {n} moves")));
     }
-    let mut backlog = Backlog::default();
-    let meanings = Meanings::new(Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())));
-    backlog.look(project.engine.store(), &meanings).expect("looks");
-    let mut kinds: Vec<bool> = backlog.take(usize::MAX).into_iter().map(|job| matches!(job, Job::Decision(..))).collect();
+    let mut backlog = EmbeddingBacklog::default();
+    let embedding_index = EmbeddingIndex::new(Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())));
+    backlog.scan(project.engine.store(), &embedding_index).expect("looks");
+    let mut kinds: Vec<bool> = backlog.take(usize::MAX).into_iter().map(|job| matches!(job, EmbeddingJob::Decision(..))).collect();
     kinds.dedup();
     assert_eq!(kinds, [false, true, false]);
 }

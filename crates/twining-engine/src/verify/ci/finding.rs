@@ -56,8 +56,8 @@ impl CiFinding {
     pub(super) fn of(rule: &'static str, severity: Severity, message: &str) -> Self {
         let words: Vec<&str> = message.split_whitespace().collect();
         let cut = if words.len() > MOST_WORDS { " …" } else { "" };
-        let kept = words.iter().take(MOST_WORDS - usize::from(!cut.is_empty())).copied().collect::<Vec<_>>().join(" ");
-        Self { rule, severity, path: None, line: None, message: format!("{kept}{cut}") }
+        let first_words = words.iter().take(MOST_WORDS - usize::from(!cut.is_empty())).copied().collect::<Vec<_>>().join(" ");
+        Self { rule, severity, path: None, line: None, message: format!("{first_words}{cut}") }
     }
 
     /// The same at a line.

@@ -12,10 +12,10 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::redact;
-use crate::workflow::evidence::{FileStates, RunLog, TestLine, TestRun, counts_in};
-use crate::workflow::feature::Status;
+use crate::workflow::evidence::{FileStates, RunLog, TestCommand, TestRun, counts_in};
+use crate::workflow::feature::FeatureStatus;
 use crate::workflow::files::{file_states, is_there};
-use crate::workflow::list_on;
+use crate::workflow::read_list;
 use twining_guard::hosts::ToolResult;
 
 /// The note of the last command that went to the background.
@@ -65,8 +65,8 @@ impl Engine {
             command => command.to_owned(),
         };
         let recorded = text::excerpt(&redact(&command).0, limits::ELEMENT_BYTES);
-        let line = TestLine::read(&command, checkout, cwd, &|path| is_there(checkout, path));
-        if line.only_looks || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?)) {
+        let line = TestCommand::read(&command, checkout, cwd, &|path| is_there(checkout, path));
+        if line.is_read_only || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?)) {
             return Ok(None);
         }
         self.note_post_tool_use()?;
@@ -102,8 +102,8 @@ impl Engine {
     /// How the files are of features that somebody may soon call tested.
     fn files_in_work(&self, checkout: &Path) -> Result<FileStates, Failure> {
         // A list that cannot be read has no features; whoever judges by it says so.
-        let Ok(Some(list)) = list_on(&self.store().documents().features()?) else { return Ok(FileStates::new()) };
-        let is_open = |status: Status| matches!(status, Status::InProgress | Status::Completed);
+        let Ok(Some(list)) = read_list(&self.store().documents().features()?) else { return Ok(FileStates::new()) };
+        let is_open = |status: FeatureStatus| matches!(status, FeatureStatus::InProgress | FeatureStatus::Completed);
         let open = list.features.iter().filter(|feature| is_open(feature.status));
         file_states(checkout, &open.flat_map(|feature| feature.watched()).take(MOST_PATHS).map(str::to_owned).collect::<Vec<_>>())
     }

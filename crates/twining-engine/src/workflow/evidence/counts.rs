@@ -17,15 +17,15 @@ const LONGEST_LINE: usize = 400;
 #[must_use]
 pub fn counts_in(output: &str) -> Option<TestCounts> {
     let start = (output.len().saturating_sub(TAIL)..output.len()).find(|&at| output.is_char_boundary(at)).unwrap_or(0);
-    let mut tally = Tally::default();
+    let mut totals = OutputCounts::default();
     for line in output[start..].lines().filter(|line| line.len() <= LONGEST_LINE) {
         // A progress display writes over itself; the last state is what stays.
         let line = line.trim_end().rsplit('\r').next().unwrap_or(line);
         if may_count(line) {
-            tally.add_line(&without_escapes(line).to_lowercase());
+            totals.add_line(&without_escapes(line).to_lowercase());
         }
     }
-    tally.total()
+    totals.total()
 }
 
 /// Whether a line has the beginning of a word by which tests are counted: most have
@@ -42,7 +42,7 @@ fn may_count(line: &str) -> bool {
 /// What the lines so far add up to. Where a runner tells the same twice, one source
 /// is chosen in [`Tally::total`].
 #[derive(Default)]
-struct Tally {
+struct OutputCounts {
     summed: Option<TestCounts>,
     /// `Ran 12 tests`, as long as the next line may say how many failed.
     ran: Option<u64>,
@@ -58,22 +58,22 @@ struct Tally {
     table: Option<TestCounts>,
 }
 
-impl Tally {
+impl OutputCounts {
     fn add_line(&mut self, line: &str) {
         let trimmed = line.trim();
         if self.add_go(line) || self.add_tap(trimmed) || self.add_table(trimmed) {
             return;
         }
         match read_line(trimmed) {
-            Some(Summary::Ran(tests)) => {
+            Some(SummaryLine::Ran(tests)) => {
                 self.close_ran(0);
                 self.ran = Some(tests);
             }
-            Some(Summary::Executed(counts)) => self.executed = self.executed.filter(|known| known.run > counts.run).or(Some(counts)),
-            Some(Summary::Counts(counts)) if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) => {
+            Some(SummaryLine::Executed(counts)) => self.executed = self.executed.filter(|known| known.run > counts.run).or(Some(counts)),
+            Some(SummaryLine::Counts(counts)) if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) => {
                 self.close_ran(counts.failed);
             }
-            Some(Summary::Counts(counts)) => {
+            Some(SummaryLine::Counts(counts)) => {
                 self.ran = None;
                 self.summed = Some(sum(self.summed.unwrap_or_default(), counts));
             }
@@ -128,7 +128,7 @@ impl Tally {
         }
         let is_total = line.contains("all specs passed!") || (line.starts_with('✖') && line.contains(" failed ("));
         if is_total {
-            self.table = Pairs::read(line).ok().and_then(|pairs| pairs.counts());
+            self.table = NumberPairs::read(line).ok().and_then(|pairs| pairs.counts());
         }
         is_total
     }
@@ -143,48 +143,48 @@ impl Tally {
     }
 }
 
-enum Summary {
+enum SummaryLine {
     Counts(TestCounts),
     Ran(u64),
     Executed(TestCounts),
 }
 
 /// A summary line in lower case.
-fn read_line(line: &str) -> Option<Summary> {
+fn read_line(line: &str) -> Option<SummaryLine> {
     let none = ["no tests ran", "no tests found", "no test files found", "no tests were found", "collected 0 items", "test no-source"];
     if none.iter().any(|words| line.contains(words)) {
-        return Some(Summary::Counts(TestCounts::default()));
+        return Some(SummaryLine::Counts(TestCounts::default()));
     }
     // Maven counts each class before it counts all of them.
     if line.contains("time elapsed") {
         return None;
     }
     if let Some((_, tests)) = line.split_once(", tests=").filter(|_| line.starts_with("files=")) {
-        return tests.split(',').next()?.parse().ok().map(Summary::Ran);
+        return tests.split(',').next()?.parse().ok().map(SummaryLine::Ran);
     }
     if let Some((marks, _)) = line.rsplit_once(": ").filter(|(_, end)| matches!(*end, "all tests passed!" | "some tests failed.")) {
         let mark = |sign: char| marks.split(' ').find_map(|word| word.strip_prefix(sign)?.parse().ok()).unwrap_or(0);
-        return Some(Summary::Counts(counts(mark('+'), mark('-'))));
+        return Some(SummaryLine::Counts(counts(mark('+'), mark('-'))));
     }
     let bare = line.trim_start_matches("[info] ").trim_start_matches("[error] ").trim_start_matches("[warning] ");
     let bare = bare.split(", duration:").next().unwrap_or(bare);
     let bare = bare.strip_prefix("build summary: ").and_then(|steps| steps.split_once(';')).map_or(bare, |(_, tests)| tests);
     if let Some(at) = bare.find("executed ") {
-        return Pairs::read(bare).or_else(|_| Pairs::read(&bare[at..])).ok()?.counts().map(Summary::Executed);
+        return NumberPairs::read(bare).or_else(|_| NumberPairs::read(&bare[at..])).ok()?.counts().map(SummaryLine::Executed);
     }
     // Behind the name of a container or a task: `app-1  | 3 passed`, `web:test: Tests: 3 passed`.
     let unnamed = || bare.split_once("| ").or_else(|| bare.split_once(": ").filter(|(name, _)| name.ends_with("test")));
-    let pairs = match Pairs::read(bare) {
-        Err(Rejected::UnknownWord) => Pairs::read(unnamed()?.1).ok()?,
+    let pairs = match NumberPairs::read(bare) {
+        Err(NotASummary::UnknownWord) => NumberPairs::read(unnamed()?.1).ok()?,
         read => read.ok()?,
     };
     let ran = || pairs.total.filter(|_| bare.starts_with("ran ") || bare.contains("| ran "));
-    pairs.counts().map(Summary::Counts).or_else(|| ran().map(Summary::Ran))
+    pairs.counts().map(SummaryLine::Counts).or_else(|| ran().map(SummaryLine::Ran))
 }
 
 /// What a word in a summary says of the number beside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Label {
+enum WordLabel {
     Passed,
     Failed,
     Error,
@@ -196,64 +196,64 @@ enum Label {
     Filler,
 }
 
-const LABELS: [(Label, &str); 8] = [
-    (Label::Passed, "passed passing pass passes succeeded successes success successful"),
-    (Label::Failed, "failed failing fail fails failure failures"),
-    (Label::Error, "error errors"),
-    (Label::Skipped, "skipped skip skips pending ignored todo canceled cancelled excluded xfailed"),
-    (Label::Total, "tests test doctests doctest examples example specs spec scenarios scenario runs run cases total completed"),
+const LABELS: [(WordLabel, &str); 8] = [
+    (WordLabel::Passed, "passed passing pass passes succeeded successes success successful"),
+    (WordLabel::Failed, "failed failing fail fails failure failures"),
+    (WordLabel::Error, "error errors"),
+    (WordLabel::Skipped, "skipped skip skips pending ignored todo canceled cancelled excluded xfailed"),
+    (WordLabel::Total, "tests test doctests doctest examples example specs spec scenarios scenario runs run cases total completed"),
     (
-        Label::OtherUnit,
+        WordLabel::OtherUnit,
         "files file suites suite assertions assertion snapshots steps step features feature warnings warning warn unexpected deselected \
          xpassed rerun measured filtered flaky leaky slow interrupted incomplete risky deprecated deprecations issue issues projects",
     ),
-    (Label::Time, "s ms sec secs second seconds m min minutes time took duration"),
-    (Label::Filler, "in of out with and all ok result summary ran executed after from containing done locally at finished"),
+    (WordLabel::Time, "s ms sec secs second seconds m min minutes time took duration"),
+    (WordLabel::Filler, "in of out with and all ok result summary ran executed after from containing done locally at finished"),
 ];
 
-fn label(word: &str) -> Option<Label> {
+fn label(word: &str) -> Option<WordLabel> {
     LABELS.iter().find(|(_, words)| is_one_of(words, word)).map(|(label, _)| *label)
 }
 
-fn is_outcome(label: Label) -> bool {
-    matches!(label, Label::Passed | Label::Failed | Label::Error | Label::Skipped)
+fn is_outcome(label: WordLabel) -> bool {
+    matches!(label, WordLabel::Passed | WordLabel::Failed | WordLabel::Error | WordLabel::Skipped)
 }
 
 /// Why a line is no summary of tests.
-enum Rejected {
+enum NotASummary {
     UnknownWord,
     OtherUnit,
 }
 
 /// The numbers of a line by what they count.
 #[derive(Default)]
-struct Pairs {
+struct NumberPairs {
     passed: Option<u64>,
     failed: Option<u64>,
     errors: Option<u64>,
     skipped: u64,
     total: Option<u64>,
     /// An outcome without a number: `OK (5 tests, …)`, `All 3 tests passed`.
-    says_passed: bool,
+    states_passed: bool,
     has_time: bool,
     has_number: bool,
 }
 
 /// A number, of how many, and the words about it.
-type Numbered = (u64, Option<u64>, Vec<Label>);
+type LabeledNumber = (u64, Option<u64>, Vec<WordLabel>);
 
-impl Pairs {
-    fn read(line: &str) -> Result<Self, Rejected> {
+impl NumberPairs {
+    fn read(line: &str) -> Result<Self, NotASummary> {
         let spaced = line.replace('=', " ").replace(" / ", ",").replace(" and ", ",");
         let mut pairs = Self::default();
         spaced.split([',', ';', '|', '(', ')', '[', ']', '{', '}']).try_for_each(|segment| pairs.read_segment(segment))?;
         Ok(pairs)
     }
 
-    fn read_segment(&mut self, segment: &str) -> Result<(), Rejected> {
-        let said_before = self.says_passed;
-        let mut before: Vec<Label> = Vec::new();
-        let mut numbers: Vec<Numbered> = Vec::new();
+    fn read_segment(&mut self, segment: &str) -> Result<(), NotASummary> {
+        let stated_before = self.states_passed;
+        let mut before: Vec<WordLabel> = Vec::new();
+        let mut numbers: Vec<LabeledNumber> = Vec::new();
         let mut after_of = false;
         for word in segment.split_whitespace().map(|word| word.trim_matches(is_decoration)).filter(|word| !word.is_empty()) {
             match (number(word), numbers.last_mut()) {
@@ -262,9 +262,9 @@ impl Pairs {
                 (Some((number, of)), _) => numbers.push((number, of, Vec::new())),
                 (None, _) if is_duration(word) => self.has_time = true,
                 (None, last) => {
-                    let label = label(word).ok_or(Rejected::UnknownWord)?;
-                    self.has_time |= label == Label::Time;
-                    self.says_passed |= matches!(word, "ok" | "done") || label == Label::Passed;
+                    let label = label(word).ok_or(NotASummary::UnknownWord)?;
+                    self.has_time |= label == WordLabel::Time;
+                    self.states_passed |= matches!(word, "ok" | "done") || label == WordLabel::Passed;
                     last.map_or(&mut before, |(_, _, own)| own).push(label);
                 }
             }
@@ -272,30 +272,30 @@ impl Pairs {
         }
         if let Some((_, _, own)) = numbers.first_mut() {
             // `test result: FAILED. 2 passed`: the word behind the number is about the number.
-            let is_told = own.iter().any(|label| is_outcome(*label) || *label == Label::Total);
-            own.extend(before.iter().filter(|label| !is_told || !is_outcome(**label)));
+            let has_label = own.iter().any(|label| is_outcome(*label) || *label == WordLabel::Total);
+            own.extend(before.iter().filter(|label| !has_label || !is_outcome(**label)));
         }
         let units = numbers.first().map_or(&before, |(_, _, own)| own);
         // `Test Suites: 1 passed, 1 total` is about suites to its end.
-        if units.contains(&Label::OtherUnit) && !self.has_number && !said_before {
-            return Err(Rejected::OtherUnit);
+        if units.contains(&WordLabel::OtherUnit) && !self.has_number && !stated_before {
+            return Err(NotASummary::OtherUnit);
         }
         self.has_number |= !numbers.is_empty();
         numbers.into_iter().for_each(|numbered| self.take(numbered));
         Ok(())
     }
 
-    fn take(&mut self, (number, of, labels): Numbered) {
+    fn take(&mut self, (number, of, labels): LabeledNumber) {
         let has = |label| labels.contains(&label);
         let add = |to: &mut Option<u64>| *to = Some(to.unwrap_or(0).saturating_add(number));
         match () {
-            () if has(Label::OtherUnit) => return,
-            () if has(Label::Failed) => add(&mut self.failed),
-            () if has(Label::Error) => add(&mut self.errors),
-            () if has(Label::Passed) => add(&mut self.passed),
-            () if has(Label::Skipped) => self.skipped = self.skipped.saturating_add(number),
-            () if has(Label::Time) => {}
-            () if has(Label::Total) => return add(&mut self.total),
+            () if has(WordLabel::OtherUnit) => return,
+            () if has(WordLabel::Failed) => add(&mut self.failed),
+            () if has(WordLabel::Error) => add(&mut self.errors),
+            () if has(WordLabel::Passed) => add(&mut self.passed),
+            () if has(WordLabel::Skipped) => self.skipped = self.skipped.saturating_add(number),
+            () if has(WordLabel::Time) => {}
+            () if has(WordLabel::Total) => return add(&mut self.total),
             () => {}
         }
         self.total = of.map_or(self.total, |of| self.total.max(Some(of)));
@@ -311,7 +311,7 @@ impl Pairs {
             // `0 failures, 0 errors` belongs to a line before it.
             (None, Some(0)) if self.total.is_none() => self.errors.map(|_| TestCounts::default()),
             (None, Some(failed)) => Some(counts(rest(failed).unwrap_or(0), failed)),
-            (None, None) if self.says_passed => rest(0).map(|passed| counts(passed, 0)),
+            (None, None) if self.states_passed => rest(0).map(|passed| counts(passed, 0)),
             (None, None) => None,
         }
     }

@@ -33,11 +33,11 @@ pub enum EvidenceVerdict {
 /// Judges a feature by the runs that are known and by its files as they are now.
 #[must_use]
 pub fn judge_evidence(feature: &Feature, log: &RunLog, files: &FileStates, needs: EvidenceSource) -> EvidenceVerdict {
-    judge(&Case { feature, log, files, needs, given: None, command: None })
+    judge(&EvidenceCase { feature, log, files, needs, given: None, command: None })
 }
 
 /// A feature, and what is known of it.
-pub(crate) struct Case<'c> {
+pub(crate) struct EvidenceCase<'c> {
     pub(crate) feature: &'c Feature,
     pub(crate) log: &'c RunLog,
     pub(crate) files: &'c FileStates,
@@ -50,7 +50,7 @@ pub(crate) struct Case<'c> {
 }
 
 /// Why a run, or every run, is no evidence.
-enum Lack<'r> {
+enum MissingEvidence<'r> {
     NoRun,
     NotCovered(&'r TestRun),
     ShowsNothing(String),
@@ -58,7 +58,7 @@ enum Lack<'r> {
 }
 
 /// The same for a report: what comes with it is judged before anything older.
-pub(crate) fn judge(case: &Case<'_>) -> EvidenceVerdict {
+pub(crate) fn judge(case: &EvidenceCase<'_>) -> EvidenceVerdict {
     let id = text::excerpt(&case.feature.id, 60);
     if let Some(gone) = case.feature.files.iter().find(|path| case.files.get(path.as_str()).is_none_or(Option::is_none)) {
         return EvidenceVerdict::Missing {
@@ -67,7 +67,7 @@ pub(crate) fn judge(case: &Case<'_>) -> EvidenceVerdict {
         };
     }
     if let Some(given) = case.given {
-        let lack = nothing(given).map(Lack::ShowsNothing).or(given.has_failed().then_some(Lack::Failed(given)));
+        let lack = nothing(given).map(MissingEvidence::ShowsNothing).or(given.has_failed().then_some(MissingEvidence::Failed(given)));
         if let Some(lack) = lack {
             return case.missing(&lack);
         }
@@ -76,7 +76,7 @@ pub(crate) fn judge(case: &Case<'_>) -> EvidenceVerdict {
         Ok(run) => (run, None),
         // An agent's word may do where no hook saw a run that passed.
         Err(seen) => match (case.decide(case.needs), seen) {
-            (Ok(run), Lack::Failed(failed)) => (run, Some(format!("the hook saw `{}` fail", short(&failed.command)))),
+            (Ok(run), MissingEvidence::Failed(failed)) => (run, Some(format!("the hook saw `{}` fail", short(&failed.command)))),
             (Ok(run), _) => (run, None),
             (Err(lack), _) => return case.missing(&lack),
         },
@@ -91,7 +91,7 @@ fn nothing(run: &TestRun) -> Option<String> {
     run.problem.clone().or_else(|| run.tests.filter(|tests| tests.passed == 0 && tests.failed == 0).map(|_| none()))
 }
 
-impl<'c> Case<'c> {
+impl<'c> EvidenceCase<'c> {
     /// Runs that may be of this feature, newest first. One that was told late is as old as it was.
     fn runs(&self) -> Vec<&'c TestRun> {
         let is_about = |run: &&TestRun| run.feature.as_ref().is_none_or(|id| *id == self.feature.id);
@@ -102,20 +102,20 @@ impl<'c> Case<'c> {
     }
 
     /// The run that decides, among those of at least this grade.
-    fn decide(&self, least: EvidenceSource) -> Result<&'c TestRun, Lack<'c>> {
-        let mut nearest = Lack::NoRun;
+    fn decide(&self, least: EvidenceSource) -> Result<&'c TestRun, MissingEvidence<'c>> {
+        let mut nearest = MissingEvidence::NoRun;
         for run in self.runs().into_iter().filter(|run| run.source >= least) {
             let lack = match nothing(run) {
-                _ if !run.selection.covers(&self.feature.tests) => Lack::NotCovered(run),
-                Some(why) => Lack::ShowsNothing(why),
-                None if run.has_failed() => return Err(Lack::Failed(run)),
+                _ if !run.selection.covers(&self.feature.tests) => MissingEvidence::NotCovered(run),
+                Some(why) => MissingEvidence::ShowsNothing(why),
+                None if run.has_failed() => return Err(MissingEvidence::Failed(run)),
                 None => match self.stale(run) {
-                    Some(why) => Lack::ShowsNothing(why),
+                    Some(why) => MissingEvidence::ShowsNothing(why),
                     None => return Ok(run),
                 },
             };
             // Of several, the newest is the one to talk about.
-            if matches!(nearest, Lack::NoRun) {
+            if matches!(nearest, MissingEvidence::NoRun) {
                 nearest = lack;
             }
         }
@@ -144,12 +144,12 @@ impl<'c> Case<'c> {
             Some(report.at).filter(|at| *at > run.at)
         };
         let coded = || since("completed").filter(|_| self.feature.files.is_empty());
-        let said = [
+        let reports_since = [
             ("its tests were reported failed", since("failed")),
             ("it was reopened", since("reopened")),
             ("its code was finished", coded()),
         ];
-        said.into_iter().find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
+        reports_since.into_iter().find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
     }
 
     /// Tells of a failed run that this one did not run again as a whole.
@@ -170,20 +170,20 @@ impl<'c> Case<'c> {
         Some(format!("{how} the failed `{}`", short(&failed.command)))
     }
 
-    fn missing(&self, lack: &Lack<'_>) -> EvidenceVerdict {
+    fn missing(&self, lack: &MissingEvidence<'_>) -> EvidenceVerdict {
         let needs = self.needs;
         let what = match lack {
-            Lack::NoRun if needs == EvidenceSource::Ci => "only CI's word counts here (`workflow.tested_needs: ci`)".to_owned(),
-            Lack::NoRun if needs == EvidenceSource::Seen && self.given.is_some() => {
+            MissingEvidence::NoRun if needs == EvidenceSource::Ci => "only CI's word counts here (`workflow.tested_needs: ci`)".to_owned(),
+            MissingEvidence::NoRun if needs == EvidenceSource::Seen && self.given.is_some() => {
                 "no hook saw such a run; a report alone is `told`, and this project needs `seen`".to_owned()
             }
-            Lack::NoRun => "no run of its tests is recorded".to_owned(),
-            Lack::NotCovered(run) => {
+            MissingEvidence::NoRun => "no run of its tests is recorded".to_owned(),
+            MissingEvidence::NotCovered(run) => {
                 let listed = text::excerpt(&words::some_names(self.feature.tests.iter().map(String::as_str)), 80);
                 format!("`{}` does not run the tests it lists ({listed})", short(&run.command))
             }
-            Lack::ShowsNothing(why) => why.clone(),
-            Lack::Failed(run) => match run.tests.filter(|tests| tests.failed > 0) {
+            MissingEvidence::ShowsNothing(why) => why.clone(),
+            MissingEvidence::Failed(run) => match run.tests.filter(|tests| tests.failed > 0) {
                 Some(tests) => format!("{} of {} tests failed in `{}`", tests.failed, tests.run, short(&run.command)),
                 None => format!("`{}` failed", short(&run.command)),
             },
@@ -191,15 +191,15 @@ impl<'c> Case<'c> {
         EvidenceVerdict::Missing { what, next_step: self.next_step(lack) }
     }
 
-    fn next_step(&self, lack: &Lack<'_>) -> String {
+    fn next_step(&self, lack: &MissingEvidence<'_>) -> String {
         let id = text::excerpt(&self.feature.id, 60);
         let last = || self.runs().into_iter().find(|run| run.source >= EvidenceSource::Seen || nothing(run).is_none());
         let own = || self.feature.verified_by.as_ref().map(|by| by.command.as_str()).filter(|command| !command.is_empty());
         let command = match lack {
-            Lack::Failed(run) => Some(run.command.as_str()),
-            Lack::NotCovered(_) => None,
+            MissingEvidence::Failed(run) => Some(run.command.as_str()),
+            MissingEvidence::NotCovered(_) => None,
             // The line that just showed nothing is not the one to run again.
-            Lack::ShowsNothing(_) => self.runs().into_iter().find(|run| nothing(run).is_none()).map(|run| run.command.as_str()),
+            MissingEvidence::ShowsNothing(_) => self.runs().into_iter().find(|run| nothing(run).is_none()).map(|run| run.command.as_str()),
             _ => self.command.or_else(|| last().map(|run| run.command.as_str())).or_else(own),
         };
         let listed = || match self.feature.tests.as_slice() {
@@ -208,7 +208,9 @@ impl<'c> Case<'c> {
         };
         let command = command.map_or_else(listed, |command| format!("`{}`", short(command)));
         match (self.needs, lack) {
-            (_, Lack::Failed(_)) => format!("mend what broke and run {command} again; or report `{id}` as failed in the role tester"),
+            (_, MissingEvidence::Failed(_)) => {
+                format!("mend what broke and run {command} again; or report `{id}` as failed in the role tester")
+            }
             (EvidenceSource::Ci, _) => {
                 "open the pull request, where `twining verify --ci` decides; then report with --ci-report and its JSON".to_owned()
             }

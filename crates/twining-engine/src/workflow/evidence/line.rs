@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::workflow::evidence::is_one_of;
-use crate::workflow::evidence::selection::Selection;
+use crate::workflow::evidence::selection::TestSelection;
 use twining_guard::effects::shell::simple_commands;
 use twining_guard::{inside, normal};
 
@@ -27,18 +27,18 @@ const SHELLS: &str = "bash sh zsh dash";
 
 /// What is known of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TestLine {
+pub(crate) struct TestCommand {
     /// Whether every command of it only prints or looks.
-    pub(crate) only_looks: bool,
+    pub(crate) is_read_only: bool,
     /// The folder it ran in, where that is outside the project.
     pub(crate) elsewhere: Option<String>,
     /// Which tests it selects.
-    pub(crate) selection: Selection,
+    pub(crate) selection: TestSelection,
     /// Whether its exit code is that of its tests: one program, and nothing behind it.
     pub(crate) has_exit_code: bool,
 }
 
-impl TestLine {
+impl TestCommand {
     /// Reads a line that began in `cwd`, a folder of the project; none where it began
     /// elsewhere. `is_there` tells whether a path of the project exists.
     pub(crate) fn read(line: &str, checkout: &Path, cwd: Option<&str>, is_there: &dyn Fn(&str) -> bool) -> Self {
@@ -50,34 +50,34 @@ impl TestLine {
         }
         let mut here = cwd.map(|cwd| normal(&root, cwd));
         let began_outside = cwd.is_none();
-        let (mut programs, mut outside, mut last_looks) = (0, Vec::new(), true);
-        let mut selection = Selection::default();
+        let (mut programs, mut outside, mut last_is_read_only) = (0, Vec::new(), true);
+        let mut selection = TestSelection::default();
         for words in &commands {
             let Some(program) = words.first().map(|word| word.rsplit('/').next().unwrap_or(word)) else { continue };
-            last_looks = looks(program, words);
+            last_is_read_only = is_read_only_command(program, words);
             if matches!(program, "cd" | "pushd") {
                 let base = here.as_deref().or_else(|| words.get(1)?.starts_with('/').then_some(""));
                 here = words.get(1).filter(|folder| is_plain(folder)).and_then(|folder| Some(normal(base?, folder)));
             }
-            if last_looks {
+            if last_is_read_only {
                 continue;
             }
             programs += 1;
-            let arguments = Arguments { root: &root, here: here.as_deref(), program, words, is_there };
+            let arguments = CommandArguments { root: &root, here: here.as_deref(), program, words, is_there };
             outside.extend(arguments.folder_outside());
             arguments.select(&mut selection);
         }
         let folder = if began_outside && here.is_none() { Some("another folder".to_owned()) } else { outside.first().cloned() };
         Self {
-            only_looks: programs == 0,
+            is_read_only: programs == 0,
             elsewhere: folder.filter(|_| programs > 0 && (began_outside || outside.len() == programs)),
             selection,
-            has_exit_code: programs == 1 && !last_looks && !has_separator(line),
+            has_exit_code: programs == 1 && !last_is_read_only && !has_separator(line),
         }
     }
 }
 
-fn looks(program: &str, words: &[String]) -> bool {
+fn is_read_only_command(program: &str, words: &[String]) -> bool {
     let mut verbs = words.iter().skip(1).filter(|word| !word.starts_with('-'));
     let runs_more = || words.iter().any(|word| word.starts_with("-exec"));
     let has_verbs = program == "git" || is_one_of(REMOTE, program);
@@ -96,7 +96,7 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// A command that runs something, and the folder it runs in.
-struct Arguments<'a> {
+struct CommandArguments<'a> {
     root: &'a str,
     here: Option<&'a str>,
     program: &'a str,
@@ -104,7 +104,7 @@ struct Arguments<'a> {
     is_there: &'a dyn Fn(&str) -> bool,
 }
 
-impl Arguments<'_> {
+impl CommandArguments<'_> {
     /// The folder it runs in, where that is outside the project for certain.
     fn folder_outside(&self) -> Option<String> {
         let is_outside = |path: &String| inside(self.root, path).starts_with('/');
@@ -128,7 +128,7 @@ impl Arguments<'_> {
         found.collect::<Vec<_>>().into_iter()
     }
 
-    fn select(&self, selection: &mut Selection) {
+    fn select(&self, selection: &mut TestSelection) {
         if is_one_of(REMOTE, self.program) {
             return;
         }

@@ -22,11 +22,11 @@ use crate::words;
 
 pub use counts::counts_in;
 pub(crate) use counts::sum;
-pub(crate) use judge::{Case, judge};
+pub(crate) use judge::{EvidenceCase, judge};
 pub use judge::{EvidenceVerdict, judge_evidence};
-pub(crate) use line::TestLine;
+pub(crate) use line::TestCommand;
 pub use run::{AttemptReport, FileState, FileStates, RunLog, TestRun};
-pub use selection::Selection;
+pub use selection::TestSelection;
 
 /// The run by which a feature became tested, as its list says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

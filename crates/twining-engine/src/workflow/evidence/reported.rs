@@ -4,27 +4,27 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use twining_model::{EvidenceSource, Refused, Root, Scope, limits, text};
+use twining_model::{EvidenceSource, InvalidInput, ProjectRoot, Scope, limits, text};
 use twining_store::{StoreError, disk};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{TestCounts, reports};
-use crate::workflow::evidence::{TestLine, TestRun, counts_in, sum};
+use crate::workflow::evidence::{TestCommand, TestRun, counts_in, sum};
 use crate::workflow::files::{is_there, written_at};
 use crate::workflow::report::{EvidenceInput, ReportContext, ReportDraft};
 
 /// What `twining verify --ci --json` found good.
 #[derive(Deserialize)]
-struct CiReport {
+struct CiReportFile {
     head: String,
     #[serde(default)]
-    evidence: Vec<CiEvidence>,
+    evidence: Vec<CiProof>,
 }
 
 #[derive(Deserialize)]
-struct CiEvidence {
+struct CiProof {
     feature: String,
     #[serde(default)]
     tests: u64,
@@ -52,30 +52,30 @@ impl Engine {
         if let Some(path) = &evidence.ci_report {
             return ci_run(checkout, path, context, TestRun { at: now, ..run }).map(Some);
         }
-        let says_more = evidence.exit_code.is_some() || draft.claimed.is_some() || evidence.output.is_some();
-        let Some(command) = draft.command.as_deref().filter(|_| says_more || !evidence.reports.is_empty() || !evidence.data.is_empty())
+        let has_details = evidence.exit_code.is_some() || draft.claimed.is_some() || evidence.output.is_some();
+        let Some(command) = draft.command.as_deref().filter(|_| has_details || !evidence.reports.is_empty() || !evidence.data.is_empty())
         else {
             return Ok(None);
         };
         limits::at_most("data", &evidence.data, limits::REPORTS)?;
         let project = &self.store().place().project;
         let read = reports::read(&evidence.reports, checkout, project, self.store().root())?;
-        let data = evidence.data.iter().map(|path| Ok(Scope::parse("data", path, &Root::new([checkout]))?.to_string()));
-        let data = data.collect::<Result<Vec<String>, Refused>>()?;
+        let data = evidence.data.iter().map(|path| Ok(Scope::parse("data", path, &ProjectRoot::new([checkout]))?.to_string()));
+        let data = data.collect::<Result<Vec<String>, InvalidInput>>()?;
         let files = read.iter().map(|report| &report.path).chain(&data);
         let written = files.filter_map(|path| written_at(checkout, path).or_else(|| written_at(project, path)));
         let at = written.fold(run.at, std::cmp::Ord::min);
         // What is on disk counts over what was printed, and that over what is said.
         let counted = read.iter().filter_map(|report| report.tests).reduce(sum);
         let tests = counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);
-        let line = TestLine::read(command, checkout, Some(""), &|path| is_there(checkout, path));
+        let line = TestCommand::read(command, checkout, Some(""), &|path| is_there(checkout, path));
         let command = text::excerpt(command, limits::ELEMENT_BYTES);
         let shown = text::excerpt(&command, 80);
         let unread = || read.iter().find_map(|report| Some(format!("`{}` {}", text::excerpt(&report.path, 80), report.problem.as_ref()?)));
         let is_blank =
             data.is_empty() && evidence.exit_code.is_none_or(|code| code == 0) && is_blank(evidence.output.as_deref().unwrap_or(""));
         let problem = match unread() {
-            _ if line.only_looks => Some(format!("`{shown}` tests nothing, whatever it answers")),
+            _ if line.is_read_only => Some(format!("`{shown}` tests nothing, whatever it answers")),
             _ if line.elsewhere.is_some() => Some(format!("`{shown}` ran outside the project")),
             None if tests.is_some() => None,
             None if !read.is_empty() => Some("the reports tell of no tests".to_owned()),
@@ -90,10 +90,10 @@ impl Engine {
 
 /// What CI found of a feature, in the JSON of a commit that this working tree builds on.
 fn ci_run(checkout: &Path, path: &str, context: &ReportContext<'_>, run: TestRun) -> Result<TestRun, Failure> {
-    let refused = |why: String| Failure::from(Refused::new("ci_report", why));
-    let inside = Scope::parse("ci_report", path, &Root::new([checkout]))?.to_string();
+    let refused = |why: String| Failure::from(InvalidInput::new("ci_report", why));
+    let inside = Scope::parse("ci_report", path, &ProjectRoot::new([checkout]))?.to_string();
     let bytes = disk::read_inside(checkout, &inside, limits::EVIDENCE_BYTES)?.ok_or_else(|| refused(format!("`{inside}` is not there")))?;
-    let report: CiReport =
+    let report: CiReportFile =
         serde_json::from_slice(&bytes).map_err(|error| refused(format!("is no JSON of `twining verify --ci`: {error}")))?;
     let feature = run.feature.as_deref().unwrap_or_default();
     let found = report.evidence.iter().find(|found| found.feature == feature);

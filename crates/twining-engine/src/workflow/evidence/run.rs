@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{EvidenceSource, Time};
 
 use crate::governance::TestCounts;
-use crate::workflow::evidence::selection::Selection;
+use crate::workflow::evidence::selection::TestSelection;
 
 /// A file or a folder as it was at some time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct TestRun {
     /// How many tests ran.
     pub tests: Option<TestCounts>,
     /// Which tests it ran, as far as its line says.
-    pub selection: Selection,
+    pub selection: TestSelection,
     /// Why it shows nothing, as a sentence without its full stop.
     #[serde(alias = "void")]
     pub problem: Option<String>,
@@ -61,7 +61,7 @@ impl TestRun {
     }
 
     pub(crate) fn to_line(&self) -> String {
-        serde_json::to_string(&Line::Run(Box::new(self.clone()))).unwrap_or_default()
+        serde_json::to_string(&RunLine::Run(Box::new(self.clone()))).unwrap_or_default()
     }
 }
 
@@ -87,14 +87,14 @@ pub struct AttemptReport {
 
 impl AttemptReport {
     pub(crate) fn to_line(&self) -> String {
-        serde_json::to_string(&Line::Report(self.clone())).unwrap_or_default()
+        serde_json::to_string(&RunLine::Report(self.clone())).unwrap_or_default()
     }
 }
 
 /// A line of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Line {
+enum RunLine {
     Run(Box<TestRun>),
     Report(AttemptReport),
 }
@@ -115,8 +115,8 @@ impl RunLog {
         let mut log = Self::default();
         for line in lines.lines() {
             match serde_json::from_str(line) {
-                Ok(Line::Run(run)) => log.runs.push(*run),
-                Ok(Line::Report(report)) => log.reports.push(report),
+                Ok(RunLine::Run(run)) => log.runs.push(*run),
+                Ok(RunLine::Report(report)) => log.reports.push(report),
                 Err(_) => {}
             }
         }

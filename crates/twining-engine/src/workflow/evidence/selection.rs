@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The tests a run selected: all of them where nothing is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Selection {
+pub struct TestSelection {
     /// Files, folders (ending in `/`) and test ids (`path::name`), from the top of the project.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -14,7 +14,7 @@ pub struct Selection {
     pub filters: Vec<String>,
 }
 
-impl Selection {
+impl TestSelection {
     /// Whether nothing is left out.
     #[must_use]
     pub fn is_all(&self) -> bool {
@@ -56,9 +56,9 @@ fn is_within(part: &str, whole: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(paths: &[&str], filters: &[&str]) -> Selection {
+    fn of(paths: &[&str], filters: &[&str]) -> TestSelection {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-        Selection { paths: owned(paths), filters: owned(filters) }
+        TestSelection { paths: owned(paths), filters: owned(filters) }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use twining_model::{EvidenceSource, Time};
 
 use crate::governance::TestCounts;
-use crate::workflow::{AttemptReport, EvidenceVerdict, Feature, FileState, FileStates, RunLog, Selection, TestRun, judge_evidence};
+use crate::workflow::{AttemptReport, EvidenceVerdict, Feature, FileState, FileStates, RunLog, TestRun, TestSelection, judge_evidence};
 
 fn at(ms: i64) -> Time {
     Time::from_ms(ms)
@@ -30,8 +30,8 @@ fn failed(id: &str, ms: i64) -> TestRun {
     TestRun { exit_code: Some(1), tests: counts(3, 2, 1), ..passed(id, ms) }
 }
 
-fn of(paths: &[&str]) -> Selection {
-    Selection { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..Selection::default() }
+fn of(paths: &[&str]) -> TestSelection {
+    TestSelection { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..TestSelection::default() }
 }
 
 fn judged(feature: &Feature, runs: &[TestRun], files: &FileStates, reports: &[(&str, i64)]) -> EvidenceVerdict {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::workflow::{Action, Event, FeatureList, NextBrief, Standing, Status, advance, next};
+use crate::workflow::{FeatureEvent, FeatureList, FeatureState, FeatureStatus, NextAction, NextBrief, advance, next};
 
 fn any_feature(ids: usize) -> impl Strategy<Value = Value> {
     let status = prop::sample::select(vec!["pending", "in_progress", "completed", "tested", "blocked", "backlog", "sideways"]);
@@ -26,25 +26,25 @@ proptest! {
         let mut rounds = 0;
         loop {
             let list = FeatureList::parse(&text).expect("stays a list");
-            let told = next(Some(&list));
-            prop_assert_eq!(&told, &next(Some(&list)), "the same list, the same answer");
-            if !told.action.is_work() {
-                prop_assert!(matches!(told.action, Action::Done | Action::Blocked));
-                let open = list.features.iter().any(|feature| feature.status != Status::Tested);
-                prop_assert_eq!(told.action == Action::Blocked, open);
+            let shown = next(Some(&list));
+            prop_assert_eq!(&shown, &next(Some(&list)), "the same list, the same answer");
+            if !shown.action.is_work() {
+                prop_assert!(matches!(shown.action, NextAction::Done | NextAction::Blocked));
+                let open = list.features.iter().any(|feature| feature.status != FeatureStatus::Tested);
+                prop_assert_eq!(shown.action == NextAction::Blocked, open);
                 break;
             }
-            let feature = told.feature.expect("work is on a feature").clone();
+            let feature = shown.feature.expect("work is on a feature").clone();
             let outcome = outcomes[rounds % outcomes.len()];
-            let event = match (told.action, outcome) {
-                (Action::Test, 0 | 1) => Event::Passed,
-                (Action::Test, 2) => Event::Failed,
-                (_, 3) => Event::GaveUp,
-                _ => Event::Completed,
+            let event = match (shown.action, outcome) {
+                (NextAction::Test, 0 | 1) => FeatureEvent::Passed,
+                (NextAction::Test, 2) => FeatureEvent::Failed,
+                (_, 3) => FeatureEvent::GaveUp,
+                _ => FeatureEvent::Completed,
             };
-            let at = Standing { status: feature.status, retries: feature.retries };
+            let at = FeatureState { status: feature.status, retries: feature.retries };
             let to = advance(&feature.id, at, event, most).expect("what next asks for can be reported");
-            let fields = [("status", json!(to.status.as_str())), ("tested", json!(to.status == Status::Tested)), ("retries", json!(to.retries))];
+            let fields = [("status", json!(to.status.as_str())), ("tested", json!(to.status == FeatureStatus::Tested)), ("retries", json!(to.retries))];
             text = list.with_fields(&feature.id, &fields).expect("is there");
             rounds += 1;
             // A feature is coded and tested once for each failure that is allowed, and once more.

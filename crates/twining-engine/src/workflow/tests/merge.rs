@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use twining_store::merge::Versions;
 
 use crate::workflow::merge::{merge_features, one_list};
-use crate::workflow::{FeatureList, Status};
+use crate::workflow::{FeatureList, FeatureStatus};
 
 fn merged(base: &str, ours: &str, theirs: &str) -> FeatureList {
     let merge = |ours: &str, theirs: &str| {
@@ -17,7 +17,7 @@ fn merged(base: &str, ours: &str, theirs: &str) -> FeatureList {
     FeatureList::parse(&text).unwrap_or_else(|why| panic!("{why}: {text}"))
 }
 
-fn standing(list: &FeatureList) -> Vec<(&str, Status, bool)> {
+fn standing(list: &FeatureList) -> Vec<(&str, FeatureStatus, bool)> {
     list.features.iter().map(|feature| (feature.id.as_str(), feature.status, feature.tested)).collect()
 }
 
@@ -37,7 +37,8 @@ fn each_side_adds_and_advances_in_every_shape() {
         };
         let ours = add(&shape.replace("pending", "in_progress"), "B");
         let list = merged(shape, &ours, &add(shape, "C"));
-        let expected = [("A", Status::InProgress, false), ("B", Status::Pending, false), ("C", Status::Pending, false)];
+        let expected =
+            [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false), ("C", FeatureStatus::Pending, false)];
         assert_eq!(standing(&list), expected, "{shape}");
         assert_eq!(list.problems, Vec::<String>::new(), "{shape}");
     }
@@ -48,15 +49,15 @@ fn a_feature_is_tested_only_if_both_sides_that_worked_on_it_say_so() {
     let base = r#"[{"id":"A","status":"completed","tested":false,"files":["a.rs"],"priority":2}]"#;
     let tested = base.replace("completed", "tested").replace("\"tested\":false", "\"tested\":true");
     let reworked = base.replace("a.rs\"", "a.rs\",\"b.rs\"");
-    assert_eq!(standing(&merged(base, &tested, &reworked)), [("A", Status::Completed, false)]);
+    assert_eq!(standing(&merged(base, &tested, &reworked)), [("A", FeatureStatus::Completed, false)]);
     let list = merged(base, &tested, &tested.replace("priority\":2", "priority\":1"));
-    assert_eq!(standing(&list), [("A", Status::Tested, true)], "both say so");
+    assert_eq!(standing(&list), [("A", FeatureStatus::Tested, true)], "both say so");
     let list = merged(base, &tested, &base.replace("priority\":2", "priority\":1"));
-    assert_eq!(standing(&list), [("A", Status::Tested, true)], "a priority says nothing about it");
+    assert_eq!(standing(&list), [("A", FeatureStatus::Tested, true)], "a priority says nothing about it");
     assert_eq!(list.features[0].priority, 1);
     let passes = r#"[{"id":"A","status":"completed","passes":false,"files":["a.rs"]}]"#;
     let list = merged(passes, &passes.replace("false", "true"), &passes.replace("a.rs", "c.rs"));
-    assert_eq!(standing(&list), [("A", Status::Completed, false)], "under any name of the flag");
+    assert_eq!(standing(&list), [("A", FeatureStatus::Completed, false)], "under any name of the flag");
 }
 
 #[test]
@@ -76,10 +77,10 @@ fn a_feature_moved_between_buckets_and_edited_stands_once() {
     let moved = r#"{"pending": [], "in_progress": [], "completed": [{"id": "A", "note": "x"}], "blocked": []}"#;
     let edited = base.replace("\"x\"", "\"y\"");
     let list = merged(base, moved, &edited);
-    assert_eq!(standing(&list), [("A", Status::Completed, false)]);
+    assert_eq!(standing(&list), [("A", FeatureStatus::Completed, false)]);
     assert_eq!(list.problems, Vec::<String>::new());
     let begun = r#"{"pending": [], "in_progress": [{"id": "A", "note": "x"}], "completed": [], "blocked": []}"#;
-    assert_eq!(standing(&merged(base, moved, begun)), [("A", Status::InProgress, false)], "moved twice, the lesser place");
+    assert_eq!(standing(&merged(base, moved, begun)), [("A", FeatureStatus::InProgress, false)], "moved twice, the lesser place");
 }
 
 #[test]
@@ -89,15 +90,15 @@ fn what_one_side_dropped_and_the_other_worked_on_stays() {
     let list = merged(base, dropped, &base.replace("pending", "in_progress"));
     let mut found = standing(&list);
     found.sort();
-    assert_eq!(found, [("A", Status::InProgress, false), ("B", Status::Pending, false)]);
-    assert_eq!(standing(&merged(base, dropped, &base.replace("\"B\"", "\"B\", \"note\": 1"))), [("B", Status::Pending, false)]);
+    assert_eq!(found, [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false)]);
+    assert_eq!(standing(&merged(base, dropped, &base.replace("\"B\"", "\"B\", \"note\": 1"))), [("B", FeatureStatus::Pending, false)]);
 }
 
 #[test]
 fn a_list_with_gits_markers_is_read_as_the_merge_git_could_not_do() {
     let text = "[\n<<<<<<< HEAD\n{\"id\":\"A\",\"status\":\"completed\"}\n=======\n{\"id\":\"A\",\"status\":\"in_progress\"},\n{\"id\":\"B\"}\n>>>>>>> feature\n]\n";
     let list = FeatureList::parse(&one_list(text).expect("both sides are lists")).expect("is a list");
-    assert_eq!(standing(&list), [("A", Status::InProgress, false), ("B", Status::Pending, false)]);
+    assert_eq!(standing(&list), [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false)]);
     assert_eq!(one_list("<<<<<<< HEAD\n{\n=======\n[\n>>>>>>> x\n"), None);
 }
 
@@ -111,8 +112,8 @@ proptest! {
     ) {
         let text = |features: &[(String, usize)]| {
             let mut seen = std::collections::BTreeSet::new();
-            let kept = features.iter().filter(|(id, _)| seen.insert(id.clone()));
-            json!({ "features": kept.map(|(id, status)| json!({"id": id, "status": Status::ALL[*status].as_str()})).collect::<Vec<_>>() }).to_string()
+            let remaining = features.iter().filter(|(id, _)| seen.insert(id.clone()));
+            json!({ "features": remaining.map(|(id, status)| json!({"id": id, "status": FeatureStatus::ALL[*status].as_str()})).collect::<Vec<_>>() }).to_string()
         };
         let [b, o, t] = [&base, &ours, &theirs].map(|features| text(features));
         let list = merged(&b, &o, &t);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{list, say};
-use crate::workflow::{Feature, FeatureList, Status};
+use crate::workflow::{Feature, FeatureList, FeatureStatus};
 
 fn ids(text: &str) -> Vec<String> {
     list(text).features.into_iter().map(|feature| feature.id).collect()
@@ -26,7 +26,7 @@ fn every_shape_in_use_is_read() {
         assert_eq!(ids(text), ["A", "B"], "{text}");
         let list = list(text);
         assert_eq!(list.problems, Vec::<String>::new(), "{text}");
-        assert_eq!((list.features[0].status, list.features[1].status), (Status::Pending, Status::Completed), "{text}");
+        assert_eq!((list.features[0].status, list.features[1].status), (FeatureStatus::Pending, FeatureStatus::Completed), "{text}");
         assert_eq!(say(text), "test B", "{text}");
     }
 }
@@ -61,15 +61,15 @@ fn what_is_odd_is_told_and_never_taken_for_finished() {
         r#"{"features": [{"id": "A", "status": "sideways"}, "B", {"id": "A"}, {"id": "C", "status": "tested", "tested": false},
             {"id": "D", "status": "pending", "tested": true}, {"id": "E", "tested": false, "tested": true}, 5, {"id": "F", "priority": {}}]}"#,
     );
-    let standing: Vec<(&str, Status, bool)> = list.features.iter().map(|f| (f.id.as_str(), f.status, f.tested)).collect();
+    let standing: Vec<(&str, FeatureStatus, bool)> = list.features.iter().map(|f| (f.id.as_str(), f.status, f.tested)).collect();
     assert_eq!(
         standing,
         [
-            ("A", Status::Pending, false),
-            ("C", Status::Completed, false),
-            ("D", Status::Pending, false),
-            ("E", Status::Tested, true),
-            ("F", Status::Pending, false)
+            ("A", FeatureStatus::Pending, false),
+            ("C", FeatureStatus::Completed, false),
+            ("D", FeatureStatus::Pending, false),
+            ("E", FeatureStatus::Tested, true),
+            ("F", FeatureStatus::Pending, false)
         ]
     );
     assert_eq!(list.problems.len(), 8, "{:#?}", list.problems);
@@ -114,7 +114,7 @@ fn a_new_feature_goes_where_the_others_are() {
         let before = list(text);
         let after = before.with_feature("N", &feature);
         let read = list(&after);
-        assert_eq!(read.get("N").map(|feature| feature.status), Some(Status::Pending), "{text} -> {after}");
+        assert_eq!(read.get("N").map(|feature| feature.status), Some(FeatureStatus::Pending), "{text} -> {after}");
         assert_eq!(read.features.len(), before.features.len() + 1, "{after}");
         assert_eq!(read.problems, Vec::<String>::new(), "{after}");
     }

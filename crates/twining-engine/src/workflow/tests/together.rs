@@ -81,7 +81,7 @@ fn a_feature_goes_from_idea_to_tested() {
     assert_eq!(report(&project, "F1", "coder", "started", none()).expect("moves").next.say, "code F1");
     assert_eq!(report(&project, "F1", "coding-agent", "completed", none()).expect("moves").next.say, "test F1");
     let passed = report(&project, "F1", "tester", "passed", run_of(3)).expect("moves");
-    assert_eq!((passed.feature.status, passed.feature.tested, passed.next.say.as_str()), (Status::Tested, true, "done"));
+    assert_eq!((passed.feature.status, passed.feature.tested, passed.next.say.as_str()), (FeatureStatus::Tested, true, "done"));
     let feature = &on_disk(&project)["features"][0];
     assert_eq!((feature["status"].as_str(), feature["tested"].as_bool()), (Some("tested"), Some(true)));
     assert_eq!(feature["verified_by"]["run"].as_str(), passed.run.as_deref());
@@ -159,8 +159,8 @@ fn two_failures_block_a_feature_and_ask_a_person() {
         assert_eq!(failed.next.say, expected);
         assert_eq!(failed.need.is_some(), round == 2);
         if round == 1 {
-            let told = project.engine.next(&UserPolicy::default(), NextInput::default()).expect("tells");
-            let prompt = told.prompt.expect("a prompt");
+            let shown = project.engine.next(&UserPolicy::default(), NextInput::default()).expect("tells");
+            let prompt = shown.prompt.expect("a prompt");
             assert!(prompt.contains("## What broke last time\n\nfailed by tester") && prompt.contains("You MUST"), "{prompt}");
         }
     }
@@ -267,9 +267,9 @@ fn what_is_remembered_of_runs_stays_bounded() {
         let change = twining_model::Change { runs: vec![run(n).to_line()], ..Default::default() };
         project.engine.store().write(twining_store::Durability::Normal, &change).expect("records");
     }
-    let kept = log(&project).runs;
-    assert!((4..=10).contains(&kept.len()), "{}", kept.len());
-    assert_eq!(kept.last().map(|run| run.id.as_str()), Some("run-29"));
+    let remaining = log(&project).runs;
+    assert!((4..=10).contains(&remaining.len()), "{}", remaining.len());
+    assert_eq!(remaining.last().map(|run| run.id.as_str()), Some("run-29"));
     let own = fs::read_dir(project.path().join(".twining/local")).expect("a folder").filter_map(Result::ok);
     let runs = own.map(|entry| entry.path().join("runs.jsonl")).find(|path| path.is_file()).expect("is there");
     let size = fs::metadata(runs).expect("is there").len();

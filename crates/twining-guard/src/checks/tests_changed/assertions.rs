@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::definitions::CALLS;
-use super::tokens::Tokens;
+use super::tokens::SourceTokens;
 use crate::checks::contains;
 
 const ASSERTIONS: [&str; 6] = ["assert", "expect", "should", "require", "refute", "must_"];
@@ -20,7 +20,7 @@ const HANDLES: &str = "t b tb self this pytest test it ctx context unittest Asse
 
 /// How a test can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Strength {
+pub(super) enum AssertionStrength {
     /// It calls nothing, or all that it asserts is constant.
     Vacuous,
     /// It fails where something fails that it calls.
@@ -28,10 +28,10 @@ pub(super) enum Strength {
     Asserts,
 }
 
-impl Tokens<'_> {
-    pub(super) fn strength(&self, mut head: Range<usize>, body: Range<usize>, helpers: &HashSet<&str>) -> Strength {
+impl SourceTokens<'_> {
+    pub(super) fn strength(&self, mut head: Range<usize>, body: Range<usize>, helpers: &HashSet<&str>) -> AssertionStrength {
         if head.any(|at| contains("should_panic expected ExpectedException", self.sign(at))) {
-            return Strength::Asserts;
+            return AssertionStrength::Asserts;
         }
         let (mut depth, mut is_constant, mut asserts, mut is_trivial, mut calls) = (0_i32, true, false, false, false);
         for at in body {
@@ -47,10 +47,10 @@ impl Tokens<'_> {
                 calls |= contains("( ! <", next) || self.language.has('#') && self.language.has('(') && self.column(at).is_some();
             }
             if asserts && !is_constant {
-                return Strength::Asserts;
+                return AssertionStrength::Asserts;
             }
         }
-        if calls && !is_trivial { Strength::Calls } else { Strength::Vacuous }
+        if calls && !is_trivial { AssertionStrength::Calls } else { AssertionStrength::Vacuous }
     }
 
     fn is_assertion(&self, at: usize) -> bool {

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use super::assertions::Strength;
-use super::paths::{Language, is_test_file};
-use super::tokens::Tokens;
+use super::assertions::AssertionStrength;
+use super::paths::{TestLanguage, is_test_file};
+use super::tokens::SourceTokens;
 use crate::checks::contains;
 
 pub(super) const CALLS: &str =
@@ -25,17 +25,17 @@ const MAX_LINE: usize = 100;
 const MAX_HEAD: usize = 1_000;
 
 /// A test as it stands in one version of a file.
-pub(super) struct Test {
+pub(super) struct TestDefinition {
     pub path: String,
     pub name: String,
     /// Its cases and its body, in a form that formatters leave alone.
     pub body: String,
     pub skipped: bool,
-    pub strength: Strength,
+    pub strength: AssertionStrength,
 }
 
 /// A test, or a group of tests.
-struct Definition {
+struct DefinitionSpan {
     name: String,
     is_group: bool,
     column: usize,
@@ -47,9 +47,9 @@ struct Definition {
 }
 
 /// The tests in a text, and the names of those that alone are to run: `it.only`.
-pub(super) fn read_tests(path: &str, text: &str, language: &'static Language) -> (Vec<Test>, Vec<String>) {
-    let (tokens, by_name) = (Tokens::new(text, language), is_test_file(path));
-    let (mut found, mut groups, mut focused, mut line) = (Vec::<Definition>::new(), Vec::<Definition>::new(), Vec::new(), 0);
+pub(super) fn read_tests(path: &str, text: &str, language: &'static TestLanguage) -> (Vec<TestDefinition>, Vec<String>) {
+    let (tokens, by_name) = (SourceTokens::new(text, language), is_test_file(path));
+    let (mut found, mut groups, mut focused, mut line) = (Vec::<DefinitionSpan>::new(), Vec::<DefinitionSpan>::new(), Vec::new(), 0);
     for at in 0..tokens.list.len() {
         if let Some(column) = tokens.column(at) {
             line = at;
@@ -58,7 +58,7 @@ pub(super) fn read_tests(path: &str, text: &str, language: &'static Language) ->
         let is_within = at - line < MAX_LINE && found.len() < MAX_TESTS && groups.len() < MAX_GROUPS;
         let definition = is_within.then(|| tokens.call(at, line).or_else(|| tokens.function(at, line, by_name))).flatten();
         // What follows a name on its line are parameters.
-        let is_first = |new: &Definition| found.last().is_none_or(|last| last.head.start < new.head.start);
+        let is_first = |new: &DefinitionSpan| found.last().is_none_or(|last| last.head.start < new.head.start);
         let Some(mut definition) = definition.filter(is_first) else { continue };
         if let Some(group) = groups.last() {
             definition.skipped |= group.skipped;
@@ -69,7 +69,7 @@ pub(super) fn read_tests(path: &str, text: &str, language: &'static Language) ->
     }
     let (helpers, all_skipped) = (tokens.helpers(), tokens.skips_file());
     let limits: Vec<usize> = found.iter().skip(1).map(|next| next.head.start).chain([tokens.list.len()]).collect();
-    let tests = found.into_iter().zip(limits).map(|(Definition { name, column, head, cases, skipped, .. }, limit)| {
+    let tests = found.into_iter().zip(limits).map(|(DefinitionSpan { name, column, head, cases, skipped, .. }, limit)| {
         let ends = |at: &usize| {
             tokens.column(*at).is_some_and(|inner| inner < column || inner == column && !contains("{ } ) ] end", tokens.sign(*at)))
         };
@@ -77,14 +77,14 @@ pub(super) fn read_tests(path: &str, text: &str, language: &'static Language) ->
         let body = start..(start..limit).find(ends).unwrap_or(limit);
         let skipped = skipped || all_skipped || tokens.skips(body.clone(), column);
         let strength = tokens.strength(head, body.clone(), &helpers);
-        Test { path: path.to_owned(), name, body: tokens.canonical(cases) + &tokens.canonical(body), skipped, strength }
+        TestDefinition { path: path.to_owned(), name, body: tokens.canonical(cases) + &tokens.canonical(body), skipped, strength }
     });
     (tests.collect(), focused)
 }
 
-impl Tokens<'_> {
+impl SourceTokens<'_> {
     /// A function that is a test by its name or by an attribute, or a class.
-    fn function(&self, at: usize, line: usize, by_name: bool) -> Option<Definition> {
+    fn function(&self, at: usize, line: usize, by_name: bool) -> Option<DefinitionSpan> {
         let (text, before, (keyword, prefix)) = (self.word(at).or(self.string(at))?, self.before(at), self.language.function);
         let is_group = self.sign(at) == "class";
         // A method in Go has a receiver before its name.
@@ -98,7 +98,7 @@ impl Tokens<'_> {
     }
 
     /// `it("…", …)`, `describe.skip("…", …)`, `test "…" do`, `TEST(Suite, Name) {`.
-    fn call(&self, at: usize, line: usize) -> Option<Definition> {
+    fn call(&self, at: usize, line: usize) -> Option<DefinitionSpan> {
         let callee = self.word(at).filter(|word| self.language.has('(') && (contains(CALLS, word) || contains(GROUPS, word)))?;
         let is_placed = match self.before(at) {
             "." => contains("Deno RSpec", self.before(at - 1)),
@@ -129,9 +129,9 @@ impl Tokens<'_> {
         Some(self.definition(name, is_group, line, self.attributes(line, end), open..name_at)).filter(|_| is_placed)
     }
 
-    fn definition(&self, name: &str, is_group: bool, line: usize, head: Range<usize>, cases: Range<usize>) -> Definition {
+    fn definition(&self, name: &str, is_group: bool, line: usize, head: Range<usize>, cases: Range<usize>) -> DefinitionSpan {
         let (name, column) = (name.chars().take(MAX_NAME).collect(), self.column(line).unwrap_or(0));
-        Definition { name, is_group, column, cases, skipped: self.marks_skip(head.clone()), head }
+        DefinitionSpan { name, is_group, column, cases, skipped: self.marks_skip(head.clone()), head }
     }
 
     /// From the first attribute of what is defined on a line to `end`.

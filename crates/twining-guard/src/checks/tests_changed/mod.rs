@@ -13,8 +13,8 @@ mod tokens;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use self::assertions::Strength;
-use self::definitions::{Test, read_tests};
+use self::assertions::AssertionStrength;
+use self::definitions::{TestDefinition, read_tests};
 use self::paths::{is_golden, language_of};
 pub use paths::is_test_file;
 
@@ -73,10 +73,10 @@ impl TestChanges {
     }
 
     /// Notes what became of a test that both versions have.
-    fn compare(&mut self, before: &Test, after: Test) {
+    fn compare(&mut self, before: &TestDefinition, after: TestDefinition) {
         if after.skipped && !before.skipped {
             self.skipped.push(after.name);
-        } else if before.strength == Strength::Asserts && after.strength < Strength::Asserts {
+        } else if before.strength == AssertionStrength::Asserts && after.strength < AssertionStrength::Asserts {
             self.emptied.push(after.name);
         } else if before.body != after.body {
             self.edited.push(after.name);
@@ -88,7 +88,7 @@ impl TestChanges {
 /// to another file is not removed.
 #[must_use]
 pub fn compare_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a str>, Option<&'a str>)>) -> TestChanges {
-    const KEYS: [fn(&Test) -> String; 4] = [
+    const KEYS: [fn(&TestDefinition) -> String; 4] = [
         |test| format!("{}\n{}\n{}", test.path, test.name, test.body),
         |test| format!("{}\n{}", test.path, test.name),
         |test| test.body.clone(),
@@ -109,13 +109,15 @@ pub fn compare_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a st
     }
     KEYS.into_iter().for_each(|key| pair(&mut old, &mut new, key, &mut changes));
     changes.removed.extend(old.into_iter().map(|test| test.name));
-    changes.emptied.extend(new.into_iter().filter(|test| !test.skipped && test.strength == Strength::Vacuous).map(|test| test.name));
+    changes
+        .emptied
+        .extend(new.into_iter().filter(|test| !test.skipped && test.strength == AssertionStrength::Vacuous).map(|test| test.name));
     changes
 }
 
 /// Compares the tests that have the same key in both versions, and takes them out.
-fn pair(old: &mut Vec<Test>, new: &mut Vec<Test>, key: fn(&Test) -> String, changes: &mut TestChanges) {
-    let mut waiting: BTreeMap<String, VecDeque<Test>> = BTreeMap::new();
+fn pair(old: &mut Vec<TestDefinition>, new: &mut Vec<TestDefinition>, key: fn(&TestDefinition) -> String, changes: &mut TestChanges) {
+    let mut waiting: BTreeMap<String, VecDeque<TestDefinition>> = BTreeMap::new();
     for test in new.drain(..) {
         waiting.entry(key(&test)).or_default().push_back(test);
     }

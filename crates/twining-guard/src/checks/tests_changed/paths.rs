@@ -3,7 +3,7 @@
 use crate::checks::contains;
 
 /// How tests are written in a language.
-pub(super) struct Language {
+pub(super) struct TestLanguage {
     extensions: &'static str,
     /// `#` begins a comment, instead of `//`; `!` a line that begins with `#` is for the
     /// preprocessor; `(` tests are calls such as `it("…")`; a quote: its strings may span lines.
@@ -12,7 +12,7 @@ pub(super) struct Language {
     pub function: (&'static str, &'static str),
 }
 
-impl Language {
+impl TestLanguage {
     pub(super) fn has(&self, syntax: char) -> bool {
         self.syntax.contains(syntax)
     }
@@ -22,22 +22,22 @@ impl Language {
     }
 }
 
-const LANGUAGES: &[Language] = &[
-    Language { extensions: "py pyi", syntax: "#", function: ("def", "test") },
-    Language { extensions: "js jsx ts tsx mjs cjs mts cts dart", syntax: "(`", function: ("", "") },
-    Language { extensions: "rs", syntax: "\"", function: ("", "") },
-    Language { extensions: "go", syntax: "`", function: ("func", "Test") },
-    Language { extensions: "rb", syntax: "#(\"", function: ("def", "test_") },
-    Language { extensions: "java cs", syntax: "!", function: ("", "") },
-    Language { extensions: "kt kts scala groovy", syntax: "(`", function: ("", "") },
-    Language { extensions: "php", syntax: "!(\"'", function: ("function", "test") },
-    Language { extensions: "swift", syntax: "", function: ("func", "test") },
-    Language { extensions: "ex exs", syntax: "#(\"", function: ("", "") },
-    Language { extensions: "bats", syntax: "#(\"'", function: ("", "") },
-    Language { extensions: "zig cc cpp cxx", syntax: "!(", function: ("", "") },
+const LANGUAGES: &[TestLanguage] = &[
+    TestLanguage { extensions: "py pyi", syntax: "#", function: ("def", "test") },
+    TestLanguage { extensions: "js jsx ts tsx mjs cjs mts cts dart", syntax: "(`", function: ("", "") },
+    TestLanguage { extensions: "rs", syntax: "\"", function: ("", "") },
+    TestLanguage { extensions: "go", syntax: "`", function: ("func", "Test") },
+    TestLanguage { extensions: "rb", syntax: "#(\"", function: ("def", "test_") },
+    TestLanguage { extensions: "java cs", syntax: "!", function: ("", "") },
+    TestLanguage { extensions: "kt kts scala groovy", syntax: "(`", function: ("", "") },
+    TestLanguage { extensions: "php", syntax: "!(\"'", function: ("function", "test") },
+    TestLanguage { extensions: "swift", syntax: "", function: ("func", "test") },
+    TestLanguage { extensions: "ex exs", syntax: "#(\"", function: ("", "") },
+    TestLanguage { extensions: "bats", syntax: "#(\"'", function: ("", "") },
+    TestLanguage { extensions: "zig cc cpp cxx", syntax: "!(", function: ("", "") },
 ];
 
-pub(super) fn language_of(path: &str) -> Option<&'static Language> {
+pub(super) fn language_of(path: &str) -> Option<&'static TestLanguage> {
     let (_, extension) = path.rsplit_once('.')?;
     LANGUAGES.iter().find(|language| language.is(extension))
 }

@@ -7,26 +7,26 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-use super::paths::Language;
+use super::paths::TestLanguage;
 use crate::checks::contains;
 
 /// Words after which a bracket only groups.
 const OPERATORS: &str = "assert return in not and or if elif else while for is await async yield match";
 
 /// A word, a sign, or a string with its quotes.
-pub(super) struct Token<'a> {
+pub(super) struct SourceToken<'a> {
     text: &'a str,
     /// Its column, if it is the first on its line.
     column: Option<usize>,
 }
 
-pub(super) struct Tokens<'a> {
-    pub list: Vec<Token<'a>>,
-    pub language: &'static Language,
+pub(super) struct SourceTokens<'a> {
+    pub list: Vec<SourceToken<'a>>,
+    pub language: &'static TestLanguage,
 }
 
-impl<'a> Tokens<'a> {
-    pub(super) fn new(text: &'a str, language: &'static Language) -> Self {
+impl<'a> SourceTokens<'a> {
+    pub(super) fn new(text: &'a str, language: &'static TestLanguage) -> Self {
         let bytes = text.as_bytes();
         let (mut at, mut line, mut list) = (0, Some(0), Vec::new());
         while let Some(&byte) = bytes.get(at) {
@@ -42,7 +42,7 @@ impl<'a> Tokens<'a> {
                 at += memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
             } else {
                 at = token_end(bytes, start, language);
-                list.push(Token { text: &text[start..at], column: line.take().map(|line| start - line) });
+                list.push(SourceToken { text: &text[start..at], column: line.take().map(|line| start - line) });
             }
         }
         Self { list, language }
@@ -94,7 +94,7 @@ impl<'a> Tokens<'a> {
 }
 
 /// The end of the word, the string or the sign that begins here.
-fn token_end(bytes: &[u8], start: usize, language: &Language) -> usize {
+fn token_end(bytes: &[u8], start: usize, language: &TestLanguage) -> usize {
     let (quote, rest) = (bytes[start], &bytes[start..]);
     let is_lifetime = language.is("rs") && quote == b'\'' && rest.get(1) != Some(&b'\\') && rest.get(2) != Some(&b'\'');
     if !matches!(quote, b'"' | b'\'' | b'`') || is_lifetime {

@@ -1,22 +1,22 @@
 //! Options and operands of a program's arguments.
 
-use crate::effects::shell::words::Value;
+use crate::effects::shell::words::ShellWord;
 
 /// Most letters of one word that are options.
 const MAX_LETTERS: usize = 32;
 
 /// Arguments taken apart.
-pub(super) struct Arguments {
-    options: Vec<(String, Option<Value>)>,
-    pub(super) operands: Vec<Value>,
+pub(super) struct ProgramArguments {
+    options: Vec<(String, Option<ShellWord>)>,
+    pub(super) operands: Vec<ShellWord>,
 }
 
-impl Arguments {
+impl ProgramArguments {
     /// Takes arguments apart. The specification names the options that have a value, each
     /// with `:` after it (`o: output:`), or with `::` where the value can only follow in the
     /// same word (`i::`). With `+` as its first word, everything after the first operand is
     /// an operand too.
-    pub(super) fn parse(words: &[Value], specification: &str) -> Self {
+    pub(super) fn parse(words: &[ShellWord], specification: &str) -> Self {
         let takes = |name: &str, colons: &str| specification.split(' ').any(|option| option.strip_suffix(colons) == Some(name));
         let mut arguments = Self { options: Vec::new(), operands: Vec::new() };
         let mut words = words.iter();
@@ -46,7 +46,7 @@ impl Arguments {
                 let name = letter.to_string();
                 let is_last = takes(&name, "::");
                 if is_last || takes(&name, ":") {
-                    let attached = Some(word.without_prefix(1 + at + letter.len_utf8())).filter(|rest| *rest != Value::text(""));
+                    let attached = Some(word.without_prefix(1 + at + letter.len_utf8())).filter(|rest| *rest != ShellWord::text(""));
                     let value = if is_last { attached } else { attached.or_else(|| words.next().cloned()) };
                     arguments.options.push((name, value));
                     break;
@@ -64,7 +64,7 @@ impl Arguments {
     }
 
     /// The values of these options, in order.
-    pub(super) fn values<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a Value> {
+    pub(super) fn values<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a ShellWord> {
         self.options.iter().filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.as_ref())
     }
 }

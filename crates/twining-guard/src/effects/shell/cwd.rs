@@ -1,6 +1,6 @@
 //! Where a command runs, and which file a word names from there.
 
-use crate::effects::shell::words::{Piece, Value};
+use crate::effects::shell::words::{ShellWord, WordPart};
 
 /// Longest path of a folder that is followed.
 const MAX_PATH: usize = 1_024;
@@ -19,7 +19,7 @@ pub(super) struct WorkingDir {
 
 /// What a word names where a file is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Located {
+pub(super) enum WordTarget {
     Path(String),
     /// No file of interest: a device, a descriptor, a process.
     Nowhere,
@@ -34,15 +34,15 @@ impl WorkingDir {
     }
 
     /// Follows `cd`, `pushd` and `popd`.
-    pub(super) fn change(&mut self, program: &str, folder: Option<&Value>) {
+    pub(super) fn change(&mut self, program: &str, folder: Option<&ShellWord>) {
         let before = self.place().map(str::to_owned);
-        let shown = format!("{program} {}", folder.map(Value::text_lossy).unwrap_or_default()).trim_end().to_owned();
+        let shown = format!("{program} {}", folder.map(ShellWord::text_lossy).unwrap_or_default()).trim_end().to_owned();
         let next = match (program, folder) {
             ("popd", _) => self.stack.pop(),
             (_, None) => (program == "cd").then(|| "~".to_owned()),
             (_, Some(folder)) if folder.known().as_deref() == Some("-") => self.previous.clone(),
             (_, Some(folder)) => match self.locate(folder) {
-                Located::Path(path) if path.len() < MAX_PATH && !path.contains(['*', '?', '[']) => {
+                WordTarget::Path(path) if path.len() < MAX_PATH && !path.contains(['*', '?', '[']) => {
                     Some(if path == "." { String::new() } else { path })
                 }
                 _ => None,
@@ -55,36 +55,36 @@ impl WorkingDir {
     }
 
     /// The file that a word names here.
-    pub(super) fn locate(&self, word: &Value) -> Located {
+    pub(super) fn locate(&self, word: &ShellWord) -> WordTarget {
         let text = word.text_lossy();
         if text.is_empty() || text == "-" || text.starts_with("/dev/") || text.starts_with("<(") || text.starts_with(">(") {
-            return Located::Nowhere;
+            return WordTarget::Nowhere;
         }
-        let (place, pieces) = match word.0.split_first() {
-            Some((Piece::Place(_, path), rest)) => (Some(path), rest),
+        let (place, parts) = match word.0.split_first() {
+            Some((WordPart::Place(_, path), rest)) => (Some(path), rest),
             _ => (None, word.0.as_slice()),
         };
-        if pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_) | Piece::Place(..))) {
+        if parts.iter().any(|part| matches!(part, WordPart::Unknown(_) | WordPart::Place(..))) {
             // Whatever the rest is called, the project is elsewhere.
             let is_temporary = text.starts_with("/tmp/") || place.is_some_and(|place| place.starts_with("/tmp"));
-            return if is_temporary { Located::Nowhere } else { Located::Unclear(format!("`{text}` names a file")) };
+            return if is_temporary { WordTarget::Nowhere } else { WordTarget::Unclear(format!("`{text}` names a file")) };
         }
-        let named: String = pieces.iter().map(|piece| if piece.shown().starts_with('{') { "*" } else { piece.shown() }).collect();
+        let named: String = parts.iter().map(|part| if part.shown().starts_with('{') { "*" } else { part.shown() }).collect();
         let path = match (place, &self.lost_by) {
             (Some(place), _) => format!("{place}{named}"),
             _ if named.starts_with(['/', '~']) || (self.path.is_empty() && self.lost_by.is_none()) => named,
-            (None, Some(by)) => return Located::Unclear(format!("`{text}` after `{by}`")),
+            (None, Some(by)) => return WordTarget::Unclear(format!("`{text}` after `{by}`")),
             (None, None) => format!("{}/{named}", self.path),
         };
         // `$PWD/x` at the start of the line is `x`.
         let path = normalize(if place.is_some_and(String::is_empty) { path.trim_start_matches('/') } else { &path });
         // Before a pattern a folder has to be named.
         let folder = path.split(['*', '?', '[']).next().and_then(|before| before.rsplit_once('/')).map_or("", |(folder, _)| folder);
-        let is_pattern = pieces.iter().any(|piece| matches!(piece, Piece::Glob(_)));
+        let is_pattern = parts.iter().any(|part| matches!(part, WordPart::Glob(_)));
         if is_pattern && folder.split('/').all(|name| matches!(name, "" | ".." | "~")) {
-            return Located::Unclear(format!("`{text}` names files"));
+            return WordTarget::Unclear(format!("`{text}` names files"));
         }
-        Located::Path(path)
+        WordTarget::Path(path)
     }
 }
 

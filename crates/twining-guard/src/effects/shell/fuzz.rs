@@ -227,8 +227,8 @@ fn endless_lines_end() {
 
 #[test]
 fn a_longer_line_is_refused() {
-    assert_eq!(read(&"a".repeat(MAX_BYTES + 1)), Err(Unreadable::TooLong));
-    assert_eq!(read(&"(".repeat(100)), Err(Unreadable::TooManySteps));
-    assert_eq!(read(&"a;".repeat(MAX_COMMANDS + 1)), Err(Unreadable::TooManySteps));
-    assert_eq!(read("echo 'a"), Err(Unreadable::NotBash));
+    assert_eq!(read(&"a".repeat(MAX_BYTES + 1)), Err(ShellError::TooLong));
+    assert_eq!(read(&"(".repeat(100)), Err(ShellError::TooManySteps));
+    assert_eq!(read(&"a;".repeat(MAX_COMMANDS + 1)), Err(ShellError::TooManySteps));
+    assert_eq!(read("echo 'a"), Err(ShellError::NotBash));
 }

@@ -1,15 +1,15 @@
 //! Git commands that change named files or throw uncommitted work away.
 
 use crate::effects::shell::WriteKind;
-use crate::effects::shell::arguments::Arguments;
-use crate::effects::shell::interpreter::{Interpreter, Output};
-use crate::effects::shell::words::Value;
+use crate::effects::shell::arguments::ProgramArguments;
+use crate::effects::shell::interpreter::{CommandOutput, Interpreter};
+use crate::effects::shell::words::ShellWord;
 
 const STASH: &str = "git stash";
 
 impl Interpreter {
-    pub(super) fn git(&mut self, words: &[Value], input: Option<&Output>) {
-        let global = Arguments::parse(words, "+ C: c: git-dir: work-tree: namespace: exec-path: config-env:");
+    pub(super) fn git(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
+        let global = ProgramArguments::parse(words, "+ C: c: git-dir: work-tree: namespace: exec-path: config-env:");
         let Some((verb, rest)) = global.operands.split_first() else { return };
         // Another repository than the one around the folder.
         if global.has(&["git-dir", "work-tree"]) {
@@ -21,7 +21,7 @@ impl Interpreter {
         });
     }
 
-    fn git_verb(&mut self, verb: &str, words: &[Value], input: Option<&Output>) {
+    fn git_verb(&mut self, verb: &str, words: &[ShellWord], input: Option<&CommandOutput>) {
         let specification = match verb {
             "apply" => "p: C: directory: exclude: include: whitespace:",
             "checkout" => "b: B: orphan: conflict: pathspec-from-file:",
@@ -30,7 +30,7 @@ impl Interpreter {
             "stash" => "m: message: pathspec-from-file:",
             _ => "pathspec-from-file:",
         };
-        let arguments = Arguments::parse(words, specification);
+        let arguments = ProgramArguments::parse(words, specification);
         let operands = arguments.operands.as_slice();
         let only_asks = arguments.has(&["dry-run", "p", "patch", "i", "interactive", "pathspec-from-file"]);
         match verb {
@@ -79,11 +79,11 @@ impl Interpreter {
     }
 
     /// Throws away what is not committed at these paths, or everywhere.
-    fn discard(&mut self, paths: &[Value], by: &str) {
-        let everything = [Value::text(".")];
+    fn discard(&mut self, paths: &[ShellWord], by: &str) {
+        let everything = [ShellWord::text(".")];
         // With something left out, what is lost is not plain.
         if !paths.iter().any(|path| [":!", ":^", ":(exclude"].iter().any(|sign| path.prefix().starts_with(sign))) {
-            let is_top = |path: &Value| matches!(path.prefix(), ":/" | ":" | ":(top)");
+            let is_top = |path: &ShellWord| matches!(path.prefix(), ":/" | ":" | ":(top)");
             let paths = if paths.is_empty() || paths.iter().any(is_top) { &everything } else { paths };
             self.write_all(paths, &WriteKind::Discard, by);
         }
@@ -92,7 +92,7 @@ impl Interpreter {
 
 /// Whether the first operand of `git checkout` is a path: no name of a branch has a part
 /// that begins with a dot, and few end as files do.
-fn is_path(word: &Value) -> bool {
+fn is_path(word: &ShellWord) -> bool {
     let text = word.known().unwrap_or_default();
     let ending = text.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map_or("", |(_, ending)| ending);
     let is_ending = (1..=5).contains(&ending.len()) && ending.starts_with(|c: char| c.is_ascii_alphabetic());

@@ -4,10 +4,10 @@
 //! loop over a literal list goes back, so the time grows with the text that is followed.
 //! What takes a token also takes the spaces after it.
 
-use crate::effects::shell::cwd::Located;
-use crate::effects::shell::interpreter::{Interpreter, Output, ShellState};
-use crate::effects::shell::words::{Piece, Value, is_name_byte};
-use crate::effects::shell::{MAX_DEPTH, MAX_STEPS, Unreadable};
+use crate::effects::shell::cwd::WordTarget;
+use crate::effects::shell::interpreter::{CommandOutput, Interpreter, ShellState};
+use crate::effects::shell::words::{ShellWord, WordPart, is_name_byte};
+use crate::effects::shell::{MAX_DEPTH, MAX_STEPS, ShellError};
 
 /// Most items of a loop that are followed one by one.
 const MAX_ITEMS: usize = 64;
@@ -17,7 +17,7 @@ const OPERATORS: [&str; 12] = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", 
 const CLOSING: [&str; 8] = ["then", "do", "done", "fi", "else", "elif", "esac", "}"];
 
 /// A text and how far it is parsed.
-pub(super) struct Parser<'t, 's> {
+pub(super) struct ShellParser<'t, 's> {
     pub(super) text: &'t str,
     pub(super) at: usize,
     pub(super) shell: &'s mut Interpreter,
@@ -28,18 +28,18 @@ pub(super) struct Parser<'t, 's> {
 /// Where a command's input comes from, and the files its output goes to: each with the
 /// operator, and with whether standard output is meant.
 struct Redirects {
-    input: Option<Output>,
-    files: Vec<(Located, &'static str, bool)>,
+    input: Option<CommandOutput>,
+    files: Vec<(WordTarget, &'static str, bool)>,
 }
 
 /// Follows a text that is a whole list.
-pub(super) fn run(text: &str, shell: &mut Interpreter) -> Result<Output, Unreadable> {
-    let mut parser = Parser::new(text, shell);
+pub(super) fn run(text: &str, shell: &mut Interpreter) -> Result<CommandOutput, ShellError> {
+    let mut parser = ShellParser::new(text, shell);
     let output = parser.list()?;
-    if parser.at == text.len() { Ok(output) } else { Err(Unreadable::NotBash) }
+    if parser.at == text.len() { Ok(output) } else { Err(ShellError::NotBash) }
 }
 
-impl<'t, 's> Parser<'t, 's> {
+impl<'t, 's> ShellParser<'t, 's> {
     pub(super) fn new(text: &'t str, shell: &'s mut Interpreter) -> Self {
         Self { text, at: 0, shell, heredocs: None }
     }
@@ -63,8 +63,8 @@ impl<'t, 's> Parser<'t, 's> {
         is_there
     }
 
-    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Unreadable> {
-        if self.eat(sign) { Ok(()) } else { Err(Unreadable::NotBash) }
+    pub(super) fn expect(&mut self, sign: &str) -> Result<(), ShellError> {
+        if self.eat(sign) { Ok(()) } else { Err(ShellError::NotBash) }
     }
 
     /// Takes the bytes from here on that fulfil a condition.
@@ -114,17 +114,17 @@ impl<'t, 's> Parser<'t, 's> {
         self.keyword() == keyword && self.eat_operator(keyword)
     }
 
-    fn expect_keyword(&mut self, keyword: &str) -> Result<(), Unreadable> {
+    fn expect_keyword(&mut self, keyword: &str) -> Result<(), ShellError> {
         self.skip_lines();
-        if self.eat_keyword(keyword) { Ok(()) } else { Err(Unreadable::NotBash) }
+        if self.eat_keyword(keyword) { Ok(()) } else { Err(ShellError::NotBash) }
     }
 
     fn is_at_list_end(&self) -> bool {
         matches!(self.peek(), None | Some(b')')) || self.is_at(";;") || self.is_at(";&") || CLOSING.contains(&self.keyword())
     }
 
-    fn list(&mut self) -> Result<Output, Unreadable> {
-        let mut output = Output::default();
+    fn list(&mut self) -> Result<CommandOutput, ShellError> {
+        let mut output = CommandOutput::default();
         loop {
             self.skip_lines();
             if self.is_at_list_end() {
@@ -146,20 +146,20 @@ impl<'t, 's> Parser<'t, 's> {
                 }
             }
             if !(self.is_at_list_end() || self.is_at("\n") || self.eat("&&") || self.eat(";") || self.eat("&")) {
-                return Err(Unreadable::NotBash);
+                return Err(ShellError::NotBash);
             }
         }
     }
 
     /// A list up to the keyword after it.
-    fn body(&mut self, end: &str) -> Result<Output, Unreadable> {
+    fn body(&mut self, end: &str) -> Result<CommandOutput, ShellError> {
         let output = self.list()?;
         self.expect_keyword(end)?;
         Ok(output)
     }
 
     /// A list that may be left out; the state after it is kept apart.
-    fn branch(&mut self, ends: &mut Vec<ShellState>) -> Result<(), Unreadable> {
+    fn branch(&mut self, ends: &mut Vec<ShellState>) -> Result<(), ShellError> {
         let start = self.shell.state.clone();
         self.list()?;
         ends.push(std::mem::replace(&mut self.shell.state, start));
@@ -167,7 +167,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     /// A list up to `)` that keeps its folder and its variables to itself.
-    pub(super) fn subshell(&mut self) -> Result<Output, Unreadable> {
+    pub(super) fn subshell(&mut self) -> Result<CommandOutput, ShellError> {
         let state = self.shell.state.clone();
         let output = self.list()?;
         self.shell.state = state;
@@ -175,7 +175,7 @@ impl<'t, 's> Parser<'t, 's> {
         Ok(output)
     }
 
-    fn pipeline(&mut self) -> Result<Output, Unreadable> {
+    fn pipeline(&mut self) -> Result<CommandOutput, ShellError> {
         let mut input = None;
         loop {
             // `-p` is an option of `time`, the keyword.
@@ -194,7 +194,7 @@ impl<'t, 's> Parser<'t, 's> {
         }
     }
 
-    fn command(&mut self, input: Option<Output>) -> Result<Output, Unreadable> {
+    fn command(&mut self, input: Option<CommandOutput>) -> Result<CommandOutput, ShellError> {
         self.shell.charge(if self.shell.depth < MAX_DEPTH { 1 } else { MAX_STEPS })?;
         self.shell.depth += 1;
         let dir = self.shell.state.dir.clone();
@@ -211,22 +211,22 @@ impl<'t, 's> Parser<'t, 's> {
         self.shell.state.dir = dir;
         let is_captured = redirects.files.iter().any(|(_, _, is_stdout)| *is_stdout);
         for (located, operator, is_stdout) in redirects.files {
-            let printed = if is_stdout { &output } else { &Output::unknown() };
-            if matches!(located, Located::Path(_)) {
+            let printed = if is_stdout { &output } else { &CommandOutput::unknown() };
+            if matches!(located, WordTarget::Path(_)) {
                 self.shell.insert(&printed.text);
             }
             self.shell.write_located(located, printed.written(operator.ends_with(">>")), operator);
         }
-        Ok(if is_captured { Output::default() } else { output })
+        Ok(if is_captured { CommandOutput::default() } else { output })
     }
 
     /// A command that holds others, if one begins here.
-    fn compound(&mut self) -> Result<Option<Output>, Unreadable> {
+    fn compound(&mut self) -> Result<Option<CommandOutput>, ShellError> {
         let mut ends = Vec::new();
         if let Some(end) = self.arithmetic_end(self.at) {
             self.at = end;
         } else if self.keyword() == "[[" {
-            self.at += self.rest().find(" ]]").ok_or(Unreadable::NotBash)? + " ]]".len();
+            self.at += self.rest().find(" ]]").ok_or(ShellError::NotBash)? + " ]]".len();
         } else if self.eat("(") {
             return self.subshell().map(Some);
         } else if self.eat_keyword("{") {
@@ -255,11 +255,11 @@ impl<'t, 's> Parser<'t, 's> {
             return Ok(None);
         }
         ends.iter().for_each(|end| self.shell.state.merge(end));
-        Ok(Some(Output::unknown()))
+        Ok(Some(CommandOutput::unknown()))
     }
 
     /// The body of a function is followed where it is defined, with unknown arguments.
-    fn function(&mut self) -> Result<Output, Unreadable> {
+    fn function(&mut self) -> Result<CommandOutput, ShellError> {
         if self.eat_operator("(") {
             self.expect(")")?;
         }
@@ -267,10 +267,10 @@ impl<'t, 's> Parser<'t, 's> {
         let state = self.shell.state.clone();
         self.command(None)?;
         self.shell.state = state;
-        Ok(Output::default())
+        Ok(CommandOutput::default())
     }
 
-    fn case(&mut self, ends: &mut Vec<ShellState>) -> Result<(), Unreadable> {
+    fn case(&mut self, ends: &mut Vec<ShellState>) -> Result<(), ShellError> {
         self.word()?;
         self.expect_keyword("in")?;
         self.skip_lines();
@@ -283,14 +283,14 @@ impl<'t, 's> Parser<'t, 's> {
             self.expect(")")?;
             self.branch(ends)?;
             if !(self.eat(";;&") || self.eat(";;") || self.eat(";&")) && self.keyword() != "esac" {
-                return Err(Unreadable::NotBash);
+                return Err(ShellError::NotBash);
             }
             self.skip_lines();
         }
         Ok(())
     }
 
-    fn for_loop(&mut self, ends: &mut Vec<ShellState>) -> Result<(), Unreadable> {
+    fn for_loop(&mut self, ends: &mut Vec<ShellState>) -> Result<(), ShellError> {
         self.at = self.arithmetic_end(self.at).unwrap_or(self.at);
         let (name, mut items) = (self.eat_while(is_name_byte), Vec::new());
         self.skip_lines();
@@ -316,7 +316,7 @@ impl<'t, 's> Parser<'t, 's> {
         self.expect_keyword("done")
     }
 
-    fn simple(&mut self, redirects: &mut Redirects) -> Result<Output, Unreadable> {
+    fn simple(&mut self, redirects: &mut Redirects) -> Result<CommandOutput, ShellError> {
         let (start, variables) = (self.at, self.shell.state.variables.clone());
         let mut words = Vec::new();
         loop {
@@ -335,7 +335,7 @@ impl<'t, 's> Parser<'t, 's> {
                     self.word()?;
                     self.skip_lines();
                 }
-                word.0.push(Piece::Unknown("(…)".to_owned()));
+                word.0.push(WordPart::Unknown("(…)".to_owned()));
             }
             match word.assignment().filter(|_| words.is_empty()) {
                 Some((name, value)) => self.shell.assign(&name, value),
@@ -347,13 +347,13 @@ impl<'t, 's> Parser<'t, 's> {
             }
         }
         if self.at == start {
-            return Err(Unreadable::NotBash);
+            return Err(ShellError::NotBash);
         }
         Ok(self.shell.run_program(words, redirects.input.as_ref()))
     }
 
     /// Takes a redirection, if one begins here.
-    fn redirect(&mut self, redirects: &mut Redirects) -> Result<bool, Unreadable> {
+    fn redirect(&mut self, redirects: &mut Redirects) -> Result<bool, ShellError> {
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let (descriptor, rest) = self.rest().split_at(digits);
         let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator)) else { return Ok(false) };
@@ -371,7 +371,7 @@ impl<'t, 's> Parser<'t, 's> {
             }
             "<<<" => {
                 target.push_text("\n");
-                redirects.input = Some(Output::of(&target));
+                redirects.input = Some(CommandOutput::of(&target));
             }
             "<" => redirects.input = None,
             "<&" | "<>" => {}
@@ -382,7 +382,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     /// The body of a here-document, which begins after this line.
-    fn heredoc(&mut self, delimiter: &str, strips_tabs: bool) -> Result<Output, Unreadable> {
+    fn heredoc(&mut self, delimiter: &str, strips_tabs: bool) -> Result<CommandOutput, ShellError> {
         let line_end = self.rest().find('\n').map_or(self.text.len(), |length| self.at + length);
         let start = self.heredocs.filter(|(end, _)| *end == line_end).map_or(line_end + 1, |(_, start)| start);
         let name = delimiter.replace(['\'', '"', '\\'], "");
@@ -398,11 +398,11 @@ impl<'t, 's> Parser<'t, 's> {
         self.shell.charge((end - self.at) / 64)?;
         self.heredocs = Some((line_end, end.min(self.text.len())));
         if delimiter.len() > name.len() {
-            return Ok(Output { text: body, is_partial: false });
+            return Ok(CommandOutput { text: body, is_partial: false });
         }
-        let mut word = Value::default();
-        Parser::new(&body, self.shell).quoted(None, &mut word)?;
-        Ok(Output::of(&word))
+        let mut word = ShellWord::default();
+        ShellParser::new(&body, self.shell).quoted(None, &mut word)?;
+        Ok(CommandOutput::of(&word))
     }
 
     /// Where `((…))` ends that begins here.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use crate::effects::shell::cwd::{Located, WorkingDir};
-use crate::effects::shell::words::Value;
-use crate::effects::shell::{MAX_STEPS, MAX_UNREAD, MAX_WRITES, ShellEffects, ShellWrite, Unreadable, WriteKind, grammar};
+use crate::effects::shell::cwd::{WordTarget, WorkingDir};
+use crate::effects::shell::words::ShellWord;
+use crate::effects::shell::{MAX_STEPS, MAX_UNREAD, MAX_WRITES, ShellEffects, ShellError, ShellWrite, WriteKind, grammar};
 
 /// Longest value of a variable that is followed.
 const MAX_VALUE: usize = 4_096;
@@ -27,7 +27,7 @@ pub(super) struct Interpreter {
 pub(super) struct ShellState {
     pub(super) dir: WorkingDir,
     /// Variables that the line itself sets.
-    pub(super) variables: Rc<BTreeMap<String, Value>>,
+    pub(super) variables: Rc<BTreeMap<String, ShellWord>>,
 }
 
 impl ShellState {
@@ -44,18 +44,18 @@ impl ShellState {
 
 /// What a command prints, as far as the line says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Output {
+pub(super) struct CommandOutput {
     pub(super) text: String,
     /// Whether there is more that is not known.
     pub(super) is_partial: bool,
 }
 
-impl Output {
+impl CommandOutput {
     pub(super) fn unknown() -> Self {
         Self { text: String::new(), is_partial: true }
     }
 
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn of(value: &ShellWord) -> Self {
         Self { text: value.text_lossy(), is_partial: value.known().is_none() }
     }
 
@@ -72,7 +72,7 @@ impl Output {
 
 impl Interpreter {
     /// Follows a line that stands in a line; one in that is not followed.
-    pub(super) fn run_nested(&mut self, program: &str, line: &str) -> Output {
+    pub(super) fn run_nested(&mut self, program: &str, line: &str) -> CommandOutput {
         if !std::mem::replace(&mut self.is_nested, true) {
             let depth = self.depth;
             let output = grammar::run(line, self);
@@ -82,7 +82,7 @@ impl Interpreter {
             }
         }
         self.note(format!("the command of `{program}`"));
-        Output::unknown()
+        CommandOutput::unknown()
     }
 
     /// Follows something that keeps its folder and its variables to itself.
@@ -94,14 +94,14 @@ impl Interpreter {
     }
 
     /// Counts work. Once too much is done, everything stops at the next word.
-    pub(super) fn charge(&mut self, steps: usize) -> Result<(), Unreadable> {
+    pub(super) fn charge(&mut self, steps: usize) -> Result<(), ShellError> {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > MAX_STEPS { Err(Unreadable::TooManySteps) } else { Ok(()) }
+        if self.steps > MAX_STEPS { Err(ShellError::TooManySteps) } else { Ok(()) }
     }
 
     /// Remembers the value of a variable.
-    pub(super) fn assign(&mut self, name: &str, value: Value) {
-        let length: usize = value.0.iter().map(|piece| 64 + piece.shown().len()).sum();
+    pub(super) fn assign(&mut self, name: &str, value: ShellWord) {
+        let length: usize = value.0.iter().map(|part| 64 + part.shown().len()).sum();
         self.forget(name);
         if length <= MAX_VALUE {
             Rc::make_mut(&mut self.state.variables).insert(name.to_owned(), value);
@@ -130,16 +130,16 @@ impl Interpreter {
     }
 
     /// Writes the file that a word names, if it can be named.
-    pub(super) fn write(&mut self, target: &Value, kind: WriteKind, by: &str) {
+    pub(super) fn write(&mut self, target: &ShellWord, kind: WriteKind, by: &str) {
         let located = self.state.dir.locate(target);
         self.write_located(located, kind, by);
     }
 
-    pub(super) fn write_located(&mut self, located: Located, kind: WriteKind, by: &str) {
+    pub(super) fn write_located(&mut self, located: WordTarget, kind: WriteKind, by: &str) {
         match located {
-            Located::Nowhere => {}
-            Located::Unclear(what) => self.note(what),
-            Located::Path(path) => {
+            WordTarget::Nowhere => {}
+            WordTarget::Unclear(what) => self.note(what),
+            WordTarget::Path(path) => {
                 let write = ShellWrite { path, kind, by: by.to_owned() };
                 let steps = if self.written.len() < MAX_WRITES { 1 } else { MAX_STEPS };
                 if self.charge(steps).is_ok() && self.written.insert(write.clone()) {

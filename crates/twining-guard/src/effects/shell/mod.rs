@@ -105,7 +105,7 @@ pub enum WriteKind {
 
 /// Why a whole line cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum ShellError {
     /// It is longer than [`MAX_BYTES`].
     #[error("the command is longer than {MAX_BYTES} bytes")]
     TooLong,
@@ -118,9 +118,9 @@ pub enum Unreadable {
 }
 
 /// Reads a command line.
-pub fn read(line: &str) -> Result<ShellEffects, Unreadable> {
+pub fn read(line: &str) -> Result<ShellEffects, ShellError> {
     if line.len() > MAX_BYTES {
-        return Err(Unreadable::TooLong);
+        return Err(ShellError::TooLong);
     }
     let mut shell = interpreter::Interpreter::default();
     grammar::run(line, &mut shell)?;

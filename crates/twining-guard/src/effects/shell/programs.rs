@@ -1,9 +1,9 @@
 //! Programs that write named files. Every other program runs unpredicted.
 
-use crate::effects::shell::arguments::Arguments;
-use crate::effects::shell::cwd::Located;
-use crate::effects::shell::interpreter::{Interpreter, Output};
-use crate::effects::shell::words::{Piece, Value};
+use crate::effects::shell::arguments::ProgramArguments;
+use crate::effects::shell::cwd::WordTarget;
+use crate::effects::shell::interpreter::{CommandOutput, Interpreter};
+use crate::effects::shell::words::{ShellWord, WordPart};
 use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
 
 /// Most programs that only run another: `sudo env nice …`.
@@ -15,55 +15,55 @@ const RSYNC: &str =
 
 impl Interpreter {
     /// Runs a simple command.
-    pub(super) fn run_program(&mut self, words: Vec<Value>, input: Option<&Output>) -> Output {
+    pub(super) fn run_program(&mut self, words: Vec<ShellWord>, input: Option<&CommandOutput>) -> CommandOutput {
         let words = unwrap(words);
-        let Some((program, arguments)) = words.split_first() else { return Output::default() };
-        let shown: Vec<String> = words.iter().map(Value::text_lossy).collect();
+        let Some((program, arguments)) = words.split_first() else { return CommandOutput::default() };
+        let shown: Vec<String> = words.iter().map(ShellWord::text_lossy).collect();
         let steps = shown.iter().map(|word| word.len() / 64).sum();
         if self.charge(if self.effects.commands.len() < MAX_COMMANDS { steps } else { MAX_STEPS }).is_err() {
-            return Output::unknown();
+            return CommandOutput::unknown();
         }
         self.effects.commands.push(SimpleCommand { words: shown });
         self.run_known(&program_name(program), arguments, input)
     }
 
     /// Programs whose output or effect on the shell is known.
-    fn run_known(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
-        let first = words.first().map_or("", Value::prefix);
+    fn run_known(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) -> CommandOutput {
+        let first = words.first().map_or("", ShellWord::prefix);
         match name {
-            "cd" | "pushd" | "popd" => self.state.dir.change(name, Arguments::parse(words, "").operands.first()),
+            "cd" | "pushd" | "popd" => self.state.dir.change(name, ProgramArguments::parse(words, "").operands.first()),
             "export" | "declare" | "local" | "readonly" | "typeset" => {
-                words.iter().filter_map(Value::assignment).for_each(|(name, value)| self.assign(&name, value));
+                words.iter().filter_map(ShellWord::assignment).for_each(|(name, value)| self.assign(&name, value));
             }
             "read" | "mapfile" | "readarray" | "unset" | "getopts" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
             "printf" if first == "-v" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
             ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "exit" | "return" | "mkdir" => {}
             "echo" => return text::echo(words),
             "printf" => return text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
-            "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(Output::unknown),
+            "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(CommandOutput::unknown),
             "tee" | "sponge" => return self.tee(name, words, input),
             "sed" | "gsed" | "yq" => return self.sed(name, words),
-            "eval" => match words.iter().map(Value::known).collect::<Option<Vec<_>>>() {
+            "eval" => match words.iter().map(ShellWord::known).collect::<Option<Vec<_>>>() {
                 Some(words) => return self.run_nested(name, &words.join(" ")),
                 None => self.note("`eval`".to_owned()),
             },
             "bash" | "sh" | "zsh" | "dash" | "ksh" => return self.shell(name, words, input),
             _ => {
                 self.run_writer(name, words, input);
-                return Output::unknown();
+                return CommandOutput::unknown();
             }
         }
-        Output::default()
+        CommandOutput::default()
     }
 
-    fn run_writer(&mut self, name: &str, words: &[Value], input: Option<&Output>) {
+    fn run_writer(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) {
         match name {
             "rm" | "rmdir" | "unlink" | "touch" | "truncate" => self.each_operand(name, words),
             "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
             "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
             "dd" => {
-                let outputs: Vec<Value> =
-                    words.iter().filter_map(Value::assignment).filter(|(name, _)| name == "of").map(|(_, file)| file).collect();
+                let outputs: Vec<ShellWord> =
+                    words.iter().filter_map(ShellWord::assignment).filter(|(name, _)| name == "of").map(|(_, file)| file).collect();
                 self.write_all(&outputs, &WriteKind::Create { content: None }, name);
             }
             "curl" | "wget" => self.download(name, words),
@@ -77,12 +77,12 @@ impl Interpreter {
     }
 
     /// The same effect on several files.
-    pub(super) fn write_all<'v>(&mut self, files: impl IntoIterator<Item = &'v Value>, kind: &WriteKind, by: &str) {
+    pub(super) fn write_all<'v>(&mut self, files: impl IntoIterator<Item = &'v ShellWord>, kind: &WriteKind, by: &str) {
         files.into_iter().for_each(|file| self.write(file, kind.clone(), by));
     }
 
-    fn each_operand(&mut self, name: &str, words: &[Value]) {
-        let arguments = Arguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" });
+    fn each_operand(&mut self, name: &str, words: &[ShellWord]) {
+        let arguments = ProgramArguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" });
         let kind = match name {
             "touch" => WriteKind::Metadata,
             "truncate" => WriteKind::Edit,
@@ -92,8 +92,9 @@ impl Interpreter {
         self.write_all(&arguments.operands, &kind, name);
     }
 
-    fn change_metadata(&mut self, name: &str, words: &[Value]) {
-        let arguments = Arguments::parse(words, if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" });
+    fn change_metadata(&mut self, name: &str, words: &[ShellWord]) {
+        let arguments =
+            ProgramArguments::parse(words, if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" });
         // `chmod -x file`: the mode looks like an option.
         let has_mode = name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x"]));
         if !arguments.has(&["R", "recursive"]) {
@@ -102,34 +103,34 @@ impl Interpreter {
     }
 
     /// `cp`, `mv`, `ln`, `install` and `rsync`. What lies in a folder that is copied is not known.
-    pub(super) fn copy(&mut self, program: &str, by: &str, words: &[Value]) {
-        let arguments = Arguments::parse(words, if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" });
+    pub(super) fn copy(&mut self, program: &str, by: &str, words: &[ShellWord]) {
+        let arguments = ProgramArguments::parse(words, if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" });
         let copies_nothing = arguments.has(if program == "install" { &["d", "directory"] } else { &["dry-run"] });
         let copies_nothing = copies_nothing || (program == "rsync" && arguments.has(&["n"]));
         let folder = arguments.values(&["t", "target-directory"]).next().cloned();
         let mut sources = arguments.operands;
         if program == "ln" && sources.len() == 1 {
-            sources.push(Value::text("."));
+            sources.push(ShellWord::text("."));
         }
         let is_folder = folder.is_some() || sources.len() > 2;
         let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else { return };
         let is_remote = program == "rsync" && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
-        let names_folder = matches!(target.0.as_slice(), [Piece::Place(..)])
+        let names_folder = matches!(target.0.as_slice(), [WordPart::Place(..)])
             || matches!(target.text_lossy().rsplit('/').next(), Some("" | "." | ".." | "~"));
         for source in sources.iter().filter(|_| !is_remote) {
             self.copy_one(program, by, source, &target, is_folder || names_folder);
         }
     }
 
-    fn copy_one(&mut self, program: &str, by: &str, source: &Value, target: &Value, is_folder: bool) {
+    fn copy_one(&mut self, program: &str, by: &str, source: &ShellWord, target: &ShellWord, is_folder: bool) {
         let (shown, name) = (source.text_lossy(), source.file_name());
         // `cp -r a/. b` copies what is in there.
         if shown.ends_with("/.") || matches!(shown.as_str(), "." | "..") || (program == "rsync" && shown.ends_with('/')) {
             return;
         }
         let kind = match (program, self.state.dir.locate(source)) {
-            ("mv", Located::Path(from)) if !from.contains('*') => WriteKind::Move { from },
-            ("cp" | "install" | "rsync", Located::Path(from)) if !from.contains('*') => WriteKind::Copy { from },
+            ("mv", WordTarget::Path(from)) if !from.contains('*') => WriteKind::Move { from },
+            ("cp" | "install" | "rsync", WordTarget::Path(from)) if !from.contains('*') => WriteKind::Copy { from },
             _ => WriteKind::Create { content: None },
         };
         let (name_shown, last) = (name.text_lossy(), target.file_name().text_lossy());
@@ -147,9 +148,9 @@ impl Interpreter {
         }
     }
 
-    fn tee(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
-        let arguments = Arguments::parse(words, "");
-        let printed = input.cloned().unwrap_or_else(Output::unknown);
+    fn tee(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) -> CommandOutput {
+        let arguments = ProgramArguments::parse(words, "");
+        let printed = input.cloned().unwrap_or_else(CommandOutput::unknown);
         let appends = arguments.has(&["a", "append"]);
         for file in &arguments.operands {
             self.insert(&printed.text);
@@ -159,13 +160,15 @@ impl Interpreter {
     }
 
     /// `sed` and `yq`: a script, then files.
-    fn sed(&mut self, name: &str, words: &[Value]) -> Output {
+    fn sed(&mut self, name: &str, words: &[ShellWord]) -> CommandOutput {
         let is_yq = name == "yq";
-        let arguments = Arguments::parse(words, if is_yq { "o: p: I: expression: from-file:" } else { "e: f: l: i:: expression: file:" });
+        let arguments =
+            ProgramArguments::parse(words, if is_yq { "o: p: I: expression: from-file:" } else { "e: f: l: i:: expression: file:" });
         // The sed of macOS takes the ending of its backup as a word of its own.
-        let is_before = |word: &&Value| matches!(word.text_lossy().as_str(), "") || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"));
+        let is_before =
+            |word: &&ShellWord| matches!(word.text_lossy().as_str(), "") || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"));
         let mut files = arguments.operands.iter().skip_while(is_before);
-        let mut scripts: Vec<&Value> = arguments.values(&["e", "expression"]).collect();
+        let mut scripts: Vec<&ShellWord> = arguments.values(&["e", "expression"]).collect();
         if !arguments.has(&["e", "expression", "f", "file", "from-file"]) {
             scripts.extend(files.next());
         }
@@ -174,16 +177,16 @@ impl Interpreter {
             inserted.iter().for_each(|text| self.insert(text));
             self.write_all(files, &WriteKind::Edit, &format!("{name} -i"));
         }
-        Output { text: inserted.join("\n"), is_partial: true }
+        CommandOutput { text: inserted.join("\n"), is_partial: true }
     }
 
-    fn shell(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
-        let arguments = Arguments::parse(words, "+ c: o: O: init-file: rcfile:");
+    fn shell(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) -> CommandOutput {
+        let arguments = ProgramArguments::parse(words, "+ c: o: O: init-file: rcfile:");
         let script = match arguments.values(&["c"]).next() {
-            Some(script) => Output::of(script),
+            Some(script) => CommandOutput::of(script),
             None if arguments.operands.iter().all(|word| word.prefix() == "-") => input.cloned().unwrap_or_default(),
             // A script is a program like any other.
-            None => return Output::unknown(),
+            None => return CommandOutput::unknown(),
         };
         if let Some(line) = script.whole() {
             return self.in_subshell(|shell| shell.run_nested(name, line));
@@ -191,26 +194,27 @@ impl Interpreter {
         if !script.text.is_empty() {
             self.note(format!("the command of `{name}`"));
         }
-        Output::unknown()
+        CommandOutput::unknown()
     }
 
-    fn download(&mut self, name: &str, words: &[Value]) {
+    fn download(&mut self, name: &str, words: &[ShellWord]) {
         let (specification, named) = match name {
             "curl" => {
                 ("A: b: c: C: d: D: e: E: F: H: K: m: o: P: Q: r: t: T: u: U: w: x: X: z: output: data: header: url:", ["o", "output"])
             }
             _ => ("O: o: a: P: U: e: i: t: T: output-document: output-file: header:", ["O", "output-document"]),
         };
-        let arguments = Arguments::parse(words, specification);
+        let arguments = ProgramArguments::parse(words, specification);
         self.write_all(arguments.values(&named), &WriteKind::Create { content: None }, name);
         if name == "curl" && arguments.has(&["O", "remote-name"]) {
-            let files: Vec<Value> = arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(Value::file_name).collect();
+            let files: Vec<ShellWord> =
+                arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(ShellWord::file_name).collect();
             self.write_all(&files, &WriteKind::Create { content: None }, name);
         }
     }
 
-    fn patch(&mut self, words: &[Value], input: Option<&Output>) {
-        let arguments = Arguments::parse(words, "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:");
+    fn patch(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
+        let arguments = ProgramArguments::parse(words, "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:");
         self.in_subshell(|shell| {
             arguments.values(&["d", "directory"]).for_each(|folder| shell.state.dir.change("cd", Some(folder)));
             match arguments.values(&["o", "output"]).next().or(arguments.operands.first()) {
@@ -222,30 +226,31 @@ impl Interpreter {
     }
 
     /// Changes the files that a patch names, where the line holds it.
-    pub(super) fn apply_patch(&mut self, by: &str, patch: Option<&Output>) {
+    pub(super) fn apply_patch(&mut self, by: &str, patch: Option<&CommandOutput>) {
         let Some(patch) = patch.map(|patch| &patch.text).filter(|patch| !patch.is_empty()) else {
             return self.note(format!("the files of `{by}`"));
         };
         let added: Vec<&str> = patch.lines().filter(|line| !line.starts_with("+++ ")).filter_map(|line| line.strip_prefix('+')).collect();
         self.insert(&added.join("\n"));
         for name in patch.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next()) {
-            self.write(&Value::text(name.trim().trim_start_matches("b/")), WriteKind::Edit, by);
+            self.write(&ShellWord::text(name.trim().trim_start_matches("b/")), WriteKind::Edit, by);
         }
     }
 
-    fn unpack(&mut self, name: &str, words: &[Value]) {
-        let arguments = Arguments::parse(words, if name == "unzip" { "d: x:" } else { "f: C: X: T: file: directory: exclude:" });
+    fn unpack(&mut self, name: &str, words: &[ShellWord]) {
+        let arguments = ProgramArguments::parse(words, if name == "unzip" { "d: x:" } else { "f: C: X: T: file: directory: exclude:" });
         let is_old_style = words.first().is_some_and(|letters| !letters.prefix().starts_with('-') && letters.prefix().contains('x'));
         if name == "unzip" || is_old_style || arguments.has(&["x", "extract", "get"]) {
-            for folder in arguments.values(&["C", "directory", "d"]).map(Value::text_lossy).filter(|folder| !folder.starts_with("/tmp")) {
+            for folder in arguments.values(&["C", "directory", "d"]).map(ShellWord::text_lossy).filter(|folder| !folder.starts_with("/tmp"))
+            {
                 self.note(format!("`{name}` unpacks into `{folder}`"));
             }
         }
     }
 
-    fn find(&mut self, words: &[Value], input: Option<&Output>) {
-        let is_test = |word: &Value| word.prefix().starts_with(['-', '(', '!']);
-        let is_exec = |word: &Value| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    fn find(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
+        let is_test = |word: &ShellWord| word.prefix().starts_with(['-', '(', '!']);
+        let is_exec = |word: &ShellWord| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
         let takes_all = ["-delete", "-print", "-print0", "-depth", "-type", "-mindepth", "-maxdepth", "-xdev", "-mount"];
         let mut commands = words.split(is_exec);
         let start = commands.next().unwrap_or_default();
@@ -253,15 +258,15 @@ impl Interpreter {
         let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
         for command in commands {
             let words = command.iter().take_while(|word| !matches!(word.prefix(), ";" | "+"));
-            let words: Vec<Value> =
-                words.map(|word| if word.text_lossy().contains("{}") { Value::unknown("{}") } else { word.clone() }).collect();
+            let words: Vec<ShellWord> =
+                words.map(|word| if word.text_lossy().contains("{}") { ShellWord::unknown("{}") } else { word.clone() }).collect();
             let is_removal = words.first().is_some_and(|program| program_name(program) == "rm");
             is_removing |= is_removal;
             if !is_removal {
                 self.run_program(words, input);
             }
         }
-        let here = [Value::text(".")];
+        let here = [ShellWord::text(".")];
         let folders = start.split(is_test).next().filter(|folders| !folders.is_empty()).unwrap_or(&here);
         if is_removing && is_filtered {
             self.note("the files that `find` removes".to_owned());
@@ -271,7 +276,7 @@ impl Interpreter {
     }
 
     /// Code that is given to an interpreter on the line.
-    fn run_code(&mut self, name: &str, words: &[Value], input: Option<&Output>) {
+    fn run_code(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) {
         let (specification, options): (&str, &[&str]) = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
             "python" | "pypy" => ("+ c: m: W: X:", &["c"]),
             "node" | "nodejs" | "bun" => ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"]),
@@ -279,8 +284,8 @@ impl Interpreter {
             "php" => ("+ r:", &["r"]),
             _ => return,
         };
-        let arguments = Arguments::parse(words, specification);
-        let mut code: Vec<String> = arguments.values(options).map(Value::text_lossy).collect();
+        let arguments = ProgramArguments::parse(words, specification);
+        let mut code: Vec<String> = arguments.values(options).map(ShellWord::text_lossy).collect();
         if arguments.has(&["i"]) {
             code.iter().flat_map(|code| text::replacements(code)).for_each(|text| self.insert(&text));
             self.write_all(&arguments.operands, &WriteKind::Edit, &format!("{name} -i"));
@@ -288,7 +293,7 @@ impl Interpreter {
         let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
         code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
         for (path, is_removed) in code.iter().flat_map(|code| code::code_writes(code)) {
-            self.write(&Value::text(path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
+            self.write(&ShellWord::text(path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
         }
     }
 }
@@ -307,25 +312,25 @@ fn wrapper_options(name: &str) -> Option<&'static str> {
 }
 
 /// The command behind `sudo`, `env`, `time`, `xargs` and their like.
-fn unwrap(mut words: Vec<Value>) -> Vec<Value> {
+fn unwrap(mut words: Vec<ShellWord>) -> Vec<ShellWord> {
     for _ in 0..MAX_WRAPPERS {
         let Some((program, arguments)) = words.split_first() else { break };
         let name = program_name(program);
         let Some(specification) = wrapper_options(&name) else { break };
-        let options = Arguments::parse(arguments, specification);
-        let is_setting = |word: &&Value| matches!(name.as_str(), "env" | "sudo" | "doas") && word.prefix().contains('=');
+        let options = ProgramArguments::parse(arguments, specification);
+        let is_setting = |word: &&ShellWord| matches!(name.as_str(), "env" | "sudo" | "doas") && word.prefix().contains('=');
         let skipped = if name == "timeout" { 1 } else { options.operands.iter().take_while(is_setting).count() };
-        let mut inner: Vec<Value> = options.operands.iter().skip(skipped).cloned().collect();
+        let mut inner: Vec<ShellWord> = options.operands.iter().skip(skipped).cloned().collect();
         // `command -v program` only asks where it is.
         if inner.is_empty() || (name == "command" && options.has(&["v", "V"])) {
             break;
         }
         if name == "xargs" {
             // What comes in takes the place of a word, or follows the last.
-            let place = options.values(&["I"]).next().map(Value::text_lossy);
-            let is_place = |word: &&mut Value| place.as_ref().is_some_and(|place| word.text_lossy().contains(place));
-            inner.iter_mut().filter(is_place).for_each(|word| *word = Value::unknown("$(xargs)"));
-            inner.extend(place.is_none().then(|| Value::unknown("$(xargs)")));
+            let place = options.values(&["I"]).next().map(ShellWord::text_lossy);
+            let is_place = |word: &&mut ShellWord| place.as_ref().is_some_and(|place| word.text_lossy().contains(place));
+            inner.iter_mut().filter(is_place).for_each(|word| *word = ShellWord::unknown("$(xargs)"));
+            inner.extend(place.is_none().then(|| ShellWord::unknown("$(xargs)")));
         }
         words = inner;
     }
@@ -333,7 +338,7 @@ fn unwrap(mut words: Vec<Value>) -> Vec<Value> {
 }
 
 /// A program's name without its folder; empty where it is not known.
-fn program_name(word: &Value) -> String {
+fn program_name(word: &ShellWord) -> String {
     word.known().unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned()
 }
 

@@ -1,34 +1,34 @@
 //! Text that programs print or put into files: `echo`, `printf`, `sed`, patches.
 
-use crate::effects::shell::interpreter::Output;
-use crate::effects::shell::words::Value;
+use crate::effects::shell::interpreter::CommandOutput;
+use crate::effects::shell::words::ShellWord;
 
 /// Longest text that `printf` is followed for.
 const MAX_PRINTED: usize = 64 * 1024;
 
 /// What `echo` prints.
-pub(super) fn echo(words: &[Value]) -> Output {
+pub(super) fn echo(words: &[ShellWord]) -> CommandOutput {
     let options = words.iter().take_while(|word| matches!(word.prefix(), "-n" | "-e" | "-E" | "-ne" | "-en")).count();
     let (options, printed) = words.split_at(options);
     let has = |letter: char| options.iter().any(|option| option.prefix().contains(letter));
-    let text = printed.iter().map(Value::text_lossy).collect::<Vec<_>>().join(" ");
+    let text = printed.iter().map(ShellWord::text_lossy).collect::<Vec<_>>().join(" ");
     let text = if has('e') { unescape(&text) } else { text };
     let end = if has('n') { "" } else { "\n" };
-    Output { text: text + end, is_partial: printed.iter().any(|word| word.known().is_none()) }
+    CommandOutput { text: text + end, is_partial: printed.iter().any(|word| word.known().is_none()) }
 }
 
 /// What `printf` prints; only `%s` is filled in.
-pub(super) fn printf(words: &[Value]) -> Output {
-    let Some((format, words)) = words.split_first() else { return Output::default() };
+pub(super) fn printf(words: &[ShellWord]) -> CommandOutput {
+    let Some((format, words)) = words.split_first() else { return CommandOutput::default() };
     let (text, directives) = (unescape(&format.text_lossy()), format.text_lossy().matches('%').count());
     if text.len() * words.len() > MAX_PRINTED {
-        return Output::unknown();
+        return CommandOutput::unknown();
     }
     let is_plain = format.known().is_some() && words.iter().all(|word| word.known().is_some()) && directives == text.matches("%s").count();
-    let fill = |format: String, word: &Value| format.replacen("%s", &word.text_lossy(), 1);
+    let fill = |format: String, word: &ShellWord| format.replacen("%s", &word.text_lossy(), 1);
     // A format with one place is used again for each word.
     let text = if directives == 1 { words.iter().map(|word| fill(text.clone(), word)).collect() } else { words.iter().fold(text, fill) };
-    Output { text, is_partial: !is_plain || (directives != 1 && directives != words.len()) }
+    CommandOutput { text, is_partial: !is_plain || (directives != 1 && directives != words.len()) }
 }
 
 fn unescape(text: &str) -> String {

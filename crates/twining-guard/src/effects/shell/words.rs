@@ -1,14 +1,14 @@
 //! Words: quotes, expansions, and what is known of the result.
 
-use crate::effects::shell::Unreadable;
-use crate::effects::shell::grammar::{self, Parser};
+use crate::effects::shell::ShellError;
+use crate::effects::shell::grammar::{self, ShellParser};
 
 /// Longest `{a,b}` that is recognized.
 const MAX_BRACES: usize = 256;
 
 /// A part of a word. Each is text as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum WordPart {
     Text(String),
     /// An unquoted `*`, `?`, `[` or `{a,b}`.
     Glob(String),
@@ -18,7 +18,7 @@ pub(super) enum Piece {
     Unknown(String),
 }
 
-impl Piece {
+impl WordPart {
     pub(super) fn shown(&self) -> &str {
         let (Self::Text(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
         shown
@@ -37,36 +37,36 @@ impl Piece {
 
 /// A word after expansion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Value(pub(super) Vec<Piece>);
+pub(super) struct ShellWord(pub(super) Vec<WordPart>);
 
-impl Value {
+impl ShellWord {
     pub(super) fn text(text: &str) -> Self {
-        Self(vec![Piece::Text(text.to_owned())])
+        Self(vec![WordPart::Text(text.to_owned())])
     }
 
     pub(super) fn unknown(shown: &str) -> Self {
-        Self(vec![Piece::Unknown(shown.to_owned())])
+        Self(vec![WordPart::Unknown(shown.to_owned())])
     }
 
     /// The word, if all of it is known.
     pub(super) fn known(&self) -> Option<String> {
-        self.0.iter().all(|piece| matches!(piece, Piece::Text(_))).then(|| self.text_lossy())
+        self.0.iter().all(|part| matches!(part, WordPart::Text(_))).then(|| self.text_lossy())
     }
 
     /// The word as it is shown, with unknown parts as they are written.
     pub(super) fn text_lossy(&self) -> String {
-        self.0.iter().map(Piece::shown).collect()
+        self.0.iter().map(WordPart::shown).collect()
     }
 
     /// The known text at its beginning.
     pub(super) fn prefix(&self) -> &str {
-        if let Some(Piece::Text(text)) = self.0.first() { text } else { "" }
+        if let Some(WordPart::Text(text)) = self.0.first() { text } else { "" }
     }
 
     /// The word without its first bytes, which have to be known text.
     pub(super) fn without_prefix(&self, length: usize) -> Self {
         let first = self.prefix().get(length..).filter(|rest| !rest.is_empty() || self.0.len() == 1);
-        let first = first.map(|rest| Piece::Text(rest.to_owned()));
+        let first = first.map(|rest| WordPart::Text(rest.to_owned()));
         Self(first.into_iter().chain(self.0.iter().skip(1).cloned()).collect())
     }
 
@@ -83,29 +83,29 @@ impl Value {
     pub(super) fn file_name(&self) -> Self {
         let text = self.text_lossy();
         let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-        let unknown = self.0.iter().rfind(|piece| !matches!(piece, Piece::Text(_)) && name.contains(piece.shown()));
+        let unknown = self.0.iter().rfind(|part| !matches!(part, WordPart::Text(_)) && name.contains(part.shown()));
         Self(vec![match unknown {
-            Some(Piece::Glob(_)) => Piece::Glob(name),
-            Some(_) => Piece::Unknown(name),
-            None => Piece::Text(name),
+            Some(WordPart::Glob(_)) => WordPart::Glob(name),
+            Some(_) => WordPart::Unknown(name),
+            None => WordPart::Text(name),
         }])
     }
 
     /// A path below this one.
     pub(super) fn join(&self, name: &Self) -> Self {
         let slash = if self.text_lossy().ends_with('/') { "" } else { "/" };
-        Self([self.0.as_slice(), &[Piece::Text(slash.to_owned())], name.0.as_slice()].concat())
+        Self([self.0.as_slice(), &[WordPart::Text(slash.to_owned())], name.0.as_slice()].concat())
     }
 
-    fn push(&mut self, piece: Piece) {
-        match (self.0.last_mut(), piece) {
-            (Some(Piece::Text(last)), Piece::Text(text)) => last.push_str(&text),
-            (_, piece) => self.0.push(piece),
+    fn push(&mut self, part: WordPart) {
+        match (self.0.last_mut(), part) {
+            (Some(WordPart::Text(last)), WordPart::Text(text)) => last.push_str(&text),
+            (_, part) => self.0.push(part),
         }
     }
 
     pub(super) fn push_text(&mut self, text: &str) {
-        self.push(Piece::Text(text.to_owned()));
+        self.push(WordPart::Text(text.to_owned()));
     }
 }
 
@@ -113,10 +113,10 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-impl Parser<'_, '_> {
+impl ShellParser<'_, '_> {
     /// Takes a word and the spaces after it.
-    pub(super) fn word(&mut self) -> Result<Value, Unreadable> {
-        let (mut word, start) = (Value::default(), self.at);
+    pub(super) fn word(&mut self) -> Result<ShellWord, ShellError> {
+        let (mut word, start) = (ShellWord::default(), self.at);
         while let Some(byte) = self.peek() {
             self.shell.charge(1)?;
             match byte {
@@ -125,7 +125,7 @@ impl Parser<'_, '_> {
                 b'<' | b'>' => {
                     self.at += 2;
                     self.subshell()?;
-                    word.push(Piece::Unknown(format!("{}(…)", char::from(byte))));
+                    word.push(WordPart::Unknown(format!("{}(…)", char::from(byte))));
                 }
                 b'\\' => self.escape(&mut word),
                 b'\'' | b'"' => {
@@ -139,14 +139,14 @@ impl Parser<'_, '_> {
                 b'*' | b'?' | b'[' => {
                     let (is_test, sign) = (self.keyword() == "[", char::from(byte).to_string());
                     self.at += 1;
-                    word.push(if is_test { Piece::Text(sign) } else { Piece::Glob(sign) });
+                    word.push(if is_test { WordPart::Text(sign) } else { WordPart::Glob(sign) });
                 }
                 b'{' => word.push(self.braces()),
                 _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
             }
         }
         if self.at == start {
-            return Err(Unreadable::NotBash);
+            return Err(ShellError::NotBash);
         }
         self.shell.charge((self.at - start) / 64)?;
         self.skip_spaces();
@@ -154,27 +154,27 @@ impl Parser<'_, '_> {
     }
 
     /// `{a,b}` and `{1..9}` stand for several words; other braces are text.
-    fn braces(&mut self) -> Piece {
+    fn braces(&mut self) -> WordPart {
         let rest = self.rest();
         let braces = rest.bytes().take(MAX_BRACES).position(|byte| byte == b'}').and_then(|end| rest.get(..=end)).unwrap_or_default();
         let is_list = (braces.contains(',') || braces.contains("..")) && !braces.contains([' ', '\n', '"', '\'', ';', '`', '(']);
         self.at += if is_list { braces.len() } else { 1 };
-        if is_list { Piece::Glob(braces.to_owned()) } else { Piece::Text("{".to_owned()) }
+        if is_list { WordPart::Glob(braces.to_owned()) } else { WordPart::Text("{".to_owned()) }
     }
 
-    fn escape(&mut self, word: &mut Value) {
+    fn escape(&mut self, word: &mut ShellWord) {
         self.at += 1;
-        let kept = self.rest().chars().next();
-        self.at += kept.map_or(0, char::len_utf8);
-        if let Some(kept) = kept.filter(|kept| *kept != '\n') {
-            word.push_text(kept.encode_utf8(&mut [0; 4]));
+        let character = self.rest().chars().next();
+        self.at += character.map_or(0, char::len_utf8);
+        if let Some(character) = character.filter(|character| *character != '\n') {
+            word.push_text(character.encode_utf8(&mut [0; 4]));
         }
     }
 
     /// Text up to the quote that ends it, or the body of a here-document.
-    pub(super) fn quoted(&mut self, end: Option<u8>, word: &mut Value) -> Result<(), Unreadable> {
+    pub(super) fn quoted(&mut self, end: Option<u8>, word: &mut ShellWord) -> Result<(), ShellError> {
         while self.peek() != end {
-            let (start, byte) = (self.at, self.peek().ok_or(Unreadable::NotBash)?);
+            let (start, byte) = (self.at, self.peek().ok_or(ShellError::NotBash)?);
             let next = self.text.as_bytes().get(self.at + 1).copied();
             match byte {
                 _ if end == Some(b'\'') => word.push_text(self.eat_while(|byte| byte != b'\'')),
@@ -191,7 +191,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    fn expansion(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
+    fn expansion(&mut self, is_quoted: bool, word: &mut ShellWord) -> Result<(), ShellError> {
         if self.is_at("`") || (self.is_at("$(") && self.arithmetic_end(self.at + 1).is_none()) {
             return self.substitution(is_quoted, word);
         }
@@ -200,7 +200,7 @@ impl Parser<'_, '_> {
         match self.peek() {
             Some(b'(') => {
                 self.at = self.arithmetic_end(self.at).unwrap_or(self.text.len());
-                word.push(Piece::Unknown("$((…))".to_owned()));
+                word.push(WordPart::Unknown("$((…))".to_owned()));
             }
             Some(b'{') => {
                 self.at += 1;
@@ -212,17 +212,17 @@ impl Parser<'_, '_> {
                 });
                 self.expect("}")?;
                 let is_plain = more.is_empty() && !name.is_empty();
-                if is_plain { self.variable(name, is_quoted, word) } else { word.push(Piece::Unknown(format!("${{{name}…}}"))) }
+                if is_plain { self.variable(name, is_quoted, word) } else { word.push(WordPart::Unknown(format!("${{{name}…}}"))) }
             }
             Some(b'\'') if !is_quoted => {
                 self.at += 1;
                 while !self.eat("'") {
                     word.push_text(self.eat_while(|byte| byte != b'\'' && byte != b'\\'));
                     if self.is_at("\\") {
-                        self.escape(&mut Value::default());
-                        word.push(Piece::Unknown("$'…'".to_owned()));
+                        self.escape(&mut ShellWord::default());
+                        word.push(WordPart::Unknown("$'…'".to_owned()));
                     } else if self.peek().is_none() {
-                        return Err(Unreadable::NotBash);
+                        return Err(ShellError::NotBash);
                     }
                 }
             }
@@ -234,14 +234,14 @@ impl Parser<'_, '_> {
             }
             Some(byte) if b"?#@*!$-0123456789".contains(&byte) => {
                 self.at += 1;
-                word.push(Piece::Unknown(format!("${}", char::from(byte))));
+                word.push(WordPart::Unknown(format!("${}", char::from(byte))));
             }
             _ => word.push_text("$"),
         }
         Ok(())
     }
 
-    fn variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) {
+    fn variable(&mut self, name: &str, is_quoted: bool, word: &mut ShellWord) {
         let place = match name {
             "PWD" => self.shell.state.dir.place(),
             "HOME" => Some("~"),
@@ -249,14 +249,14 @@ impl Parser<'_, '_> {
             _ => None,
         };
         let value = self.shell.state.variables.get(name);
-        match (value, value.and_then(Value::known)) {
+        match (value, value.and_then(ShellWord::known)) {
             (Some(value), None) => word.0.extend(value.0.iter().cloned()),
-            (_, text) => word.push(Piece::expanded(text.as_deref(), place, &format!("${name}"), is_quoted)),
+            (_, text) => word.push(WordPart::expanded(text.as_deref(), place, &format!("${name}"), is_quoted)),
         }
     }
 
     /// `$(…)`: what its commands print, where that is known.
-    fn substitution(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
+    fn substitution(&mut self, is_quoted: bool, word: &mut ShellWord) -> Result<(), ShellError> {
         let first = self.shell.effects.commands.len();
         let output = if self.eat("`") {
             let script = self.eat_while(|byte| byte != b'`');
@@ -274,7 +274,7 @@ impl Parser<'_, '_> {
             ["mktemp", ..] => Some("/tmp/mktemp"),
             _ => None,
         };
-        word.push(Piece::expanded(output.whole().map(|text| text.trim_end_matches('\n')), place, "$(…)", is_quoted));
+        word.push(WordPart::expanded(output.whole().map(|text| text.trim_end_matches('\n')), place, "$(…)", is_quoted));
         Ok(())
     }
 }

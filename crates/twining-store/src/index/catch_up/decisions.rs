@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use twining_model::{Authority, Decision, Id, Status, limits};
+use twining_model::{Authority, Decision, DecisionStatus, Id, limits};
 
 use super::entries::{scope_key, time_of};
 use super::{Session, clip, keys, sum_of};
@@ -125,7 +125,7 @@ impl Session<'_> {
     fn insert(&mut self, raw: &str, decision: &Decision) -> Result<(), StoreError> {
         let at = time_of(&decision.timestamp, decision.id.as_str());
         let touched = decision.history.last().map_or(at, |change| change.at.as_ms());
-        let unconfirmed = decision.status == Status::Overridden && decision.override_authority != Some(Authority::Confirmed);
+        let unconfirmed = decision.status == DecisionStatus::Overridden && decision.override_authority != Some(Authority::Confirmed);
         self.conn.prepare_cached(INSERT)?.execute(params![
             decision.id.as_str(),
             at,
@@ -184,7 +184,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn count(&mut self, status: Status, unconfirmed: bool, n: i64) {
+    fn count(&mut self, status: DecisionStatus, unconfirmed: bool, n: i64) {
         self.deltas.add(Count::of(status), n);
         if unconfirmed {
             self.deltas.add(Count::Unconfirmed, n);

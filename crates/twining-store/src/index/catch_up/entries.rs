@@ -4,7 +4,7 @@
 //! An entry that asks is open unless a live one closes it, wherever that stands.
 
 use rusqlite::params;
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
 
 use super::{Session, clip, keys, sum_of};
@@ -29,7 +29,7 @@ pub(in crate::index) struct Derived<'e> {
 
 impl<'e> Derived<'e> {
     /// Finds out.
-    pub fn of(entry: &'e Entry, folding: Folding) -> Self {
+    pub fn of(entry: &'e Entry, folding: CaseFolding) -> Self {
         Self {
             id: &entry.id,
             at: time_of(&entry.timestamp, &entry.id),
@@ -50,7 +50,7 @@ pub(super) fn time_of(timestamp: &str, id: &str) -> i64 {
 }
 
 /// The key of a scope as it stands in a file.
-pub(super) fn scope_key(scope: &str, folding: Folding) -> String {
+pub(super) fn scope_key(scope: &str, folding: CaseFolding) -> String {
     let key = Scope::read(clip(scope, limits::ELEMENT_BYTES)).key(folding);
     // Lower case can be longer than what it came from.
     clip(&key, 2 * limits::ELEMENT_BYTES).to_owned()

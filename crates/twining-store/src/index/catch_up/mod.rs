@@ -9,7 +9,7 @@ mod entries;
 mod graph;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 use twining_model::{limits, text};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -37,7 +37,7 @@ pub(super) enum Pace {
 /// One bringing-up-to-date: a transaction, and what it has learnt so far.
 pub(super) struct Session<'c> {
     conn: &'c Connection,
-    folding: Folding,
+    folding: CaseFolding,
     pace: Pace,
     known: Known,
     deltas: Deltas,
@@ -57,7 +57,7 @@ const WHY_CHARS: usize = 200;
 /// Does everything there is to do; returns how many records were read.
 pub(super) fn run(
     conn: &Connection,
-    folding: Folding,
+    folding: CaseFolding,
     pace: Pace,
     files: &Files,
     board: BoardPlan,
@@ -71,7 +71,7 @@ pub(super) fn run(
 }
 
 impl<'c> Session<'c> {
-    fn begin(conn: &'c Connection, folding: Folding, pace: Pace) -> Result<Self, StoreError> {
+    fn begin(conn: &'c Connection, folding: CaseFolding, pace: Pace) -> Result<Self, StoreError> {
         conn.execute_batch(BEGIN)?;
         let known = Known::load(conn);
         let mut session = Self { conn, folding, pace, known: Known::default(), deltas: Deltas::default(), rows: 0, finished: false };

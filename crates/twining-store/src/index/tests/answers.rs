@@ -76,7 +76,7 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                             (types.is_empty() || types.contains(&entry.entry_type))
                                 && (tags.is_empty() || tags.iter().any(|tag| entry.tags.contains(tag)))
                                 && scope.is_none_or(|scope| {
-                                    Scope::read(scope).covers(&Scope::read(&entry.scope), twining_model::Folding::Exact)
+                                    Scope::read(scope).covers(&Scope::read(&entry.scope), twining_model::CaseFolding::Exact)
                                 })
                                 && since.is_none_or(|since| at >= since)
                                 && before.is_none_or(|before| at < before)

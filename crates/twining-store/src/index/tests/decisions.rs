@@ -1,4 +1,4 @@
-use twining_model::{Confidence, Id, Scope, Status, Time};
+use twining_model::{Confidence, DecisionStatus, Id, Scope, Time};
 
 use super::{Desk, NOW, ulid, view};
 use crate::index::{Affecting, Bearing, DecisionFilter, Index, Standing, Via, terms};
@@ -190,7 +190,7 @@ fn pages_filter_and_count() {
     assert_eq!(last.items.last().map(|decision| decision.id.clone()), Some(id(20)));
     let filter = DecisionFilter {
         domain: Some(" API".to_owned()),
-        statuses: vec![Status::Provisional],
+        statuses: vec![DecisionStatus::Provisional],
         confidence: Some(Confidence::High),
         scope: Some(Scope::read("src/m0/x.rs")),
         since: None,

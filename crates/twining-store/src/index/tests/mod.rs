@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 use twining_model::{Entry, Id, Time};
 
 use super::catch_up::{self, Pace};
@@ -102,7 +102,7 @@ impl Desk {
 }
 
 pub(super) fn view(index: &Index) -> View<'_> {
-    index.view(Time::from_ms(NOW), Folding::Exact).expect("a snapshot")
+    index.view(Time::from_ms(NOW), CaseFolding::Exact).expect("a snapshot")
 }
 
 /// An entry's line. `more` is further JSON fields, each with a comma in front.
@@ -172,5 +172,5 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 
 /// The stamp's verdict, for stories about who touched what.
 pub(super) fn trust(desk: &Desk) -> side::Trust {
-    side::trust(&desk.files, Folding::Exact).expect("looks")
+    side::trust(&desk.files, CaseFolding::Exact).expect("looks")
 }

@@ -3,7 +3,7 @@
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
-use twining_model::scope::Folding;
+use twining_model::scope::CaseFolding;
 use twining_model::{Decision, Entity, Entry, Relation, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -72,7 +72,7 @@ SELECT count(*) FROM (
 )";
 
 /// Whether everything is right. Reads all of it.
-pub(super) fn is_sound(conn: &Connection, folding: Folding) -> Result<bool, StoreError> {
+pub(super) fn is_sound(conn: &Connection, folding: CaseFolding) -> Result<bool, StoreError> {
     let pages: String = conn.query_row(PAGES, [], |row| row.get(0))?;
     Ok(pages == "ok"
         && conn.query_row(COUNTS, [], |row| row.get::<_, bool>(0))?
@@ -133,7 +133,7 @@ fn record<T: serde::de::DeserializeOwned>(row: &Row<'_>) -> Result<Option<T>, St
     Ok(serde_json::from_str(&raw).ok())
 }
 
-fn entries_are_right(conn: &Connection, folding: Folding) -> Result<bool, StoreError> {
+fn entries_are_right(conn: &Connection, folding: CaseFolding) -> Result<bool, StoreError> {
     let (mut tags, mut relates) = (Heap::default(), Heap::default());
     let mut statement = conn.prepare(ENTRIES)?;
     let mut rows = statement.query([])?;

@@ -121,7 +121,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let index = desk.index();
     let ino = index.database.home;
     drop(index);
-    side::mark_writing(&desk.files, twining_model::scope::Folding::Exact, ino).expect("stamps");
+    side::mark_writing(&desk.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
     assert_eq!(trust(&desk), Trust::Checked);
     let index = Index::open(&desk.files).expect("opens");
     assert_eq!(index.database.home, ino);
@@ -130,7 +130,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     drop(index);
     let file = fs::OpenOptions::new().write(true).open(desk.path("local/index.db")).expect("opens");
     file.write_all_at(&[0xAA; 64], 3 * 4096).expect("breaks a page");
-    side::mark_writing(&desk.files, twining_model::scope::Folding::Exact, ino).expect("stamps");
+    side::mark_writing(&desk.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
     // A page was broken, so it was thrown away and built anew.
     let index = Index::open(&desk.files).expect("opens");
     assert_eq!(view(&index).tally().expect("counts").entries, 0);

@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// What can go wrong, for people.
-pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+pub type EvalOutcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// One set.
-pub struct Set {
+pub struct EvalSet {
     pub corpus: Vec<Value>,
     pub queries: Vec<Value>,
     pub tasks: Vec<Value>,
@@ -17,7 +17,7 @@ pub struct Set {
 }
 
 /// The names of the sets in a folder.
-pub fn names(dir: &Path) -> Outcome<Vec<String>> {
+pub fn names(dir: &Path) -> EvalOutcome<Vec<String>> {
     let mut names: Vec<String> = fs::read_dir(dir)?
         .flatten()
         .filter(|entry| entry.path().join("corpus.jsonl").exists())
@@ -27,10 +27,10 @@ pub fn names(dir: &Path) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-impl Set {
+impl EvalSet {
     /// Reads a set; a file that is not there is empty.
-    pub fn read(dir: &Path) -> Outcome<Self> {
-        let lines = |name: &str| -> Outcome<Vec<Value>> {
+    pub fn read(dir: &Path) -> EvalOutcome<Self> {
+        let lines = |name: &str| -> EvalOutcome<Vec<Value>> {
             let text = fs::read_to_string(dir.join(name)).unwrap_or_default();
             Ok(text.lines().filter(|line| !line.is_empty()).map(serde_json::from_str).collect::<Result<_, _>>()?)
         };
@@ -67,7 +67,7 @@ pub fn texts(row: &Value, field: &str) -> Vec<String> {
 }
 
 /// Writes a store's records as a project's files.
-pub fn write(project: &Path, records: &[&Value]) -> Outcome<()> {
+pub fn write(project: &Path, records: &[&Value]) -> EvalOutcome<()> {
     let folder = project.join(".twining");
     fs::create_dir_all(folder.join("decisions"))?;
     let mut board = String::new();

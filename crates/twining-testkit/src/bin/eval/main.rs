@@ -13,12 +13,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
-use crate::data::Set;
-use crate::measures::Table;
+use crate::data::EvalSet;
+use crate::measures::MetricTable;
 
 #[derive(Parser)]
 #[command(about = "Runs retrieval sets through the engine and prints recall, nDCG, MRR and recall within budgets")]
-struct Arguments {
+struct EvalArguments {
     /// A folder of sets: DIR/<set>/{corpus,queries,tasks,truth}.jsonl
     dir: PathBuf,
     /// Only these sets
@@ -50,7 +50,7 @@ pub enum Measure {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people")]
 fn main() -> ExitCode {
-    let Arguments { dir, sets, keyword, mut measure, cache } = Arguments::parse();
+    let EvalArguments { dir, sets, keyword, mut measure, cache } = EvalArguments::parse();
     if measure.is_empty() {
         measure = vec![Measure::Query, Measure::Search, Measure::Assemble, Measure::Truth];
     }
@@ -61,9 +61,10 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut table = Table::default();
+    let mut table = MetricTable::default();
     for name in names.into_iter().filter(|name| sets.is_empty() || sets.contains(name)) {
-        let outcome = Set::read(&dir.join(&name)).and_then(|set| run::run(&name, &set, &measure, keyword, cache.as_deref(), &mut table));
+        let outcome =
+            EvalSet::read(&dir.join(&name)).and_then(|set| run::run(&name, &set, &measure, keyword, cache.as_deref(), &mut table));
         if let Err(error) = outcome {
             eprintln!("eval: {name}: {error}");
             return ExitCode::FAILURE;

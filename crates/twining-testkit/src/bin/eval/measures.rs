@@ -7,18 +7,18 @@ pub const LIST: usize = 20;
 
 /// Sums of one measure over the questions of a set.
 #[derive(Default)]
-struct Sums {
+struct MetricSums {
     n: usize,
     sums: BTreeMap<&'static str, f64>,
 }
 
 /// Set and verb, and what was measured.
 #[derive(Default)]
-pub struct Table {
-    rows: BTreeMap<(String, String), Sums>,
+pub struct MetricTable {
+    rows: BTreeMap<(String, String), MetricSums>,
 }
 
-impl Table {
+impl MetricTable {
     /// Adds what one question gave.
     pub fn add(&mut self, set: &str, verb: &str, values: &[(&'static str, f64)]) {
         let sums = self.rows.entry((verb.to_owned(), set.to_owned())).or_default();

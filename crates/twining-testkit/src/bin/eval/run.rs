@@ -12,15 +12,22 @@ use twining_store::{Place, Store, VECTOR_BYTES, VectorBytes, VectorCursor};
 use twining_testkit::FixedWorld;
 
 use crate::Measure;
-use crate::data::{self, Outcome, Set, of, text, texts};
-use crate::measures::{LIST, Table, of_ranking, share};
+use crate::data::{self, EvalOutcome, EvalSet, of, text, texts};
+use crate::measures::{LIST, MetricTable, of_ranking, share};
 
 const CHARS_PER_TOKEN: usize = 4;
 const BUDGETS: [(usize, &str, &str); 2] = [(1000, "strict@1000", "over@1000"), (4000, "strict@4000", "over@4000")];
 
 /// Runs one set.
 #[expect(clippy::print_stderr, reason = "progress for people")]
-pub fn run(name: &str, set: &Set, measure: &[Measure], keyword: bool, cache: Option<&Path>, table: &mut Table) -> Outcome<()> {
+pub fn run(
+    name: &str,
+    set: &EvalSet,
+    measure: &[Measure],
+    keyword: bool,
+    cache: Option<&Path>,
+    table: &mut MetricTable,
+) -> EvalOutcome<()> {
     for store in set.stores() {
         eprintln!("{name}: {store}");
         let records: Vec<&Value> = of(&set.corpus, &store).collect();
@@ -31,7 +38,7 @@ pub fn run(name: &str, set: &Set, measure: &[Measure], keyword: bool, cache: Opt
         if let Some(kept) = kept.as_ref().filter(|kept| kept.exists()) {
             take_out(&engine, kept)?;
         }
-        engine.study().make_all(&mut |embedding| {
+        engine.embedding_worker().make_all(&mut |embedding| {
             eprint!("\r{} vectors to make   ", embedding.waiting);
             true
         })?;
@@ -39,7 +46,7 @@ pub fn run(name: &str, set: &Set, measure: &[Measure], keyword: bool, cache: Opt
         if let Some(kept) = kept.filter(|_| !keyword) {
             put_away(&engine, &kept)?;
         }
-        Asking { engine: &engine, set: name, table }.ask(set, &store, measure)?;
+        EvalRun { engine: &engine, set: name, table }.ask(set, &store, measure)?;
     }
     Ok(())
 }
@@ -47,7 +54,7 @@ pub fn run(name: &str, set: &Set, measure: &[Measure], keyword: bool, cache: Opt
 const ROW: usize = 8 + VECTOR_BYTES;
 
 /// Gives a store the vectors an earlier run made.
-fn take_out(engine: &Engine, kept: &Path) -> Outcome<()> {
+fn take_out(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
     let bytes = fs::read(kept)?;
     let (rows, _) = bytes.as_chunks::<ROW>();
     let rows: Vec<(u64, VectorBytes)> =
@@ -58,7 +65,7 @@ fn take_out(engine: &Engine, kept: &Path) -> Outcome<()> {
 }
 
 /// Keeps the vectors of a store for a later run.
-fn put_away(engine: &Engine, kept: &Path) -> Outcome<()> {
+fn put_away(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
     let mut bytes = Vec::new();
     let model = Model::built_in()?;
     engine.store().vectors(|file| {
@@ -72,7 +79,7 @@ fn put_away(engine: &Engine, kept: &Path) -> Outcome<()> {
 }
 
 /// An engine whose clock stands an hour after the last record.
-fn engine(project: &Path, records: &[&Value], keyword: bool) -> Outcome<Engine> {
+fn engine(project: &Path, records: &[&Value], keyword: bool) -> EvalOutcome<Engine> {
     let last = records.iter().filter_map(|record| Time::read(text(record, "timestamp"))).map(Time::as_ms).max().unwrap_or(0);
     let ids = Arc::new(IdSource::new(Box::new(FixedWorld::at(Time::from_ms(last + 3_600_000)))));
     let store = Store::open(Place { project: project.to_owned(), ..Place::default() }, ids)?;
@@ -83,14 +90,14 @@ fn engine(project: &Path, records: &[&Value], keyword: bool) -> Outcome<Engine> 
     })
 }
 
-struct Asking<'a> {
+struct EvalRun<'a> {
     engine: &'a Engine,
     set: &'a str,
-    table: &'a mut Table,
+    table: &'a mut MetricTable,
 }
 
-impl Asking<'_> {
-    fn ask(&mut self, set: &Set, store: &str, measure: &[Measure]) -> Outcome<()> {
+impl EvalRun<'_> {
+    fn ask(&mut self, set: &EvalSet, store: &str, measure: &[Measure]) -> EvalOutcome<()> {
         let decides = of(&set.corpus, store).any(|record| text(record, "kind") == "decide");
         for query in of(&set.queries, store) {
             let (words, gold) = (text(query, "text").to_owned(), texts(query, "gold"));
@@ -122,7 +129,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    fn assemble(&mut self, task: &Value) -> Outcome<()> {
+    fn assemble(&mut self, task: &Value) -> EvalOutcome<()> {
         let gold = texts(task, "gold");
         let mut values = Vec::new();
         for (budget, strict, over) in BUDGETS {
@@ -138,7 +145,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    fn check(&mut self, fact: &Value, set: &Set) -> Outcome<()> {
+    fn check(&mut self, fact: &Value, set: &EvalSet) -> EvalOutcome<()> {
         let id = text(fact, "id");
         match text(fact, "kind") {
             "trace" => {

@@ -7,17 +7,17 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use twining_testkit::writing_verbs::{Caller, Trail, WRITING_VERBS, WritingVerb};
+use twining_testkit::writing_verbs::{ExpectedRecord, TestCaller, WRITING_VERBS, WritingVerb};
 
 use crate::adoption::{git, twining};
-use crate::client::{Client, Outcome};
+use crate::client::{BenchClient, BenchResult};
 use crate::measure::Bench;
-use crate::table::{Sample, Table, at_most, number, thousands};
+use crate::table::{FigureTable, LatencySample, at_most, number, thousands};
 use crate::{say, show};
 
 /// Every verb that writes tracked files, each in a repository of its own.
-pub fn acknowledged(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("acknowledged", ["verb", "tries", "without the record", "p50 ms", "p99 ms", "goals"]);
+pub fn acknowledged(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("acknowledged", ["verb", "tries", "without the record", "p50 ms", "p99 ms", "goals"]);
     for verb in WRITING_VERBS {
         let name = [verb.tool.trim_start_matches("twining_"), verb.case].join(" ").trim_end().to_owned();
         say(&format!("commits right after {name}"));
@@ -34,13 +34,13 @@ pub fn acknowledged(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn tries(bench: &Bench, verb: &WritingVerb) -> Outcome<(Sample, usize)> {
+fn tries(bench: &Bench, verb: &WritingVerb) -> BenchResult<(LatencySample, usize)> {
     let project = bench.stores.empty()?;
     let path = project.path();
     git(path, &["init", "-q"])?;
     twining(&bench.twining, path, &["init", "--agent", "none"])?;
-    let mut session = Session { twining: &bench.twining, project: path.to_owned(), client: Client::ready(&bench.twining, path)? };
-    let (mut took, mut missing) = (Sample::default(), 0);
+    let mut session = WriteSession { twining: &bench.twining, project: path.to_owned(), client: BenchClient::ready(&bench.twining, path)? };
+    let (mut took, mut missing) = (LatencySample::default(), 0);
     for number in 0..bench.tries {
         let word = format!("word{number:08}");
         let arguments = (verb.prepare)(&mut session, &word)?;
@@ -52,36 +52,36 @@ fn tries(bench: &Bench, verb: &WritingVerb) -> Outcome<(Sample, usize)> {
         git(path, &["add", "-A", ".twining"])?;
         // What is made and taken away again before it was committed is no change to git.
         git(path, &["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "commit", "-q", "--allow-empty", "-m", "at once"])?;
-        let fits = |(trail, file): (&Trail, &String)| trail.fits(file) && trail.fits(&in_commit(path, trail));
+        let fits = |(trail, file): (&ExpectedRecord, &String)| trail.fits(file) && trail.fits(&in_commit(path, trail));
         missing += usize::from(!trails.iter().zip(&files).all(fits));
     }
     session.client.close()?;
     Ok((took, missing))
 }
 
-fn in_file(project: &Path, trail: &Trail) -> String {
+fn in_file(project: &Path, trail: &ExpectedRecord) -> String {
     fs::read_to_string(project.join(".twining").join(&trail.path)).unwrap_or_default()
 }
 
-fn in_commit(project: &Path, trail: &Trail) -> String {
+fn in_commit(project: &Path, trail: &ExpectedRecord) -> String {
     let shown = Command::new("git").args(["show", &format!("HEAD:.twining/{}", trail.path)]).current_dir(project).output();
     shown.map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned()).unwrap_or_default()
 }
 
 /// The server under test, and others where a verb needs them.
-struct Session<'b> {
+struct WriteSession<'b> {
     twining: &'b Path,
     project: PathBuf,
-    client: Client,
+    client: BenchClient,
 }
 
-impl Caller for Session<'_> {
+impl TestCaller for WriteSession<'_> {
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
         told(self.client.call(tool, arguments))
     }
 
     fn call_elsewhere(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        told(Client::ready(self.twining, &self.project).and_then(|mut other| other.call(tool, arguments)))
+        told(BenchClient::ready(self.twining, &self.project).and_then(|mut other| other.call(tool, arguments)))
     }
 
     fn project(&self) -> &Path {
@@ -89,6 +89,6 @@ impl Caller for Session<'_> {
     }
 }
 
-fn told(answer: Outcome<(Value, Duration)>) -> Result<Value, String> {
+fn told(answer: BenchResult<(Value, Duration)>) -> Result<Value, String> {
     answer.map(|(answer, _)| answer).map_err(|error| error.to_string())
 }

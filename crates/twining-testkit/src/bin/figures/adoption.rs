@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::client::Outcome;
+use crate::client::BenchResult;
 use crate::measure::Bench;
-use crate::store::Size;
-use crate::table::{Sample, Table, below, number, thousands};
+use crate::store::StoreSize;
+use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};
 
 const INITS: usize = 10;
@@ -16,10 +16,10 @@ const COMMITS: usize = 30;
 const ALL: &str = "claude,codex,gemini,cursor,opencode";
 
 /// `init` on an empty repository, then commits with a young memory and a large one.
-pub fn adoption(bench: &mut Bench) -> Outcome<()> {
+pub fn adoption(bench: &mut Bench) -> BenchResult<()> {
     inits(bench)?;
-    let mut table = Table::new("commits", ["store", "what", "p50 ms", "p95 ms", "max ms", "goals"]);
-    for size in [Size::SMALL, Size::LARGE] {
+    let mut table = FigureTable::new("commits", ["store", "what", "p50 ms", "p95 ms", "max ms", "goals"]);
+    for size in [StoreSize::SMALL, StoreSize::LARGE] {
         commits(bench, size, &mut table)?;
     }
     table.note(format!(
@@ -29,10 +29,10 @@ pub fn adoption(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn inits(bench: &Bench) -> Outcome<()> {
+fn inits(bench: &Bench) -> BenchResult<()> {
     say("init");
-    let mut table = Table::new("init", ["what", "p50 ms", "max ms", "goals"]);
-    let (mut first, mut again) = (Sample::default(), Sample::default());
+    let mut table = FigureTable::new("init", ["what", "p50 ms", "max ms", "goals"]);
+    let (mut first, mut again) = (LatencySample::default(), LatencySample::default());
     for _ in 0..INITS {
         let project = bench.stores.empty()?;
         git(project.path(), &["init", "-q"])?;
@@ -47,7 +47,7 @@ fn inits(bench: &Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn commits(bench: &mut Bench, size: Size, table: &mut Table) -> Outcome<()> {
+fn commits(bench: &mut Bench, size: StoreSize, table: &mut FigureTable) -> BenchResult<()> {
     let store = format!("{} decisions", thousands(size.decisions));
     say(&format!("commits, with {store}"));
     let (project, client, _) = bench.warm(size)?;
@@ -59,7 +59,7 @@ fn commits(bench: &mut Bench, size: Size, table: &mut Table) -> Outcome<()> {
     twining(&bench.twining, path, &["init", "--agent", "none"])?;
     git(path, &["add", "-A"])?;
     git(path, &["commit", "-q", "-m", "twining"])?;
-    let [mut bare, mut hooked, mut before, mut after] = [(); 4].map(|()| Sample::default());
+    let [mut bare, mut hooked, mut before, mut after] = [(); 4].map(|()| LatencySample::default());
     for number in 0..COMMITS {
         change(path, number, "without")?;
         bare.push(git(path, &["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "without hooks"])?);
@@ -82,14 +82,14 @@ fn commits(bench: &mut Bench, size: Size, table: &mut Table) -> Outcome<()> {
 }
 
 /// A change of one file, ready to be committed.
-fn change(path: &Path, number: usize, word: &str) -> Outcome<()> {
+fn change(path: &Path, number: usize, word: &str) -> BenchResult<()> {
     std::fs::create_dir_all(path.join("src"))?;
     std::fs::write(path.join("src/changed.rs"), format!("// {number} {word}\n"))?;
     git(path, &["add", "src"]).map(drop)
 }
 
 /// Runs git as nobody in particular.
-pub fn git(path: &Path, words: &[&str]) -> Outcome<Duration> {
+pub fn git(path: &Path, words: &[&str]) -> BenchResult<Duration> {
     let mut command = Command::new("git");
     command.args(words).current_dir(path).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
@@ -99,11 +99,11 @@ pub fn git(path: &Path, words: &[&str]) -> Outcome<Duration> {
 }
 
 /// Runs `twining` with the project as its home.
-pub fn twining(twining: &Path, path: &Path, words: &[&str]) -> Outcome<Duration> {
+pub fn twining(twining: &Path, path: &Path, words: &[&str]) -> BenchResult<Duration> {
     timed(Command::new(twining).args(words).current_dir(path).env("HOME", path).env_remove("TWINING_PROJECT"), words)
 }
 
-fn timed(command: &mut Command, words: &[&str]) -> Outcome<Duration> {
+fn timed(command: &mut Command, words: &[&str]) -> BenchResult<Duration> {
     let started = Instant::now();
     let status = command.env_remove("CLAUDE_PROJECT_DIR").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     let took = started.elapsed();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// A measurement, or why there is none.
-pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+pub type BenchResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The version of the protocol that is asked for.
 const PROTOCOL: &str = "2025-06-18";
@@ -17,16 +17,16 @@ const PROTOCOL: &str = "2025-06-18";
 const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server and the line to it.
-pub struct Client {
+pub struct BenchClient {
     server: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     asked: u64,
 }
 
-impl Client {
+impl BenchClient {
     /// Starts a server on a project. Nothing has been said to it yet.
-    pub fn start(twining: &Path, project: &Path) -> Outcome<Self> {
+    pub fn start(twining: &Path, project: &Path) -> BenchResult<Self> {
         let mut server = Command::new(twining)
             .args(["mcp", "--project"])
             .arg(project)
@@ -41,28 +41,28 @@ impl Client {
     }
 
     /// A server that has been greeted.
-    pub fn ready(twining: &Path, project: &Path) -> Outcome<Self> {
+    pub fn ready(twining: &Path, project: &Path) -> BenchResult<Self> {
         let mut client = Self::start(twining, project)?;
         client.greet()?;
         Ok(client)
     }
 
     /// `initialize`, and the word that it was understood.
-    pub fn greet(&mut self) -> Outcome<()> {
+    pub fn greet(&mut self) -> BenchResult<()> {
         let who = json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "figures", "version": "1"}});
         self.request("initialize", &who)?;
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
     }
 
     /// How many tools there are.
-    pub fn list_tools(&mut self) -> Outcome<usize> {
+    pub fn list_tools(&mut self) -> BenchResult<usize> {
         let (listed, _) = self.request("tools/list", &json!({}))?;
         Ok(listed["tools"].as_array().map_or(0, Vec::len))
     }
 
     /// Calls a tool: its answer, and the time from the first byte asked to the
     /// last byte answered.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Outcome<(Value, Duration)> {
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> BenchResult<(Value, Duration)> {
         let (mut result, took) = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let answer = match result["structuredContent"].take() {
             Value::Null => serde_json::from_str(result["content"][0]["text"].as_str().unwrap_or("null")).unwrap_or_default(),
@@ -91,7 +91,7 @@ impl Client {
     }
 
     /// Ends the conversation; how long the server took to go.
-    pub fn close(mut self) -> Outcome<Duration> {
+    pub fn close(mut self) -> BenchResult<Duration> {
         let closed = Instant::now();
         drop(self.requests.take());
         loop {
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    fn request(&mut self, method: &str, params: &Value) -> Outcome<(Value, Duration)> {
+    fn request(&mut self, method: &str, params: &Value) -> BenchResult<(Value, Duration)> {
         self.asked += 1;
         let id = self.asked;
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
@@ -129,7 +129,7 @@ impl Client {
         }
     }
 
-    fn send(&mut self, message: &Value) -> Outcome<()> {
+    fn send(&mut self, message: &Value) -> BenchResult<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         let requests = self.requests.as_mut().expect("only `close` takes it, and that takes the client too");
@@ -137,7 +137,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for BenchClient {
     fn drop(&mut self) {
         // Gone already, unless a measurement failed half way.
         drop(self.server.kill());
@@ -147,7 +147,7 @@ impl Drop for Client {
 
 /// What a command that ran to its end took.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct CommandRun {
     /// From start to exit.
     pub took: Duration,
     /// The most kibibytes it had in memory.
@@ -155,7 +155,7 @@ pub struct Run {
 }
 
 /// Runs a `twining` command on a project.
-pub fn run(twining: &Path, command: &str, project: &Path) -> Outcome<Run> {
+pub fn run(twining: &Path, command: &str, project: &Path) -> BenchResult<CommandRun> {
     let started = Instant::now();
     let mut child = Command::new(twining).arg(command).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     let mut peak_kib = 0;
@@ -165,7 +165,7 @@ pub fn run(twining: &Path, command: &str, project: &Path) -> Outcome<Run> {
         if let Some(status) = child.try_wait()? {
             let took = started.elapsed();
             return if status.success() {
-                Ok(Run { took, peak_kib })
+                Ok(CommandRun { took, peak_kib })
             } else {
                 Err(format!("twining {command} ended with {status}").into())
             };
@@ -175,7 +175,7 @@ pub fn run(twining: &Path, command: &str, project: &Path) -> Outcome<Run> {
 }
 
 /// Runs a `twining` command line on a project: from spawn to exit.
-pub fn once(twining: &Path, project: &Path, words: &[&str]) -> Outcome<Duration> {
+pub fn once(twining: &Path, project: &Path, words: &[&str]) -> BenchResult<Duration> {
     let started = Instant::now();
     let status = Command::new(twining).args(words).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
     let took = started.elapsed();

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use twining_store::{Keeper, Place, Store};
-use twining_testkit::storm::{self, Writer};
+use twining_testkit::storm::{self, StormWriter};
 use twining_testkit::{ids, records};
 
-use crate::client::{Client, Outcome};
+use crate::client::{BenchClient, BenchResult};
 use crate::measure::{Bench, post_arguments};
-use crate::store::{Dice, Project, Size};
-use crate::table::{Sample, Table, at_least, below, number, thousands};
+use crate::store::{BenchProject, FixedRandom, StoreSize};
+use crate::table::{FigureTable, LatencySample, at_least, below, number, thousands};
 use crate::{say, show};
 
 /// This program, even if the file was replaced since it started.
@@ -33,7 +33,7 @@ const CHANGES: usize = 500;
 
 /// What one process of a crowd does.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct CrowdMember {
     /// Where.
     pub project: PathBuf,
     /// How long.
@@ -46,11 +46,11 @@ pub struct Member {
 
 /// The life of one process of a crowd: says when it is ready, posts from the
 /// word on, and tells how long each post took in nanoseconds.
-pub fn be_member(member: &Member) -> Outcome<()> {
+pub fn be_member(member: &CrowdMember) -> BenchResult<()> {
     let place = Place { project: member.project.clone(), ..Place::default() };
     let store = Arc::new(Store::open(place, ids())?);
     let keeper = Keeper::start(Arc::clone(&store));
-    let post = || -> Outcome<Duration> {
+    let post = || -> BenchResult<Duration> {
         let mut entry = records::entry(store.ids(), "one of a crowd");
         entry.detail = "x".repeat(300);
         let started = Instant::now();
@@ -78,8 +78,8 @@ pub fn be_member(member: &Member) -> Outcome<()> {
 }
 
 /// The life of a writer that is to be killed: writes of every kind without end.
-pub fn be_victim(project: PathBuf) -> Outcome<()> {
-    let victim = Writer {
+pub fn be_victim(project: PathBuf) -> BenchResult<()> {
+    let victim = StormWriter {
         project,
         acks: PathBuf::from("/dev/null"),
         who: "victim".to_owned(),
@@ -93,26 +93,26 @@ pub fn be_victim(project: PathBuf) -> Outcome<()> {
 }
 
 /// Everything that takes more than one process, and R14.
-pub fn crowd(bench: &mut Bench) -> Outcome<()> {
+pub fn crowd(bench: &mut Bench) -> BenchResult<()> {
     posting_together(bench)?;
     after_a_kill(bench)?;
     array_elements(bench)
 }
 
-fn posting_together(bench: &mut Bench) -> Outcome<()> {
+fn posting_together(bench: &mut Bench) -> BenchResult<()> {
     let heads = ["goal", "posts/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "slowest/fastest process", "goals"];
-    let mut table = Table::new("a crowd posts", heads);
+    let mut table = FigureTable::new("a crowd posts", heads);
     let think = Duration::from_secs(1) * u32::try_from(MEMBERS)? / POSTS_A_SECOND;
     for (name, lasting, think) in [("R11: 500 posts/s", CALM, think), ("R13: saturated", SATURATED, Duration::ZERO)] {
-        let (project, client, _) = bench.warm(Size::SMALL)?;
+        let (project, client, _) = bench.warm(StoreSize::SMALL)?;
         client.close()?;
         say(&format!("{name}, {MEMBERS} processes, {} s", lasting.as_secs()));
         let each = gather(&project, lasting, think)?;
-        let counts: Vec<usize> = each.iter().map(Sample::len).collect();
+        let counts: Vec<usize> = each.iter().map(LatencySample::len).collect();
         let fairness =
             counts.iter().min().copied().unwrap_or_default() as f64 / counts.iter().max().copied().unwrap_or_default().max(1) as f64;
         let rate = counts.iter().sum::<usize>() as f64 / lasting.as_secs_f64();
-        let mut all = Sample::default();
+        let mut all = LatencySample::default();
         all.extend(each.into_iter().flatten());
         let (p99, p999, max) = (all.percentile(99.0), all.percentile(99.9), all.max());
         let goals = if think.is_zero() {
@@ -125,27 +125,27 @@ fn posting_together(bench: &mut Bench) -> Outcome<()> {
     }
     table.note(format!(
         "{MEMBERS} processes through the Store API, each keeping house as a server does, {} entries before.",
-        thousands(Size::SMALL.entries)
+        thousands(StoreSize::SMALL.entries)
     ));
     show(&table);
     Ok(())
 }
 
 /// A member seen from outside.
-struct Running {
+struct RunningMember {
     process: Child,
     word: ChildStdin,
     told: BufReader<ChildStdout>,
 }
 
-impl Drop for Running {
+impl Drop for RunningMember {
     fn drop(&mut self) {
         drop(self.process.kill());
         drop(self.process.wait());
     }
 }
 
-fn gather(project: &Project, lasting: Duration, think: Duration) -> Outcome<Vec<Sample>> {
+fn gather(project: &BenchProject, lasting: Duration, think: Duration) -> BenchResult<Vec<LatencySample>> {
     let mut members = Vec::with_capacity(MEMBERS);
     for number in 0..u32::try_from(MEMBERS)? {
         let offset = think * number / u32::try_from(MEMBERS)?;
@@ -166,7 +166,7 @@ fn gather(project: &Project, lasting: Duration, think: Duration) -> Outcome<Vec<
     members.iter_mut().map(finish_member).collect()
 }
 
-fn start_member(project: &Path, lasting: Duration, think: Duration, offset: Duration) -> Outcome<Running> {
+fn start_member(project: &Path, lasting: Duration, think: Duration, offset: Duration) -> BenchResult<RunningMember> {
     let micros = |time: Duration| time.as_micros().to_string();
     let mut process = Command::new(ITSELF)
         .arg("member")
@@ -177,27 +177,27 @@ fn start_member(project: &Path, lasting: Duration, think: Duration, offset: Dura
         .spawn()?;
     let word = process.stdin.take().expect("stdin is piped above");
     let told = BufReader::new(process.stdout.take().expect("stdout is piped above"));
-    Ok(Running { process, word, told })
+    Ok(RunningMember { process, word, told })
 }
 
-fn finish_member(member: &mut Running) -> Outcome<Sample> {
+fn finish_member(member: &mut RunningMember) -> BenchResult<LatencySample> {
     let mut told = String::new();
     member.told.read_to_string(&mut told)?;
     let status = member.process.wait()?;
     if !status.success() {
         return Err(format!("a process of the crowd ended with {status}").into());
     }
-    let mut sample = Sample::default();
+    let mut sample = LatencySample::default();
     for nanos in told.lines() {
         sample.push(Duration::from_nanos(nanos.parse()?));
     }
     Ok(sample)
 }
 
-fn after_a_kill(bench: &mut Bench) -> Outcome<()> {
-    let (project, mut standing, _) = bench.warm(Size::LARGE)?;
+fn after_a_kill(bench: &mut Bench) -> BenchResult<()> {
+    let (project, mut standing, _) = bench.warm(StoreSize::LARGE)?;
     say("R3: the first post after a kill");
-    let (mut by_standing, mut by_new, mut dice) = (Sample::default(), Sample::default(), Dice::new(6));
+    let (mut by_standing, mut by_new, mut dice) = (LatencySample::default(), LatencySample::default(), FixedRandom::new(6));
     for number in 0..2 * KILLS {
         kill_a_writer(&project)?;
         let arguments = post_arguments(&mut dice, number);
@@ -209,19 +209,19 @@ fn after_a_kill(bench: &mut Bench) -> Outcome<()> {
             new.close()?;
         }
     }
-    let mut table = Table::new("R3: the first post after a SIGKILLed writer", ["by", "p50 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new("R3: the first post after a SIGKILLed writer", ["by", "p50 ms", "max ms", "goals"]);
     for (who, took) in [("a server that was there before", &by_standing), ("a server started after it", &by_new)] {
         table.row([who.to_owned(), number(took.p50()), number(took.max()), below("max", took.max(), 100.0)]);
     }
     table.note(format!(
         "{} entries; {KILLS} kills each, in the middle of posts, decisions, entities and overrides.",
-        thousands(Size::LARGE.entries)
+        thousands(StoreSize::LARGE.entries)
     ));
     show(&table);
     standing.close().map(drop)
 }
 
-fn kill_a_writer(project: &Project) -> Outcome<()> {
+fn kill_a_writer(project: &BenchProject) -> BenchResult<()> {
     let mut victim = Command::new(ITSELF).arg("victim").arg(project.path()).stdin(Stdio::null()).spawn()?;
     std::thread::sleep(Duration::from_millis(400));
     let ended = victim.try_wait()?;
@@ -230,11 +230,11 @@ fn kill_a_writer(project: &Project) -> Outcome<()> {
     ended.map_or(Ok(()), |status| Err(format!("the writer ended with {status} before it was killed").into()))
 }
 
-fn array_elements(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("R14: one element of an array", ["call", "elements", "p50 ms", "p99 ms", "max ms", "goals"]);
-    let mut rows: [Vec<(usize, Sample)>; 2] = Default::default();
+fn array_elements(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("R14: one element of an array", ["call", "elements", "p50 ms", "p99 ms", "max ms", "goals"]);
+    let mut rows: [Vec<(usize, LatencySample)>; 2] = Default::default();
     for elements in ELEMENTS {
-        let (project, mut client, _) = bench.warm(Size::of_graph(elements))?;
+        let (project, mut client, _) = bench.warm(StoreSize::of_graph(elements))?;
         say(&format!("R14: {} elements", thousands(elements)));
         let changed = |number: usize| (format!("src/mod{}/file{}.rs", number % 50, number / 50 % 20), "file", number.to_string());
         let added = |number: usize| (format!("new_{number}"), "module", number.to_string());
@@ -258,8 +258,12 @@ fn array_elements(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn change_elements(client: &mut Client, times: usize, make: impl Fn(usize) -> (String, &'static str, String)) -> Outcome<Sample> {
-    let mut took = Sample::default();
+fn change_elements(
+    client: &mut BenchClient,
+    times: usize,
+    make: impl Fn(usize) -> (String, &'static str, String),
+) -> BenchResult<LatencySample> {
+    let mut took = LatencySample::default();
     for number in 0..times {
         let (name, kind, value) = make(number);
         let arguments = json!({"name": name, "type": kind, "properties": {"note": value}});

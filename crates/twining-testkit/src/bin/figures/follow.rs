@@ -6,9 +6,9 @@ use twining_model::Change;
 use twining_store::{LogLine, Place, Store};
 use twining_testkit::{ids, records};
 
-use crate::client::Outcome;
+use crate::client::BenchResult;
 use crate::measure::Bench;
-use crate::table::{Table, at_least, thousands};
+use crate::table::{FigureTable, at_least, thousands};
 use crate::{say, show};
 
 /// Records of one line.
@@ -18,8 +18,8 @@ const LINES: usize = 400;
 const AT_ONCE: usize = 64;
 
 /// Lines of a log, taken in by an empty folder.
-pub fn follow(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("following a log", ["a line of 256 records", "records", "records/s", "goals"]);
+pub fn follow(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("following a log", ["a line of 256 records", "records", "records/s", "goals"]);
     for (name, decisions, entities) in [("entries alone", 0, 0), ("4 decisions, 12 entities, entries", 4, 12)] {
         say(&format!("follow: {name}"));
         let project = bench.stores.empty()?;

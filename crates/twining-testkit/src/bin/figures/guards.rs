@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::Outcome;
+use crate::client::BenchResult;
 use crate::measure::Bench;
-use crate::store::Size;
-use crate::table::{Sample, Table, below, number, thousands};
+use crate::store::StoreSize;
+use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};
 
 const TIMES: usize = 200;
@@ -24,16 +24,16 @@ const FEATURES: usize = 200;
 const SOURCE_FILES: usize = 500;
 const LIST: &str = ".claude/progress/feature-list.json";
 /// Ten thousand records that a turn's end and a pull request compare.
-const RECORDS: Size = Size { entries: 7_000, decisions: 3_000, entities: 500, relations: 1_000 };
+const RECORDS: StoreSize = StoreSize { entries: 7_000, decisions: 3_000, entities: 500, relations: 1_000 };
 
 /// Tool calls, turns, commits, pull requests; then hostile calls.
-pub fn guards(bench: &mut Bench) -> Outcome<()> {
+pub fn guards(bench: &mut Bench) -> BenchResult<()> {
     say("guards: a repository with records, a policy and a list");
     let project = bench.stores.copy(RECORDS)?;
     let home = bench.stores.empty()?;
     prepare(project.path(), GUARDS)?;
     let twining = bench.twining.clone();
-    let place = Place { twining: &twining, project: project.path(), home: home.path() };
+    let place = GuardBench { twining: &twining, project: project.path(), home: home.path() };
     let decide = [
         "decide",
         "--domain",
@@ -63,13 +63,13 @@ pub fn guards(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// Where everything is measured.
-struct Place<'a> {
+struct GuardBench<'a> {
     twining: &'a Path,
     project: &'a Path,
     home: &'a Path,
 }
 
-impl Place<'_> {
+impl GuardBench<'_> {
     fn event(&self, more: Value) -> Value {
         let mut event = json!({"session_id": "figures", "cwd": self.project});
         if let (Some(event), Value::Object(more)) = (event.as_object_mut(), more) {
@@ -83,12 +83,12 @@ impl Place<'_> {
         self.event(json!({"tool_name": name, "tool_input": input}))
     }
 
-    fn hook(&self, event: &str, payload: &Value) -> Outcome<Duration> {
+    fn hook(&self, event: &str, payload: &Value) -> BenchResult<Duration> {
         self.twining(&["hook", event], Some(&payload.to_string()))
     }
 
     /// Runs Twining: from spawn to exit.
-    fn twining(&self, words: &[&str], input: Option<&str>) -> Outcome<Duration> {
+    fn twining(&self, words: &[&str], input: Option<&str>) -> BenchResult<Duration> {
         let mut command = Command::new(self.twining);
         command.args(words).current_dir(self.project).env_remove("TWINING_PROJECT").env_remove("CLAUDE_PROJECT_DIR");
         command.env("XDG_CACHE_HOME", self.home).env("XDG_CONFIG_HOME", self.home);
@@ -103,19 +103,19 @@ impl Place<'_> {
         if status.success() { Ok(took) } else { Err(format!("twining {} ended with {status}", words.join(" ")).into()) }
     }
 
-    fn git(&self, words: &[&str]) -> Outcome<()> {
+    fn git(&self, words: &[&str]) -> BenchResult<()> {
         let settings = ["-c", "user.name=figures", "-c", "user.email=figures@example.com", "-c", "core.hooksPath=/dev/null"];
         let status = Command::new("git").args(settings).args(words).current_dir(self.project).stdout(Stdio::null()).status()?;
         if status.success() { Ok(()) } else { Err(format!("git {} ended with {status}", words.join(" ")).into()) }
     }
 
-    fn write(&self, path: &str, text: &str) -> Outcome<()> {
+    fn write(&self, path: &str, text: &str) -> BenchResult<()> {
         Ok(std::fs::write(self.project.join(path), text)?)
     }
 }
 
-fn tool_calls(place: &Place<'_>, title: &str) -> Outcome<()> {
-    let mut table = Table::new(title, ["call", "p50 ms", "p95 ms", "p99 ms", "max ms", "goals"]);
+fn tool_calls(place: &GuardBench<'_>, title: &str) -> BenchResult<()> {
+    let mut table = FigureTable::new(title, ["call", "p50 ms", "p95 ms", "p99 ms", "max ms", "goals"]);
     let calls = [
         ("a command", place.tool("Bash", json!({"command": "git status && cargo test --workspace 2>&1 | tail -20"}))),
         ("a file written", place.tool("Write", json!({"file_path": "src/new.ts", "content": "export {}\n"}))),
@@ -131,7 +131,7 @@ fn tool_calls(place: &Place<'_>, title: &str) -> Outcome<()> {
         say(&format!("guards: {name}"));
         // The first tries the guards' examples, and keeps what came of it.
         place.hook("PreToolUse", payload)?;
-        let mut took = Sample::default();
+        let mut took = LatencySample::default();
         for _ in 0..TIMES {
             took.push(place.hook("PreToolUse", payload)?);
         }
@@ -143,13 +143,14 @@ fn tool_calls(place: &Place<'_>, title: &str) -> Outcome<()> {
     Ok(())
 }
 
-fn turns_and_commits(place: &Place<'_>) -> Outcome<()> {
-    let mut table = Table::new("the end of a turn and a commit, one cold process each", ["what", "p50 ms", "p95 ms", "max ms", "goals"]);
+fn turns_and_commits(place: &GuardBench<'_>) -> BenchResult<()> {
+    let mut table =
+        FigureTable::new("the end of a turn and a commit, one cold process each", ["what", "p50 ms", "p95 ms", "max ms", "goals"]);
     let stop = place.event(json!({"stop_hook_active": false}));
-    let mut measure = |name: &str, each: &mut dyn FnMut(usize) -> Outcome<Duration>| -> Outcome<()> {
+    let mut measure = |name: &str, each: &mut dyn FnMut(usize) -> BenchResult<Duration>| -> BenchResult<()> {
         say(&format!("guards: {name}"));
         each(0)?;
-        let mut took = Sample::default();
+        let mut took = LatencySample::default();
         for at in 1..=TIMES / 4 {
             took.push(each(at)?);
         }
@@ -174,7 +175,7 @@ fn turns_and_commits(place: &Place<'_>) -> Outcome<()> {
     Ok(())
 }
 
-fn pull_requests(place: &Place<'_>) -> Outcome<()> {
+fn pull_requests(place: &GuardBench<'_>) -> BenchResult<()> {
     say("guards: a pull request");
     place.git(&["checkout", "-q", "-b", "work"])?;
     for at in 0..SOURCE_FILES {
@@ -186,12 +187,12 @@ fn pull_requests(place: &Place<'_>) -> Outcome<()> {
     place.git(&["add", "-A"])?;
     place.git(&["commit", "-q", "-m", "work"])?;
     let words = ["verify", "--ci", "--base", "main", "--head", "work"];
-    let mut took = Sample::default();
+    let mut took = LatencySample::default();
     place.twining(&words, None)?;
     for _ in 0..PULL_REQUESTS {
         took.push(place.twining(&words, None)?);
     }
-    let mut table = Table::new("verify --ci", ["pull request", "p50 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new("verify --ci", ["pull request", "p50 ms", "max ms", "goals"]);
     let what = format!("{SOURCE_FILES} files and 20 new records");
     table.row([what, number(took.p50()), number(took.max()), below("p50", took.p50(), 2_000.0)]);
     table.note(format!("From spawn to exit, {PULL_REQUESTS} times after one that is not counted; {RECORDS} in the base."));
@@ -199,8 +200,8 @@ fn pull_requests(place: &Place<'_>) -> Outcome<()> {
     Ok(())
 }
 
-fn hostile(place: &Place<'_>) -> Outcome<()> {
-    let mut table = Table::new("hostile calls, one cold process each", ["call", "p50 ms", "max ms", "goals"]);
+fn hostile(place: &GuardBench<'_>) -> BenchResult<()> {
+    let mut table = FigureTable::new("hostile calls, one cold process each", ["call", "p50 ms", "max ms", "goals"]);
     let shell = |line: String| place.tool("Bash", json!({ "command": line }));
     let calls = [
         ("a command line of 1 MB", shell(format!("echo {}", "a".repeat(1 << 20)))),
@@ -243,7 +244,7 @@ fn hostile(place: &Place<'_>) -> Outcome<()> {
     for (name, payload) in &calls {
         say(&format!("guards: {name}"));
         place.hook("PreToolUse", payload)?;
-        let mut took = Sample::default();
+        let mut took = LatencySample::default();
         for _ in 0..HOSTILE_TIMES {
             took.push(place.hook("PreToolUse", payload)?);
         }
@@ -260,7 +261,7 @@ fn doubling() -> String {
     format!("v0=xxxxxxxx;{steps}echo > $v60")
 }
 
-fn policy(guards: usize) -> Outcome<String> {
+fn policy(guards: usize) -> BenchResult<String> {
     let mut policy = "guards:\n".to_owned();
     for at in 0..guards {
         writeln!(
@@ -271,7 +272,7 @@ fn policy(guards: usize) -> Outcome<String> {
     Ok(policy)
 }
 
-fn prepare(project: &Path, guards: usize) -> Outcome<()> {
+fn prepare(project: &Path, guards: usize) -> BenchResult<()> {
     for folder in [".claude/progress", "src"] {
         std::fs::create_dir_all(project.join(folder))?;
     }

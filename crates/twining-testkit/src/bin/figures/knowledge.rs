@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{Client, Outcome, once};
+use crate::client::{BenchClient, BenchResult, once};
 use crate::measure::Bench;
-use crate::table::{Sample, Table, below, number, thousands};
+use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};
 
 /// How many nodes, and within what its index is to be built.
@@ -18,8 +18,8 @@ const KINDS: [&str; 4] = ["component", "interface", "pattern", "rule"];
 const COMPONENTS: [&str; 5] = ["auth", "billing", "search", "store", "web"];
 
 /// Every call that reads the whole graph.
-pub fn knowledge(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("knowledge", ["nodes", "call", "p50 ms", "max ms", "goals"]);
+pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("knowledge", ["nodes", "call", "p50 ms", "max ms", "goals"]);
     for (nodes, goal) in SIZES {
         say(&format!("a graph of {} nodes", thousands(nodes)));
         let project = bench.stores.empty()?;
@@ -31,9 +31,9 @@ pub fn knowledge(bench: &mut Bench) -> Outcome<()> {
         let terms = ["knowledge", "retrieve", "retry node_500"];
         let cold = sample(|_| once(&bench.twining, path, &terms))?;
         let checked = sample(|_| once(&bench.twining, path, &["knowledge", "check"]))?;
-        let mut client = Client::ready(&bench.twining, path)?;
+        let mut client = BenchClient::ready(&bench.twining, path)?;
         let asked = json!({"terms": "retry node_500"});
-        let retrieve = |client: &mut Client| Ok(client.call("twining_knowledge_retrieve", &asked)?.1);
+        let retrieve = |client: &mut BenchClient| Ok(client.call("twining_knowledge_retrieve", &asked)?.1);
         retrieve(&mut client)?;
         let warm = sample(|_| retrieve(&mut client))?;
         let anew = sample(|time| {
@@ -61,8 +61,8 @@ pub fn knowledge(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn sample(mut take: impl FnMut(usize) -> Outcome<Duration>) -> Outcome<Sample> {
-    let mut took = Sample::default();
+fn sample(mut take: impl FnMut(usize) -> BenchResult<Duration>) -> BenchResult<LatencySample> {
+    let mut took = LatencySample::default();
     for time in 0..TIMES {
         took.push(take(time)?);
     }

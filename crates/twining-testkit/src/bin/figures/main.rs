@@ -23,16 +23,16 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::client::Outcome;
-use crate::crowd::Member;
+use crate::client::BenchResult;
+use crate::crowd::CrowdMember;
 use crate::measure::Bench;
-use crate::store::Stores;
+use crate::store::BenchStores;
 
 #[derive(Parser)]
 #[command(about = "Measures the built twining and prints the figures beside the goals", args_conflicts_with_subcommands = true)]
-struct Arguments {
+struct FigureArguments {
     #[command(subcommand)]
-    role: Option<Role>,
+    role: Option<ProcessRole>,
     /// The program to measure; default: `twining` beside this one
     #[arg(long, value_name = "PATH")]
     twining: Option<PathBuf>,
@@ -46,12 +46,12 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     tries: usize,
     /// What to measure; default: everything
-    what: Vec<What>,
+    what: Vec<FigurePart>,
 }
 
 /// The parts of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum FigurePart {
     /// Starting, memory, exit
     Start,
     /// Post and decide, small store and large
@@ -82,10 +82,10 @@ enum What {
 
 /// What this program is to itself.
 #[derive(Subcommand)]
-enum Role {
+enum ProcessRole {
     /// Be one process of a crowd
     #[command(hide = true)]
-    Member {
+    CrowdMember {
         project: PathBuf,
         #[arg(long)]
         lasting_us: u64,
@@ -101,13 +101,13 @@ enum Role {
 
 #[expect(clippy::print_stderr, reason = "this is a program for people")]
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = FigureArguments::parse();
     let outcome = match arguments.role {
-        Some(Role::Member { project, lasting_us, think_us, offset_us }) => {
+        Some(ProcessRole::CrowdMember { project, lasting_us, think_us, offset_us }) => {
             let [lasting, think, offset] = [lasting_us, think_us, offset_us].map(Duration::from_micros);
-            crowd::be_member(&Member { project, lasting, think, offset })
+            crowd::be_member(&CrowdMember { project, lasting, think, offset })
         }
-        Some(Role::Victim { project }) => crowd::be_victim(project),
+        Some(ProcessRole::Victim { project }) => crowd::be_victim(project),
         None => report(arguments),
     };
     match outcome {
@@ -124,32 +124,32 @@ fn main() -> ExitCode {
     }
 }
 
-fn report(arguments: Arguments) -> Outcome<()> {
-    let Arguments { role: _, twining, dir, full, tries, what } = arguments;
+fn report(arguments: FigureArguments) -> BenchResult<()> {
+    let FigureArguments { role: _, twining, dir, full, tries, what } = arguments;
     let twining = match twining {
         Some(path) => path,
         None => fs::read_link("/proc/self/exe")?.with_file_name("twining"),
     };
     let twining = twining.canonicalize().map_err(|error| format!("no program `{}` to measure: {error}", twining.display()))?;
-    let stores = Stores::new(dir.as_deref())?;
+    let stores = BenchStores::new(dir.as_deref())?;
     show(&header(&twining, stores.path()));
     let mut bench = Bench { twining, stores, is_full: full, tries };
     let began = Instant::now();
-    for part in What::value_variants().iter().filter(|part| what.is_empty() || what.contains(part)) {
+    for part in FigurePart::value_variants().iter().filter(|part| what.is_empty() || what.contains(part)) {
         match part {
-            What::Start => measure::start(&mut bench)?,
-            What::Writes => measure::writes(&mut bench)?,
-            What::Reads => measure::reads(&mut bench)?,
-            What::Readers => readers::readers(&mut bench)?,
-            What::Search => search::search(&mut bench)?,
-            What::Rebuild => measure::rebuild(&mut bench)?,
-            What::Prompts => prompts::prompts(&mut bench)?,
-            What::Guards => guards::guards(&mut bench)?,
-            What::Adoption => adoption::adoption(&mut bench)?,
-            What::Knowledge => knowledge::knowledge(&mut bench)?,
-            What::Acknowledged => acknowledged::acknowledged(&mut bench)?,
-            What::Crowd => crowd::crowd(&mut bench)?,
-            What::Follow => follow::follow(&mut bench)?,
+            FigurePart::Start => measure::start(&mut bench)?,
+            FigurePart::Writes => measure::writes(&mut bench)?,
+            FigurePart::Reads => measure::reads(&mut bench)?,
+            FigurePart::Readers => readers::readers(&mut bench)?,
+            FigurePart::Search => search::search(&mut bench)?,
+            FigurePart::Rebuild => measure::rebuild(&mut bench)?,
+            FigurePart::Prompts => prompts::prompts(&mut bench)?,
+            FigurePart::Guards => guards::guards(&mut bench)?,
+            FigurePart::Adoption => adoption::adoption(&mut bench)?,
+            FigurePart::Knowledge => knowledge::knowledge(&mut bench)?,
+            FigurePart::Acknowledged => acknowledged::acknowledged(&mut bench)?,
+            FigurePart::Crowd => crowd::crowd(&mut bench)?,
+            FigurePart::Follow => follow::follow(&mut bench)?,
         }
     }
     show(&format!("\nMeasured in {} s; load average at the end: {}.", began.elapsed().as_secs(), load()));

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
 
-use crate::client::{self, Client, Outcome};
-use crate::store::{Dice, Known, Project, Size, Stores, board_line};
-use crate::table::{Sample, Table, at_most, below, ms, number, thousands};
+use crate::client::{self, BenchClient, BenchResult};
+use crate::store::{BenchProject, BenchStores, FixedRandom, KnownRecords, StoreSize, board_line};
+use crate::table::{FigureTable, LatencySample, at_most, below, ms, number, thousands};
 use crate::{say, show};
 
 const STARTS: usize = 20;
@@ -25,7 +25,7 @@ pub struct Bench {
     /// The program.
     pub twining: PathBuf,
     /// Stores to measure it on.
-    pub stores: Stores,
+    pub stores: BenchStores,
     /// Whether to take the time for a million entries.
     pub is_full: bool,
     /// Commits right after a reply, for each verb.
@@ -34,13 +34,13 @@ pub struct Bench {
 
 impl Bench {
     /// A greeted server on a project.
-    pub fn client(&self, project: &Project) -> Outcome<Client> {
-        Client::ready(&self.twining, project.path())
+    pub fn client(&self, project: &BenchProject) -> BenchResult<BenchClient> {
+        BenchClient::ready(&self.twining, project.path())
     }
 
     /// A greeted server on a copy of a store, its index built: how long the
     /// call took that built it.
-    pub fn warm(&mut self, size: Size) -> Outcome<(Project, Client, Duration)> {
+    pub fn warm(&mut self, size: StoreSize) -> BenchResult<(BenchProject, BenchClient, Duration)> {
         let project = self.stores.copy(size)?;
         let mut client = self.client(&project)?;
         let (status, took) = client.call("twining_status", &json!({}))?;
@@ -53,15 +53,15 @@ impl Bench {
 }
 
 /// Spawn to `tools/list`, memory after it, and the way out.
-pub fn start(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("start", ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"]);
+pub fn start(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("start", ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"]);
     say("start, on an empty folder");
     let empty = bench.stores.empty()?;
     starts_on(&bench.twining, empty.path(), "empty folder", &mut table)?;
     say("start, on the large store");
-    let (large, client, _) = bench.warm(Size::LARGE)?;
+    let (large, client, _) = bench.warm(StoreSize::LARGE)?;
     client.close()?;
-    starts_on(&bench.twining, large.path(), &format!("{} entries", thousands(Size::LARGE.entries)), &mut table)?;
+    starts_on(&bench.twining, large.path(), &format!("{} entries", thousands(StoreSize::LARGE.entries)), &mut table)?;
     table.note(format!(
         "ready: spawn → initialize → tools/list, {STARTS} starts; RSS: VmRSS 100 ms later, the largest; exit: after stdin closes."
     ));
@@ -70,17 +70,17 @@ pub fn start(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// A server that leaves right after a write has its house still to keep.
-fn exits_after_writes(bench: &Bench, project: &Project) -> Outcome<()> {
-    let mut table = Table::new("exit right after a write", ["last call", "exit p50 ms", "exit max ms", "goals"]);
-    let mut dice = Dice::new(7);
-    let add_entity = |dice: &mut Dice, number| json!({"name": format!("late_{number}_{}", dice.sentence(2)), "type": "module"});
-    let last_calls: [(&str, &str, Ask); 3] = [
+fn exits_after_writes(bench: &Bench, project: &BenchProject) -> BenchResult<()> {
+    let mut table = FigureTable::new("exit right after a write", ["last call", "exit p50 ms", "exit max ms", "goals"]);
+    let mut dice = FixedRandom::new(7);
+    let add_entity = |dice: &mut FixedRandom, number| json!({"name": format!("late_{number}_{}", dice.sentence(2)), "type": "module"});
+    let last_calls: [(&str, &str, WriteArguments); 3] = [
         ("post", "twining_post", post_arguments),
         ("add_entity", "twining_add_entity", add_entity),
         ("decide", "twining_decide", decide_arguments),
     ];
     for (name, tool, ask) in last_calls {
-        let mut exit = Sample::default();
+        let mut exit = LatencySample::default();
         for number in 0..ROUNDS {
             let mut client = bench.client(project)?;
             client.call(tool, &ask(&mut dice, number))?;
@@ -88,16 +88,16 @@ fn exits_after_writes(bench: &Bench, project: &Project) -> Outcome<()> {
         }
         table.row([name.to_owned(), number(exit.p50()), number(exit.max()), below("exit", exit.max(), 100.0)]);
     }
-    table.note(format!("{}; {ROUNDS} times each.", Size::LARGE));
+    table.note(format!("{}; {ROUNDS} times each.", StoreSize::LARGE));
     show(&table);
     Ok(())
 }
 
-fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut Table) -> Outcome<()> {
-    let (mut ready, mut exit, mut resident) = (Sample::default(), Sample::default(), 0);
+fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut FigureTable) -> BenchResult<()> {
+    let (mut ready, mut exit, mut resident) = (LatencySample::default(), LatencySample::default(), 0);
     for number in 0..=STARTS {
         let started = Instant::now();
-        let mut client = Client::start(twining, project)?;
+        let mut client = BenchClient::start(twining, project)?;
         client.greet()?;
         if client.list_tools()? == 0 {
             return Err("tools/list names no tool".into());
@@ -119,49 +119,49 @@ fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut Table) -> O
 }
 
 /// How the arguments of a write are made, with its number.
-type Ask = fn(&mut Dice, usize) -> Value;
+type WriteArguments = fn(&mut FixedRandom, usize) -> Value;
 
 /// A kind of write, and how fast it is to be.
-struct Writing {
+struct WriteCase {
     verb: &'static str,
     tool: &'static str,
     times: usize,
     goal: f64,
-    ask: Ask,
+    ask: WriteArguments,
 }
 
-const WRITES: [Writing; 2] = [
-    Writing { verb: "post", tool: "twining_post", times: 500, goal: 0.5, ask: post_arguments },
-    Writing { verb: "decide", tool: "twining_decide", times: 100, goal: 6.0, ask: decide_arguments },
+const WRITES: [WriteCase; 2] = [
+    WriteCase { verb: "post", tool: "twining_post", times: 500, goal: 0.5, ask: post_arguments },
+    WriteCase { verb: "decide", tool: "twining_decide", times: 100, goal: 6.0, ask: decide_arguments },
 ];
 
 /// Latencies and the processor time behind them.
 #[derive(Default)]
-struct Timed {
-    took: Sample,
+struct TimedSample {
+    took: LatencySample,
     cpu: Duration,
 }
 
-impl Timed {
+impl TimedSample {
     fn cpu_each(&self) -> f64 {
         ms(self.cpu) / self.took.len().max(1) as f64
     }
 }
 
 /// One store with its server, while writes are timed.
-struct Side {
-    size: Size,
-    _project: Project,
-    client: Client,
+struct TimedStore {
+    size: StoreSize,
+    _project: BenchProject,
+    client: BenchClient,
     first_status: Duration,
-    dice: Dice,
-    timed: [Timed; WRITES.len()],
+    dice: FixedRandom,
+    timed: [TimedSample; WRITES.len()],
 }
 
-impl Side {
-    fn warm(bench: &mut Bench, size: Size) -> Outcome<Self> {
+impl TimedStore {
+    fn warm(bench: &mut Bench, size: StoreSize) -> BenchResult<Self> {
         let (project, client, first_status) = bench.warm(size)?;
-        let mut side = Self { size, _project: project, client, first_status, dice: Dice::new(2), timed: Default::default() };
+        let mut side = Self { size, _project: project, client, first_status, dice: FixedRandom::new(2), timed: Default::default() };
         for which in 0..WRITES.len() {
             side.repeat(which, 20)?;
         }
@@ -169,7 +169,7 @@ impl Side {
         Ok(side)
     }
 
-    fn repeat(&mut self, which: usize, times: usize) -> Outcome<()> {
+    fn repeat(&mut self, which: usize, times: usize) -> BenchResult<()> {
         let (write, timed, before) = (&WRITES[which], &mut self.timed[which], self.client.cpu());
         for _ in 0..times {
             let arguments = (write.ask)(&mut self.dice, timed.took.len());
@@ -181,8 +181,8 @@ impl Side {
 }
 
 /// `post` and `decide` on a small store and on a large one.
-pub fn writes(bench: &mut Bench) -> Outcome<()> {
-    let mut sides = [Side::warm(bench, Size::SMALL)?, Side::warm(bench, Size::LARGE)?];
+pub fn writes(bench: &mut Bench) -> BenchResult<()> {
+    let mut sides = [TimedStore::warm(bench, StoreSize::SMALL)?, TimedStore::warm(bench, StoreSize::LARGE)?];
     // What the first writes left to do behind the scenes is not part of the next.
     std::thread::sleep(Duration::from_secs(2));
     say("writes");
@@ -194,13 +194,14 @@ pub fn writes(bench: &mut Bench) -> Outcome<()> {
             }
         }
     }
-    let mut table = Table::new("writes", ["call", "calls", "entries", "decisions", "p50 ms", "p99 ms", "max ms", "cpu ms/call", "goals"]);
+    let mut table =
+        FigureTable::new("writes", ["call", "calls", "entries", "decisions", "p50 ms", "p99 ms", "max ms", "cpu ms/call", "goals"]);
     for (which, write) in WRITES.iter().enumerate() {
         let small = sides[0].timed[which].took.p50();
         for side in &sides {
-            let Timed { took, .. } = &side.timed[which];
+            let TimedSample { took, .. } = &side.timed[which];
             let mut goals = below("p50", took.p50(), write.goal);
-            if side.size == Size::LARGE {
+            if side.size == StoreSize::LARGE {
                 let ratio = took.p50() / small;
                 goals = format!("{goals}, {} ({})", at_most("ratio", ratio, 1.5), number(ratio));
             }
@@ -216,14 +217,14 @@ pub fn writes(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// The arguments of a post like any other.
-pub fn post_arguments(dice: &mut Dice, number: usize) -> Value {
+pub fn post_arguments(dice: &mut FixedRandom, number: usize) -> Value {
     json!({
         "entry_type": "finding", "summary": format!("{number} {}", dice.sentence(8)), "detail": dice.sentence(40),
         "tags": [dice.sentence(1)], "scope": dice.file(), "agent_id": format!("agent-{}", number % 8),
     })
 }
 
-fn decide_arguments(dice: &mut Dice, number: usize) -> Value {
+fn decide_arguments(dice: &mut FixedRandom, number: usize) -> Value {
     json!({
         "domain": format!("domain-{}", number % 97), "scope": dice.file(), "summary": format!("{number} {}", dice.sentence(8)),
         "context": dice.sentence(20), "rationale": dice.sentence(30), "confidence": "high",
@@ -233,9 +234,9 @@ fn decide_arguments(dice: &mut Dice, number: usize) -> Value {
 }
 
 /// How the arguments of a read are made.
-type AskKnown = fn(&mut Dice, &Known) -> Value;
+type ReadArguments = fn(&mut FixedRandom, &KnownRecords) -> Value;
 
-const READS: [(&str, &str, AskKnown); 8] = [
+const READS: [(&str, &str, ReadArguments); 8] = [
     ("read", "twining_read", |_, _| json!({"limit": 50})),
     ("read in a scope", "twining_read", |dice, _| json!({"scope": dice.module()})),
     ("recent", "twining_recent", |_, _| json!({"n": 20})),
@@ -251,12 +252,12 @@ const READS: [(&str, &str, AskKnown); 8] = [
 ];
 
 /// Every read that has a goal, on the large store.
-pub fn reads(bench: &mut Bench) -> Outcome<()> {
-    let (project, mut client, first_status) = bench.warm(Size::LARGE)?;
+pub fn reads(bench: &mut Bench) -> BenchResult<()> {
+    let (project, mut client, first_status) = bench.warm(StoreSize::LARGE)?;
     say("reads");
-    let mut table = Table::new("reads", ["call", "p50 ms", "p95 ms", "max ms", "cpu ms/call", "goals"]);
+    let mut table = FigureTable::new("reads", ["call", "p50 ms", "p95 ms", "max ms", "cpu ms/call", "goals"]);
     for (name, tool, ask) in READS {
-        let (mut timed, mut dice, before) = (Timed::default(), Dice::new(3), client.cpu());
+        let (mut timed, mut dice, before) = (TimedSample::default(), FixedRandom::new(3), client.cpu());
         for _ in 0..READS_EACH {
             timed.took.push(client.call(tool, &ask(&mut dice, &project.known))?.1);
         }
@@ -264,7 +265,7 @@ pub fn reads(bench: &mut Bench) -> Outcome<()> {
         read_row(name, &timed, &mut table);
     }
     // What an agent does all day: the read that follows a write has its line to catch up on.
-    let (mut timed, mut dice) = (Timed::default(), Dice::new(4));
+    let (mut timed, mut dice) = (TimedSample::default(), FixedRandom::new(4));
     for number in 0..READS_EACH {
         client.call("twining_post", &post_arguments(&mut dice, number))?;
         let before = client.cpu();
@@ -275,7 +276,7 @@ pub fn reads(bench: &mut Bench) -> Outcome<()> {
     let resident = client.resident_kib() as f64 / MIB;
     table.note(format!(
         "{}; {READS_EACH} calls each. The first status, which builds the index: {} ms. RSS of the server afterwards: {} MiB.",
-        Size::LARGE,
+        StoreSize::LARGE,
         number(ms(first_status)),
         number(resident)
     ));
@@ -283,21 +284,21 @@ pub fn reads(bench: &mut Bench) -> Outcome<()> {
     client.close().map(drop)
 }
 
-fn read_row(name: &str, timed: &Timed, table: &mut Table) {
+fn read_row(name: &str, timed: &TimedSample, table: &mut FigureTable) {
     let (took, p95) = (&timed.took, timed.took.percentile(95.0));
     table.row([name.to_owned(), number(took.p50()), number(p95), number(took.max()), number(timed.cpu_each()), below("p95", p95, 5.0)]);
 }
 
 /// The index built anew, and caught up after others wrote.
-pub fn rebuild(bench: &mut Bench) -> Outcome<()> {
+pub fn rebuild(bench: &mut Bench) -> BenchResult<()> {
     rebuild_from_nothing(bench)?;
     catch_up(bench)
 }
 
-fn rebuild_from_nothing(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("rebuild", ["store", "reindex s", "peak RSS MiB", "next start → status ms", "RSS then MiB", "goals"]);
-    let full = bench.is_full.then_some((Size::MILLION, 60.0, Some(300.0)));
-    for (size, seconds, memory) in [(Size::LARGE, 10.0, None)].into_iter().chain(full) {
+fn rebuild_from_nothing(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("rebuild", ["store", "reindex s", "peak RSS MiB", "next start → status ms", "RSS then MiB", "goals"]);
+    let full = bench.is_full.then_some((StoreSize::MILLION, 60.0, Some(300.0)));
+    for (size, seconds, memory) in [(StoreSize::LARGE, 10.0, None)].into_iter().chain(full) {
         let project = bench.stores.copy(size)?;
         say(&format!("rebuilding the index of {} entries", thousands(size.entries)));
         let run = client::run(&bench.twining, "reindex", project.path())?;
@@ -323,20 +324,22 @@ fn rebuild_from_nothing(bench: &mut Bench) -> Outcome<()> {
 
 /// How others may change the board under a running server.
 #[derive(Clone, Copy)]
-enum Outside {
+enum OutsideChange {
     /// Lines at its end.
     Appended,
     /// A new file in its place, as git does it.
     Replaced,
 }
 
-fn catch_up(bench: &mut Bench) -> Outcome<()> {
-    let (project, mut client, _) = bench.warm(Size::LARGE)?;
+fn catch_up(bench: &mut Bench) -> BenchResult<()> {
+    let (project, mut client, _) = bench.warm(StoreSize::LARGE)?;
     say("catching up");
-    let mut table = Table::new("catching up", ["what happened to the board", "next recent p50 ms", "max ms", "goals"]);
-    let mut dice = Dice::new(5);
-    for (outside, name) in [(Outside::Appended, "1,000 lines appended"), (Outside::Replaced, "replaced by a copy with 1,000 more lines")] {
-        let mut took = Sample::default();
+    let mut table = FigureTable::new("catching up", ["what happened to the board", "next recent p50 ms", "max ms", "goals"]);
+    let mut dice = FixedRandom::new(5);
+    for (outside, name) in
+        [(OutsideChange::Appended, "1,000 lines appended"), (OutsideChange::Replaced, "replaced by a copy with 1,000 more lines")]
+    {
+        let mut took = LatencySample::default();
         for _ in 0..ROUNDS {
             let last = write_outside(&project, outside, &mut dice)?;
             let (recent, after) = client.call("twining_recent", &json!({"n": 1}))?;
@@ -347,13 +350,13 @@ fn catch_up(bench: &mut Bench) -> Outcome<()> {
         }
         table.row([name.to_owned(), number(took.p50()), number(took.max()), below("max", took.max(), 100.0)]);
     }
-    table.note(format!("{}; {ROUNDS} times each.", Size::LARGE));
+    table.note(format!("{}; {ROUNDS} times each.", StoreSize::LARGE));
     show(&table);
     client.close().map(drop)
 }
 
 /// Writes to the board as another program would; the id of the last line.
-fn write_outside(project: &Project, outside: Outside, dice: &mut Dice) -> Outcome<String> {
+fn write_outside(project: &BenchProject, outside: OutsideChange, dice: &mut FixedRandom) -> BenchResult<String> {
     let ids = twining_testkit::ids();
     let mut lines = String::new();
     let mut last = String::new();
@@ -364,8 +367,8 @@ fn write_outside(project: &Project, outside: Outside, dice: &mut Dice) -> Outcom
     let lock = OpenOptions::new().create(true).append(true).open(project.path().join(".twining/local/lock"))?;
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
     match outside {
-        Outside::Appended => OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?,
-        Outside::Replaced => {
+        OutsideChange::Appended => OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?,
+        OutsideChange::Replaced => {
             let aside = project.path().join("board.new");
             fs::copy(project.board(), &aside)?;
             let mut file = OpenOptions::new().append(true).open(&aside)?;

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use crate::client::{Outcome, once};
+use crate::client::{BenchResult, once};
 use crate::measure::Bench;
-use crate::store::Size;
-use crate::table::{Sample, Table, below, number, thousands};
+use crate::store::StoreSize;
+use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};
 
 const TIMES: usize = 50;
@@ -21,12 +21,12 @@ const CALLS: [(&str, &[&str]); 4] = [
 const POLICY: &str = "roles:\n  coach:\n    must_do_additions: [Check the contract]\ngates:\n  feature: {coverage_threshold: 0.9}\n";
 
 /// Each call on an empty folder, a young project and a large one, their index built.
-pub fn prompts(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("role, gates and prompt, one process each", ["store", "call", "p50 ms", "p95 ms", "max ms", "goals"]);
+pub fn prompts(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("role, gates and prompt, one process each", ["store", "call", "p50 ms", "p95 ms", "max ms", "goals"]);
     let empty = bench.stores.empty()?;
     say("prompts, on an empty folder");
     measure(&bench.twining, empty.path(), "empty folder", &mut table)?;
-    for size in [Size::SMALL, Size::LARGE] {
+    for size in [StoreSize::SMALL, StoreSize::LARGE] {
         let (project, client, _) = bench.warm(size)?;
         client.close()?;
         std::fs::write(project.path().join(".twining/policy.yml"), POLICY)?;
@@ -43,10 +43,10 @@ pub fn prompts(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn measure(twining: &Path, project: &Path, store: &str, table: &mut Table) -> Outcome<()> {
+fn measure(twining: &Path, project: &Path, store: &str, table: &mut FigureTable) -> BenchResult<()> {
     for (name, words) in CALLS {
         once(twining, project, words)?;
-        let mut took = Sample::default();
+        let mut took = LatencySample::default();
         for _ in 0..TIMES {
             took.push(once(twining, project, words)?);
         }

@@ -8,32 +8,32 @@ use twining_engine::{AssembleInput, Caller, Engine, Failure};
 use twining_model::{Channel, Origin, Trust};
 use twining_store::{Keeper, Place, Store};
 
-use crate::client::Outcome;
+use crate::client::BenchResult;
 use crate::measure::Bench;
-use crate::store::{Dice, Size};
-use crate::table::{Table, at_least, number, thousands};
+use crate::store::{FixedRandom, StoreSize};
+use crate::table::{FigureTable, at_least, number, thousands};
 use crate::{say, show};
 
-const SIZE: Size = Size { entries: 10_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
+const SIZE: StoreSize = StoreSize { entries: 10_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
 const LASTING: Duration = Duration::from_secs(1);
 /// In turn, so that a slow moment of the machine meets all alike.
 const ROUNDS: usize = 7;
 const QUESTIONS: usize = 64;
 const THREADS: [usize; 3] = [1, 2, 4];
 
-type Read = fn(&Engine, &mut Dice) -> Result<(), Failure>;
+type ReadCall = fn(&Engine, &mut FixedRandom) -> Result<(), Failure>;
 
-const READS: [(&str, Read); 2] = [("assemble, by words", assemble), ("status", |engine, _| engine.status().map(drop))];
+const READS: [(&str, ReadCall); 2] = [("assemble, by words", assemble), ("status", |engine, _| engine.status().map(drop))];
 
 /// Reads a second with one, two and four threads.
-pub fn readers(bench: &mut Bench) -> Outcome<()> {
+pub fn readers(bench: &mut Bench) -> BenchResult<()> {
     let project = bench.stores.copy(SIZE)?;
     say("threads that read at once");
     let place = Place { project: project.path().to_owned(), ..Place::default() };
     let engine = Engine::new(Arc::new(Store::open(place, twining_testkit::ids())?));
     // As in a server, which stays and is told what changed.
     let _keeper = Keeper::start(Arc::clone(engine.store()));
-    let mut table = Table::new("threads that read at once", ["read", "threads", "reads/s", "of one thread", "goals"]);
+    let mut table = FigureTable::new("threads that read at once", ["read", "threads", "reads/s", "of one thread", "goals"]);
     for (name, read) in READS {
         rate(&engine, read, 4, LASTING)?;
         let mut rates = THREADS.map(|_| Vec::new());
@@ -60,7 +60,7 @@ pub fn readers(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn rate(engine: &Engine, read: Read, threads: usize, lasting: Duration) -> Outcome<f64> {
+fn rate(engine: &Engine, read: ReadCall, threads: usize, lasting: Duration) -> BenchResult<f64> {
     let (begun, done, began) = (AtomicUsize::new(0), AtomicUsize::new(0), Instant::now());
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..threads)
@@ -69,7 +69,7 @@ fn rate(engine: &Engine, read: Read, threads: usize, lasting: Duration) -> Outco
                 scope.spawn(move || {
                     while began.elapsed() < lasting {
                         // The same questions, however many ask them.
-                        let mut dice = Dice::new((begun.fetch_add(1, Ordering::AcqRel) % QUESTIONS) as u64);
+                        let mut dice = FixedRandom::new((begun.fetch_add(1, Ordering::AcqRel) % QUESTIONS) as u64);
                         read(engine, &mut dice)?;
                         done.fetch_add(1, Ordering::AcqRel);
                     }
@@ -82,7 +82,7 @@ fn rate(engine: &Engine, read: Read, threads: usize, lasting: Duration) -> Outco
     Ok(done.into_inner() as f64 / began.elapsed().as_secs_f64())
 }
 
-fn assemble(engine: &Engine, dice: &mut Dice) -> Result<(), Failure> {
+fn assemble(engine: &Engine, dice: &mut FixedRandom) -> Result<(), Failure> {
     let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent };
     let caller = Caller { agent: "reader".to_owned(), origin };
     let input = AssembleInput { task: dice.sentence(25), scope: dice.file(), ..AssembleInput::default() };

@@ -10,26 +10,26 @@ use twining_model::{Decision, Entry};
 use twining_store::{Place, Sense, Store, VectorBytes, decision_text, entry_text};
 use twining_testkit::FixedWorld;
 
-use crate::client::{Client, Outcome};
+use crate::client::{BenchClient, BenchResult};
 use crate::measure::{Bench, post_arguments};
-use crate::store::{Dice, Project, Size};
-use crate::table::{Sample, Table, at_most, below, number, thousands};
+use crate::store::{BenchProject, FixedRandom, StoreSize};
+use crate::table::{FigureTable, LatencySample, at_most, below, number, thousands};
 use crate::{say, show};
 
 const CALLS: usize = 200;
 const MIB: f64 = 1024.0;
 const WORDS_ALONE: &str = "search:\n  embeddings: false\n";
 const CLONES: usize = 5;
-const CLONED: Size = Size { entries: 9_000, decisions: 1_000, entities: 1_000, relations: 2_000 };
-const EMBEDDED_BEHIND: Size = Size { entries: 10_000, decisions: 0, entities: 0, relations: 0 };
+const CLONED: StoreSize = StoreSize { entries: 9_000, decisions: 1_000, entities: 1_000, relations: 2_000 };
+const EMBEDDED_BEHIND: StoreSize = StoreSize { entries: 10_000, decisions: 0, entities: 0, relations: 0 };
 /// Records, and the goals for `query` and `assemble`; none for the smallest.
 const SIZES: [(usize, Option<(f64, f64)>); 3] = [(1_000, None), (10_000, Some((15.0, 20.0))), (100_000, Some((50.0, 60.0)))];
 
 /// All of it.
-pub fn search(bench: &mut Bench) -> Outcome<()> {
-    let mut table = Table::new("search", ["call", "records", "mode", "p50 ms", "p95 ms", "max ms", "goals"]);
+pub fn search(bench: &mut Bench) -> BenchResult<()> {
+    let mut table = FigureTable::new("search", ["call", "records", "mode", "p50 ms", "p95 ms", "max ms", "goals"]);
     for (records, goals) in SIZES {
-        let size = Size { entries: records, decisions: records / 10, entities: records / 2, relations: records };
+        let size = StoreSize { entries: records, decisions: records / 10, entities: records / 2, relations: records };
         let project = bench.stores.copy(size)?;
         say(&format!("search: {} records, vectors for all", thousands(records)));
         give_vectors(&project)?;
@@ -53,22 +53,22 @@ pub fn search(bench: &mut Bench) -> Outcome<()> {
     posts_beside_embedding(bench)
 }
 
-type Ask = fn(&mut Dice) -> Value;
+type SearchArguments = fn(&mut FixedRandom) -> Value;
 
 /// What is asked, and with which tool.
-const QUESTIONS: [(&str, &str, Ask); 3] = [
+const QUESTIONS: [(&str, &str, SearchArguments); 3] = [
     ("query", "twining_query", |dice| json!({"query": dice.sentence(6)})),
     ("search_decisions", "twining_search_decisions", |dice| json!({"query": dice.sentence(6)})),
     ("assemble", "twining_assemble", |dice| json!({"task": dice.sentence(25), "scope": dice.file()})),
 ];
 
 /// The first questions where there is neither an index nor a vector.
-fn in_a_fresh_clone(bench: &mut Bench) -> Outcome<()> {
+fn in_a_fresh_clone(bench: &mut Bench) -> BenchResult<()> {
     let mut table =
-        Table::new("questions in a fresh clone", ["call", "first p50 ms", "first max ms", "next p50 ms", "next max ms", "goals"]);
+        FigureTable::new("questions in a fresh clone", ["call", "first p50 ms", "first max ms", "next p50 ms", "next max ms", "goals"]);
     say("questions in a fresh clone");
     for (name, tool, ask) in QUESTIONS {
-        let (mut first, mut next, mut dice) = (Sample::default(), Sample::default(), Dice::new(12));
+        let (mut first, mut next, mut dice) = (LatencySample::default(), LatencySample::default(), FixedRandom::new(12));
         for _ in 0..CLONES {
             let project = bench.stores.copy(CLONED)?;
             let mut client = bench.client(&project)?;
@@ -92,10 +92,10 @@ fn in_a_fresh_clone(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-fn rows(client: &mut Client, records: usize, mode: &str, goals: Option<(f64, f64)>, table: &mut Table) -> Outcome<()> {
+fn rows(client: &mut BenchClient, records: usize, mode: &str, goals: Option<(f64, f64)>, table: &mut FigureTable) -> BenchResult<()> {
     for (name, tool, ask) in QUESTIONS {
         let goal = goals.map(|(query, assemble)| if name == "assemble" { assemble } else { query });
-        let (mut took, mut dice) = (Sample::default(), Dice::new(11));
+        let (mut took, mut dice) = (LatencySample::default(), FixedRandom::new(11));
         let (first, _) = client.call(tool, &ask(&mut dice))?;
         if first["mode"] != mode {
             return Err(format!("{name} answered with mode {} where {mode} was expected", first["mode"]).into());
@@ -112,10 +112,10 @@ fn rows(client: &mut Client, records: usize, mode: &str, goals: Option<(f64, f64
 
 /// Gives every record vectors that point anywhere: how long a search takes does
 /// not depend on where, and making a hundred thousand real ones takes half an hour.
-fn give_vectors(project: &Project) -> Outcome<()> {
+fn give_vectors(project: &BenchProject) -> BenchResult<()> {
     let store = Store::open(Place { project: project.path().to_owned(), ..Place::default() }, FixedWorld::new().ids())?;
     let model = Model::built_in()?;
-    let mut dice = Dice::new(5);
+    let mut dice = FixedRandom::new(5);
     let mut rows: Vec<(u64, VectorBytes)> = Vec::new();
     let mut give = |sense: Sense| rows.extend(sense.names().map(|name| (name, anywhere(&mut dice))));
     for line in fs::read_to_string(project.board())?.lines() {
@@ -132,26 +132,26 @@ fn give_vectors(project: &Project) -> Outcome<()> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a random direction")]
-fn anywhere(dice: &mut Dice) -> VectorBytes {
+fn anywhere(dice: &mut FixedRandom) -> VectorBytes {
     let numbers: [f32; DIMENSIONS] = std::array::from_fn(|_| dice.below(2001) as f32 / 1000.0 - 1.0);
     Vector::normalised(numbers).pack().to_bytes()
 }
 
 /// Posts, one every few milliseconds, while the server makes ten thousand vectors.
-fn posts_beside_embedding(bench: &mut Bench) -> Outcome<()> {
+fn posts_beside_embedding(bench: &mut Bench) -> BenchResult<()> {
     let project = bench.stores.copy(EMBEDDED_BEHIND)?;
     say("posts while vectors are made");
     let mut client = bench.client(&project)?;
     client.call("twining_status", &json!({}))?;
     let vectors = project.path().join(".twining/local/vectors.bin");
     let made = || fs::metadata(&vectors).map_or(0, |file| file.len() / 400);
-    let (mut took, mut dice, began) = (Sample::default(), Dice::new(6), Instant::now());
+    let (mut took, mut dice, began) = (LatencySample::default(), FixedRandom::new(6), Instant::now());
     while began.elapsed() < Duration::from_secs(30) {
         took.push(client.call("twining_post", &post_arguments(&mut dice, 1))?.1);
         std::thread::sleep(Duration::from_millis(5));
     }
     let rate = made() as f64 / began.elapsed().as_secs_f64();
-    let mut table = Table::new("posting while vectors are made", ["call", "p50 ms", "p95 ms", "max ms", "vectors/s", "goals"]);
+    let mut table = FigureTable::new("posting while vectors are made", ["call", "p50 ms", "p95 ms", "max ms", "vectors/s", "goals"]);
     let p95 = took.percentile(95.0);
     table.row(["post".to_owned(), number(took.p50()), number(p95), number(took.max()), number(rate), below("p95", p95, 2.0)]);
     table.note(format!("{} records without vectors at the start; 30 s.", thousands(EMBEDDED_BEHIND.entries)));

@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use twining_model::{Alternative, Confidence, Decision, Entity, Entry, IdSource, Relation, Status};
+use twining_model::{Alternative, Confidence, Decision, DecisionStatus, Entity, Entry, IdSource, Relation};
 use twining_testkit::{FixedWorld, records};
 
-use crate::client::Outcome;
+use crate::client::BenchResult;
 use crate::say;
 use crate::table::thousands;
 
@@ -47,7 +47,7 @@ const CONFIG: &str = "version: 1\nproject_name: bench\narchive:\n  max_blackboar
 
 /// How much a store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size {
+pub struct StoreSize {
     /// Lines on the board.
     pub entries: usize,
     /// Decision files.
@@ -58,7 +58,7 @@ pub struct Size {
     pub relations: usize,
 }
 
-impl Size {
+impl StoreSize {
     /// A young project.
     pub const SMALL: Self = Self { entries: 1_000, decisions: 100, entities: 500, relations: 1_000 };
     /// The size the goals are set for.
@@ -73,7 +73,7 @@ impl Size {
     }
 }
 
-impl std::fmt::Display for Size {
+impl std::fmt::Display for StoreSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [entries, decisions, entities, relations] = [self.entries, self.decisions, self.entities, self.relations].map(thousands);
         write!(f, "{entries} entries, {decisions} decisions, {entities} entities, {relations} relations")
@@ -82,7 +82,7 @@ impl std::fmt::Display for Size {
 
 /// What one may ask a store about.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownRecords {
     /// Names of entities.
     pub entities: Vec<String>,
     /// Ids of decisions.
@@ -90,13 +90,13 @@ pub struct Known {
 }
 
 /// A project of its own for one measurement, gone when dropped.
-pub struct Project {
+pub struct BenchProject {
     dir: TempDir,
     /// What is in it.
-    pub known: Rc<Known>,
+    pub known: Rc<KnownRecords>,
 }
 
-impl Project {
+impl BenchProject {
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -111,14 +111,14 @@ impl Project {
 }
 
 /// The stores of a run.
-pub struct Stores {
+pub struct BenchStores {
     root: TempDir,
-    made: BTreeMap<Size, (PathBuf, Rc<Known>)>,
+    made: BTreeMap<StoreSize, (PathBuf, Rc<KnownRecords>)>,
 }
 
-impl Stores {
+impl BenchStores {
     /// None yet; they will stand in `dir`, or where the system keeps temporary files.
-    pub fn new(dir: Option<&Path>) -> Outcome<Self> {
+    pub fn new(dir: Option<&Path>) -> BenchResult<Self> {
         let builder = || tempfile::Builder::new().prefix("twining-figures-").to_owned();
         let root = dir.map_or_else(|| builder().tempdir(), |dir| builder().tempdir_in(dir))?;
         Ok(Self { root, made: BTreeMap::new() })
@@ -131,12 +131,12 @@ impl Stores {
     }
 
     /// A folder with nothing in it.
-    pub fn empty(&self) -> Outcome<Project> {
-        Ok(Project { dir: tempfile::tempdir_in(self.path())?, known: Rc::default() })
+    pub fn empty(&self) -> BenchResult<BenchProject> {
+        Ok(BenchProject { dir: tempfile::tempdir_in(self.path())?, known: Rc::default() })
     }
 
     /// A copy of the store of this size, without any index.
-    pub fn copy(&mut self, size: Size) -> Outcome<Project> {
+    pub fn copy(&mut self, size: StoreSize) -> BenchResult<BenchProject> {
         let (path, known) = match self.made.get(&size) {
             Some(made) => made.clone(),
             None => {
@@ -147,7 +147,7 @@ impl Stores {
                 made
             }
         };
-        let project = Project { dir: tempfile::tempdir_in(self.path())?, known };
+        let project = BenchProject { dir: tempfile::tempdir_in(self.path())?, known };
         copy_dir(&path, &project.path().join(".twining"))?;
         // Or the first flush of a measurement would pay for the copy.
         rustix::fs::syncfs(File::open(project.path())?)?;
@@ -157,12 +157,12 @@ impl Stores {
 
 /// Chance that falls the same way every time.
 #[derive(Clone, Debug)]
-pub struct Dice {
+pub struct FixedRandom {
     state: u64,
     words: Rc<[&'static str]>,
 }
 
-impl Dice {
+impl FixedRandom {
     /// Dice with their own series.
     #[must_use]
     pub fn new(series: u64) -> Self {
@@ -213,11 +213,11 @@ impl Dice {
 }
 
 /// An entry like the others, as a line.
-pub fn board_line(ids: &IdSource, dice: &mut Dice) -> Outcome<String> {
+pub fn board_line(ids: &IdSource, dice: &mut FixedRandom) -> BenchResult<String> {
     Ok(serde_json::to_string(&entry(ids, dice))? + "\n")
 }
 
-fn entry(ids: &IdSource, dice: &mut Dice) -> Entry {
+fn entry(ids: &IdSource, dice: &mut FixedRandom) -> Entry {
     Entry {
         agent_id: format!("agent-{}", dice.below(8)),
         entry_type: dice.pick(&TYPES).to_owned(),
@@ -228,7 +228,7 @@ fn entry(ids: &IdSource, dice: &mut Dice) -> Entry {
     }
 }
 
-fn decision(ids: &IdSource, dice: &mut Dice, number: usize, before: Option<&String>) -> Decision {
+fn decision(ids: &IdSource, dice: &mut FixedRandom, number: usize, before: Option<&String>) -> Decision {
     let rejected = Alternative {
         option: dice.sentence(4),
         pros: vec![dice.sentence(4)],
@@ -245,23 +245,23 @@ fn decision(ids: &IdSource, dice: &mut Dice, number: usize, before: Option<&Stri
         alternatives: vec![rejected],
         depends_on: before.filter(|_| number.is_multiple_of(3)).into_iter().cloned().collect(),
         confidence: [Confidence::High, Confidence::Medium, Confidence::Low][dice.below(3)],
-        status: if dice.below(100) < 85 { Status::Active } else { Status::Provisional },
+        status: if dice.below(100) < 85 { DecisionStatus::Active } else { DecisionStatus::Provisional },
         affected_files: vec![dice.file(), dice.file()],
         affected_symbols: vec![dice.symbol()],
         ..records::decision(ids, &dice.sentence(9))
     }
 }
 
-fn write_store(folder: &Path, size: Size) -> Outcome<Known> {
+fn write_store(folder: &Path, size: StoreSize) -> BenchResult<KnownRecords> {
     fs::create_dir_all(folder.join("decisions"))?;
     fs::create_dir_all(folder.join("graph"))?;
     fs::write(folder.join("config.yml"), CONFIG)?;
     let world = FixedWorld::new();
     world.pass(-MONTH_MS);
-    let (ids, mut dice) = (world.ids(), Dice::new(1));
+    let (ids, mut dice) = (world.ids(), FixedRandom::new(1));
     let step = MONTH_MS / i64::try_from(size.entries.max(1))?;
     let every = size.entries / size.decisions.max(1);
-    let mut known = Known::default();
+    let mut known = KnownRecords::default();
     let mut board = BufWriter::new(File::create(folder.join("blackboard.jsonl"))?);
     let mut listed = Vec::new();
     for number in 0..size.entries {
@@ -288,7 +288,7 @@ fn write_store(folder: &Path, size: Size) -> Outcome<Known> {
     Ok(known)
 }
 
-fn write_graph(folder: &Path, size: Size, ids: &IdSource, dice: &mut Dice, known: &mut Known) -> Outcome<()> {
+fn write_graph(folder: &Path, size: StoreSize, ids: &IdSource, dice: &mut FixedRandom, known: &mut KnownRecords) -> BenchResult<()> {
     let files = (0..MODULES).flat_map(|module| (0..FILES).map(move |file| (format!("src/mod{module}/file{file}.rs"), "file")));
     let concepts = known.decisions.iter().map(|id| (id.clone(), "concept"));
     let functions = (0..size.entities).map(|number| (format!("fn_{number}"), "function"));
@@ -323,7 +323,7 @@ fn listing(decision: &Decision) -> Value {
 }
 
 /// One element a line, the comma in front.
-fn write_array(path: &Path, elements: impl Iterator<Item = Outcome<String>>) -> Outcome<()> {
+fn write_array(path: &Path, elements: impl Iterator<Item = BenchResult<String>>) -> BenchResult<()> {
     let mut file = BufWriter::new(File::create(path)?);
     file.write_all(b"[\n")?;
     for (i, element) in elements.enumerate() {
@@ -333,7 +333,7 @@ fn write_array(path: &Path, elements: impl Iterator<Item = Outcome<String>>) -> 
     Ok(file.flush()?)
 }
 
-fn copy_dir(from: &Path, to: &Path) -> Outcome<()> {
+fn copy_dir(from: &Path, to: &Path) -> BenchResult<()> {
     fs::create_dir(to)?;
     for item in fs::read_dir(from)? {
         let item = item?;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// Durations of the same call, one after the other.
 #[derive(Clone, Debug, Default)]
-pub struct Sample(Vec<Duration>);
+pub struct LatencySample(Vec<Duration>);
 
-impl Sample {
+impl LatencySample {
     /// Adds one.
     pub fn push(&mut self, took: Duration) {
         self.0.push(took);
@@ -42,7 +42,7 @@ impl Sample {
     }
 }
 
-impl IntoIterator for Sample {
+impl IntoIterator for LatencySample {
     type Item = Duration;
     type IntoIter = std::vec::IntoIter<Duration>;
 
@@ -51,7 +51,7 @@ impl IntoIterator for Sample {
     }
 }
 
-impl Extend<Duration> for Sample {
+impl Extend<Duration> for LatencySample {
     fn extend<T: IntoIterator<Item = Duration>>(&mut self, more: T) {
         self.0.extend(more);
     }
@@ -112,13 +112,13 @@ fn verdict(goal: &str, is_met: bool) -> String {
 
 /// A table in the making.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct FigureTable {
     title: String,
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
 }
 
-impl Table {
+impl FigureTable {
     /// A table with its title and the heads of its columns.
     #[must_use]
     pub fn new<const N: usize>(title: &str, heads: [&str; N]) -> Self {
@@ -136,7 +136,7 @@ impl Table {
     }
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for FigureTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let wide =
@@ -163,10 +163,10 @@ mod tests {
 
     #[test]
     fn a_percentile_is_one_of_the_measured_values() {
-        let mut sample = Sample::default();
+        let mut sample = LatencySample::default();
         sample.extend((1..=200).map(Duration::from_millis));
         assert_eq!((sample.p50(), sample.percentile(99.0), sample.percentile(99.9), sample.max()), (100.0, 198.0, 200.0, 200.0));
-        assert_eq!(Sample::default().p50(), 0.0);
+        assert_eq!(LatencySample::default().p50(), 0.0);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_table_is_markdown_with_its_columns_in_line() {
-        let mut table = Table::new("writes", ["call", "p50"]);
+        let mut table = FigureTable::new("writes", ["call", "p50"]);
         table.row(["post".to_owned(), number(0.1234)]);
         assert_eq!(table.to_string(), "\n## writes\n\n| call | p50   |\n|------|-------|\n| post | 0.123 |\n");
         assert_eq!((thousands(100_000), thousands(999), thousands(1_000)), ("100,000".to_owned(), "999".to_owned(), "1,000".to_owned()));

@@ -1,10 +1,10 @@
 //! What decisions and knowledge rule out, brought in by a way that no tool call showed.
 
 use twining_guard::checks::forbidden_use::contains_half;
-use twining_guard::{ForbiddenUse, Level};
+use twining_guard::{ForbiddenUse, Verdict};
 use twining_model::text;
 
-use super::{Comparison, Notice, Stage, Weight};
+use super::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 
 /// Files that are looked into.
 const MAX_FILES: usize = 2_000;
@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 8;
 const MAX_SOURCES: usize = 200;
 
 /// Uses that are in none of the versions before.
-pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
+pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let guards = comparison.guards;
     let judged: Vec<String> = comparison.changed.iter().filter(|path| guards.rules_out_in(path)).take(MAX_FILES).cloned().collect();
     // Only files that use something now are read as they were.
@@ -34,9 +34,9 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
         let new = new_since(&comparison.before);
         notices.extend(new.iter().map(|used| notice(comparison, path, used)));
         // What this turn committed is told while upstream is without it.
-        if let Some(base) = comparison.work_base().filter(|_| (comparison.is_of_turn)(path)) {
+        if let Some(base) = comparison.work_base().filter(|_| (comparison.changed_this_turn)(path)) {
             let committed = new_since(std::slice::from_ref(base)).into_iter().filter(|used| !new.contains(used));
-            notices.extend(committed.map(|used| Notice { weight: Weight::Tell, ..notice(comparison, path, &used) }));
+            notices.extend(committed.map(|used| CheckNotice { weight: NoticeLevel::Tell, ..notice(comparison, path, &used) }));
         }
     }
     notices.truncate(MAX_NAMED);
@@ -44,7 +44,7 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
 }
 
 /// A file as it was; where it is new, the files it was renamed or cut out of.
-fn versions(comparison: &Comparison<'_>, sides: &[String], path: &str, after: &str) -> Vec<String> {
+fn versions(comparison: &TreeComparison<'_>, sides: &[String], path: &str, after: &str) -> Vec<String> {
     let before = comparison.versions_on(sides, path);
     if !before.is_empty() {
         return before;
@@ -54,9 +54,9 @@ fn versions(comparison: &Comparison<'_>, sides: &[String], path: &str, after: &s
     others.filter(|other| contains_half(other, after)).collect()
 }
 
-fn notice(comparison: &Comparison<'_>, path: &str, used: &ForbiddenUse) -> Notice {
-    let is_ours = comparison.stage == Stage::Commit || (comparison.is_of_turn)(path);
-    let weight = if used.level == Level::Block && is_ours { Weight::Refuse } else { Weight::Tell };
+fn notice(comparison: &TreeComparison<'_>, path: &str, used: &ForbiddenUse) -> CheckNotice {
+    let is_ours = comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
+    let weight = if used.level == Verdict::Block && is_ours { NoticeLevel::Refuse } else { NoticeLevel::Tell };
     let item = text::excerpt(&used.item, 60);
     let why = text::excerpt(&used.why, 160);
     let text = format!(
@@ -65,5 +65,5 @@ fn notice(comparison: &Comparison<'_>, path: &str, used: &ForbiddenUse) -> Notic
         why.trim_end_matches('.'),
         used.otherwise
     );
-    Notice { rule: used.guard.clone(), path: Some(path.to_owned()), weight, text }
+    CheckNotice { rule: used.guard.clone(), path: Some(path.to_owned()), weight, text }
 }

@@ -10,7 +10,7 @@ mod tests_changed;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use twining_guard::Guards;
+use twining_guard::GuardSet;
 
 use super::evidence::RecordedRuns;
 use super::working_tree::WorkingTree;
@@ -18,7 +18,7 @@ use crate::desk::Project;
 
 /// What a notice asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub enum NoticeLevel {
     /// It is told and posted.
     Tell,
     /// It holds an agent once, or refuses a commit.
@@ -27,24 +27,24 @@ pub enum Weight {
 
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct CheckNotice {
     /// The rule it is about.
     pub rule: String,
     /// The file it is about, from the project's root.
     pub path: Option<String>,
     /// What it asks for.
-    pub weight: Weight,
+    pub weight: NoticeLevel,
     /// What was found and what to do, in at most 60 words.
     pub text: String,
 }
 
 /// A check.
-pub type Check = fn(&Comparison<'_>) -> Vec<Notice>;
+pub type CheckFn = fn(&TreeComparison<'_>) -> Vec<CheckNotice>;
 
 /// What is looked at when a turn ends.
-pub const TURN_CHECKS: [Check; 5] = [records::in_working_tree, clauses::check, features::check, policy::check, tests_changed::check];
+pub const TURN_CHECKS: [CheckFn; 5] = [records::in_working_tree, clauses::check, features::check, policy::check, tests_changed::check];
 /// What is looked at before a commit.
-pub const COMMIT_CHECKS: [Check; 5] = [records::staged, clauses::check, features::check, policy::check, tests_changed::check];
+pub const COMMIT_CHECKS: [CheckFn; 5] = [records::staged, clauses::check, features::check, policy::check, tests_changed::check];
 
 /// When the comparison is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +56,11 @@ pub enum Stage {
 }
 
 /// Two states of a project.
-pub struct Comparison<'a> {
+pub struct TreeComparison<'a> {
     /// The project.
     pub project: &'a Project,
     /// Its guards.
-    pub guards: &'a Guards,
+    pub guards: &'a GuardSet,
     /// Its files.
     pub files: &'a WorkingTree,
     /// What proves that features work.
@@ -76,15 +76,15 @@ pub struct Comparison<'a> {
     /// Whether something was committed since the turn began.
     pub has_committed: bool,
     /// Which of the files the agent may have changed in this turn.
-    pub is_of_turn: Box<dyn Fn(&str) -> bool + 'a>,
+    pub changed_this_turn: Box<dyn Fn(&str) -> bool + 'a>,
     /// The way from git's top to the project, empty or ending in `/`.
     pub prefix: String,
     blobs: RefCell<HashMap<String, Option<Vec<u8>>>>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> TreeComparison<'a> {
     /// Compares nothing yet.
-    pub fn new(project: &'a Project, guards: &'a Guards, files: &'a WorkingTree, stage: Stage) -> Self {
+    pub fn new(project: &'a Project, guards: &'a GuardSet, files: &'a WorkingTree, stage: Stage) -> Self {
         Self {
             project,
             guards,
@@ -95,14 +95,14 @@ impl<'a> Comparison<'a> {
             before: vec!["HEAD".to_owned()],
             base: None,
             has_committed: false,
-            is_of_turn: Box::new(|_| true),
+            changed_this_turn: Box::new(|_| true),
             prefix: String::new(),
             blobs: RefCell::default(),
         }
     }
 
     /// Everything that the checks find.
-    pub fn run(&self, checks: &[Check]) -> Vec<Notice> {
+    pub fn run(&self, checks: &[CheckFn]) -> Vec<CheckNotice> {
         checks.iter().flat_map(|check| check(self)).collect()
     }
 

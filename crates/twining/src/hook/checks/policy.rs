@@ -6,10 +6,10 @@ use twining_guard::policy::PROJECT_FILE;
 use twining_guard::policy::builtin::{POLICY, WIRING, WIRING_FILES};
 use twining_guard::policy::policy_weakened;
 
-use super::{Comparison, Notice, Weight};
+use super::{CheckNotice, NoticeLevel, TreeComparison};
 
 /// What the newest version before stops and this one does not.
-pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
+pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let watched = comparison.changed.iter().filter(|path| *path == PROJECT_FILE || WIRING_FILES.split(' ').any(|file| file == *path));
     let milder = watched.filter_map(|path| {
         let before = comparison.versions_before(path).into_iter().next()?;
@@ -18,7 +18,7 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
         let how = if is_policy { policy_weakened(&before, &after) } else { unwired(path, &before, &after) }?;
         let text = format!("`{path}` changed: {how}. Tell the person, unless they asked for it; CI will ask a code owner.");
         let rule = if is_policy { POLICY } else { WIRING };
-        Some(Notice { rule: rule.to_owned(), path: Some(path.clone()), weight: Weight::Tell, text })
+        Some(CheckNotice { rule: rule.to_owned(), path: Some(path.clone()), weight: NoticeLevel::Tell, text })
     });
     milder.collect()
 }

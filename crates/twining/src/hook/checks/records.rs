@@ -2,7 +2,7 @@
 
 use twining_store::integrity::{Change, Difference, RecordKind, Tree, compare_changed};
 
-use super::{Comparison, Notice, Weight};
+use super::{CheckNotice, NoticeLevel, TreeComparison};
 use crate::desk::Project;
 
 /// The rule that these notices are about.
@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 5;
 
 /// Compares the working tree with HEAD and with the merge base. Who did it nobody can
 /// tell, so nobody is held.
-pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
+pub fn in_working_tree(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let located = &comparison.project.located;
     let is_compared = located.checkout == located.place.project && comparison.base.is_none();
     // Most turns change no record, and git need not be asked again.
@@ -29,11 +29,11 @@ pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
         let is_committed = comparison.text_after(path) == comparison.versions_on(&["HEAD".to_owned()], path).pop();
         base.filter(|_| is_committed).map_or_else(|| "HEAD".to_owned(), |base| base.chars().take(12).collect())
     };
-    notices(&differences, &source, |_| Weight::Tell)
+    notices(&differences, &source, |_| NoticeLevel::Tell)
 }
 
 /// Compares what is staged with HEAD. What nobody could read any more is refused.
-pub fn staged(comparison: &Comparison<'_>) -> Vec<Notice> {
+pub fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let is_record = |path: &&String| path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some());
     let paths: Vec<String> = comparison.changed.iter().filter(is_record).cloned().collect();
     if paths.is_empty() {
@@ -46,8 +46,8 @@ pub fn staged(comparison: &Comparison<'_>) -> Vec<Notice> {
     // Files that are not staged are in both.
     let is_in_both = |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
     notices(&compare_changed(base, head, &is_in_both), &|_| "HEAD".to_owned(), |change| match change {
-        Change::Unparsable(_) | Change::ConflictMarkers => Weight::Refuse,
-        _ => Weight::Tell,
+        Change::Unparsable(_) | Change::ConflictMarkers => NoticeLevel::Refuse,
+        _ => NoticeLevel::Tell,
     })
 }
 
@@ -57,8 +57,8 @@ fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> Tree<'t> {
 }
 
 /// `source` names the commit that has a file as it was.
-fn notices(differences: &[Difference], source: &dyn Fn(&str) -> String, weight: impl Fn(&Change) -> Weight) -> Vec<Notice> {
-    let mut notices: Vec<Notice> = Vec::new();
+fn notices(differences: &[Difference], source: &dyn Fn(&str) -> String, weight: impl Fn(&Change) -> NoticeLevel) -> Vec<CheckNotice> {
+    let mut notices: Vec<CheckNotice> = Vec::new();
     for difference in differences.iter().take(MAX_NAMED) {
         let path = format!(".twining/{}", difference.path);
         let instead = match difference.change {
@@ -68,14 +68,14 @@ fn notices(differences: &[Difference], source: &dyn Fn(&str) -> String, weight: 
         };
         let lead = if difference.change == Change::ConflictMarkers { "Do instead" } else { "If you did not mean it" };
         let text = format!("{difference}. {lead}: {instead}.");
-        notices.push(Notice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
+        notices.push(CheckNotice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
     }
     if differences.len() > MAX_NAMED {
         let text = format!(
             "{} more records are gone or say something else; `git diff HEAD -- .twining` shows them.",
             differences.len() - MAX_NAMED
         );
-        notices.push(Notice { rule: RULE.to_owned(), path: Some(".twining".to_owned()), weight: Weight::Tell, text });
+        notices.push(CheckNotice { rule: RULE.to_owned(), path: Some(".twining".to_owned()), weight: NoticeLevel::Tell, text });
     }
     notices
 }

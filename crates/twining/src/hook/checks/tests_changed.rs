@@ -2,7 +2,7 @@
 
 use twining_guard::checks::tests_changed::{TestChanges, compare_files, is_test_file};
 
-use super::{Comparison, Notice, Stage, Weight};
+use super::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 
 /// The rule that these notices are about.
 const RULE: &str = "tests-changed";
@@ -10,16 +10,16 @@ const RULE: &str = "tests-changed";
 const MAX_FILES: usize = 500;
 
 /// What changed in tests since the oldest state before.
-pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
+pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let changes = changes(comparison);
     let Some(summary) = changes.summary() else { return Vec::new() };
     let text = format!("Tests changed: {summary}. Say why, where you report on the work.");
-    vec![Notice { rule: RULE.to_owned(), path: None, weight: Weight::Tell, text }]
+    vec![CheckNotice { rule: RULE.to_owned(), path: None, weight: NoticeLevel::Tell, text }]
 }
 
 /// The changes themselves.
-pub fn changes(comparison: &Comparison<'_>) -> TestChanges {
-    let is_ours = |path: &&String| comparison.stage == Stage::Commit || (comparison.is_of_turn)(path);
+pub fn changes(comparison: &TreeComparison<'_>) -> TestChanges {
+    let is_ours = |path: &&String| comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
     let paths: Vec<String> = comparison
         .changed
         .iter()

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Ground, Host, PATIENCE_SECONDS, Reach, group, told_in};
-use crate::init::block::Marks;
-use crate::init::piece::{Part, Piece};
+use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, Visibility, group, instructions_file};
+use crate::init::block::MarkerStyle;
+use crate::init::piece::{FilePatch, PatchKind};
 
 /// Tools whose calls are judged: those that write, that may write, and that read
 /// what should be asked for.
@@ -32,37 +32,39 @@ const EVENTS: [(&str, Option<&str>); 12] = [
 ];
 
 /// What Claude Code needs.
-pub fn pieces(ground: &Ground) -> Vec<Piece> {
-    let entry = json!({"type": "stdio", "command": "twining", "args": ground.server_words(None)});
-    let worker = Part::Whole { text: include_str!("../texts/worker.md"), mark: "<!-- twining:worker" };
-    let told = Part::Block(Marks::Markdown, super::INSTRUCTIONS.to_owned());
-    let agent = ground.piece(".claude/agents/twining-worker.md", worker);
-    match (ground.reach, &ground.home) {
-        (Reach::Stealth, Some(home)) => {
-            let path = ["projects".to_owned(), ground.checkout.display().to_string(), "mcpServers".to_owned()];
+pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+    let entry = json!({"type": "stdio", "command": "twining", "args": environment.server_words(None)});
+    let worker = PatchKind::Whole { text: include_str!("../texts/worker.md"), mark: "<!-- twining:worker" };
+    let told = PatchKind::Block(MarkerStyle::Markdown, super::INSTRUCTIONS.to_owned());
+    let agent = environment.patch(".claude/agents/twining-worker.md", worker);
+    match (environment.visibility, &environment.home) {
+        (Visibility::Stealth, Some(home)) => {
+            let path = ["projects".to_owned(), environment.checkout.display().to_string(), "mcpServers".to_owned()];
             vec![
-                Piece { file: home.join(".claude.json"), within: home.clone(), part: Part::Server { path: path.to_vec(), entry } },
-                ground.piece(ground.claude_settings(), hooks()),
-                ground.piece("CLAUDE.local.md", told),
+                FilePatch { file: home.join(".claude.json"), within: home.clone(), part: PatchKind::Server { path: path.to_vec(), entry } },
+                environment.patch(environment.claude_settings(), hooks()),
+                environment.patch("CLAUDE.local.md", told),
                 agent,
             ]
         }
-        (Reach::Stealth, None) => vec![ground.piece(ground.claude_settings(), hooks()), ground.piece("CLAUDE.local.md", told), agent],
-        (Reach::Team, _) => vec![
-            ground.piece(".mcp.json", Part::Server { path: vec!["mcpServers".to_owned()], entry }),
-            ground.piece(ground.claude_settings(), hooks()),
-            ground.piece(&told_in(&ground.checkout, "CLAUDE.md"), told),
+        (Visibility::Stealth, None) => {
+            vec![environment.patch(environment.claude_settings(), hooks()), environment.patch("CLAUDE.local.md", told), agent]
+        }
+        (Visibility::Team, _) => vec![
+            environment.patch(".mcp.json", PatchKind::Server { path: vec!["mcpServers".to_owned()], entry }),
+            environment.patch(environment.claude_settings(), hooks()),
+            environment.patch(&instructions_file(&environment.checkout, "CLAUDE.md"), told),
             agent,
         ],
     }
 }
 
-fn hooks() -> Part {
-    Part::Hooks(EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec())
+fn hooks() -> PatchKind {
+    PatchKind::Hooks(EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec())
 }
 
 /// Started without a shell: `args` makes it so.
 fn handler(event: &str) -> Value {
-    let args = ["hook", "--agent", Host::Claude.name(), event];
-    json!({"type": "command", "command": "twining", "args": args, "timeout": PATIENCE_SECONDS})
+    let args = ["hook", "--agent", HostKind::Claude.name(), event];
+    json!({"type": "command", "command": "twining", "args": args, "timeout": HOOK_TIMEOUT_SECONDS})
 }

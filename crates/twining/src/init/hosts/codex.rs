@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
-use super::{Ground, Host, PATIENCE_SECONDS, group, in_words};
-use crate::init::piece::{Part, Piece};
+use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, group, in_words};
+use crate::init::piece::{FilePatch, PatchKind};
 
 const EVENTS: [(&str, Option<&str>); 9] = [
     ("SessionStart", None),
@@ -19,13 +19,13 @@ const EVENTS: [(&str, Option<&str>); 9] = [
 ];
 
 /// What Codex needs.
-pub fn pieces(ground: &Ground) -> Vec<Piece> {
-    let handler = |event: &str| json!({"type": "command", "command": in_words(Host::Codex, event), "timeout": PATIENCE_SECONDS});
+pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+    let handler = |event: &str| json!({"type": "command", "command": in_words(HostKind::Codex, event), "timeout": HOOK_TIMEOUT_SECONDS});
     let hooks = EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec();
-    let mut pieces = vec![
-        ground.piece(".codex/config.toml", Part::Toml(ground.server_words(Some("lite")))),
-        ground.piece(".codex/hooks.json", Part::Hooks(hooks)),
+    let mut patches = vec![
+        environment.patch(".codex/config.toml", PatchKind::Toml(environment.server_words(Some("lite")))),
+        environment.patch(".codex/hooks.json", PatchKind::Hooks(hooks)),
     ];
-    pieces.extend(ground.told("AGENTS.md"));
-    pieces
+    patches.extend(environment.told("AGENTS.md"));
+    patches
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Ground, Host, PATIENCE_SECONDS, in_words};
-use crate::init::piece::{Part, Piece};
+use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, in_words};
+use crate::init::piece::{FilePatch, PatchKind};
 
 /// Events. None is `failClosed`, as in Claude Code.
 const EVENTS: [&str; 10] = [
@@ -21,18 +21,18 @@ const EVENTS: [&str; 10] = [
 ];
 
 /// What Cursor needs.
-pub fn pieces(ground: &Ground) -> Vec<Piece> {
-    let entry = json!({"command": "twining", "args": ground.server_words(Some("lite"))});
+pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+    let entry = json!({"command": "twining", "args": environment.server_words(Some("lite"))});
     let hooks = EVENTS.map(|event| (event, handler(event))).to_vec();
-    let mut pieces = vec![
-        ground.piece(".cursor/mcp.json", Part::Server { path: vec!["mcpServers".to_owned()], entry }),
-        ground.piece(".cursor/hooks.json", Part::Setting("version", json!(1))),
-        ground.piece(".cursor/hooks.json", Part::Hooks(hooks)),
+    let mut patches = vec![
+        environment.patch(".cursor/mcp.json", PatchKind::Server { path: vec!["mcpServers".to_owned()], entry }),
+        environment.patch(".cursor/hooks.json", PatchKind::Setting("version", json!(1))),
+        environment.patch(".cursor/hooks.json", PatchKind::Hooks(hooks)),
     ];
-    pieces.extend(ground.told("AGENTS.md"));
-    pieces
+    patches.extend(environment.told("AGENTS.md"));
+    patches
 }
 
 fn handler(event: &str) -> Value {
-    json!({"command": in_words(Host::Cursor, event), "timeout": PATIENCE_SECONDS})
+    json!({"command": in_words(HostKind::Cursor, event), "timeout": HOOK_TIMEOUT_SECONDS})
 }

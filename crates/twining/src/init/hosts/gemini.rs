@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
-use super::{Ground, Host, PATIENCE_SECONDS, group, in_words};
-use crate::init::piece::{Part, Piece};
+use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, group, in_words};
+use crate::init::piece::{FilePatch, PatchKind};
 
 const TOOLS: &str = "write_file|replace|run_shell_command|read_file|mcp_.*";
 
@@ -19,14 +19,14 @@ const EVENTS: [(&str, Option<&str>); 7] = [
 ];
 
 /// What Gemini CLI needs.
-pub fn pieces(ground: &Ground) -> Vec<Piece> {
-    let entry = json!({"command": "twining", "args": ground.server_words(Some("lite"))});
-    let handler = |event: &str| json!({"name": "twining", "type": "command", "command": in_words(Host::Gemini, event), "timeout": PATIENCE_SECONDS * 1000});
+pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+    let entry = json!({"command": "twining", "args": environment.server_words(Some("lite"))});
+    let handler = |event: &str| json!({"name": "twining", "type": "command", "command": in_words(HostKind::Gemini, event), "timeout": HOOK_TIMEOUT_SECONDS * 1000});
     let hooks = EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec();
-    let mut pieces = vec![
-        ground.piece(".gemini/settings.json", Part::Server { path: vec!["mcpServers".to_owned()], entry }),
-        ground.piece(".gemini/settings.json", Part::Hooks(hooks)),
+    let mut patches = vec![
+        environment.patch(".gemini/settings.json", PatchKind::Server { path: vec!["mcpServers".to_owned()], entry }),
+        environment.patch(".gemini/settings.json", PatchKind::Hooks(hooks)),
     ];
-    pieces.extend(ground.told("GEMINI.md"));
-    pieces
+    patches.extend(environment.told("GEMINI.md"));
+    patches
 }

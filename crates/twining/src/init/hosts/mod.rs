@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::block::Marks;
-use super::piece::{Part, Piece};
+use super::block::MarkerStyle;
+use super::piece::{FilePatch, PatchKind};
 
 /// Seconds a host waits for a hook; one takes milliseconds.
-pub const PATIENCE_SECONDS: u64 = 5;
+pub const HOOK_TIMEOUT_SECONDS: u64 = 5;
 
 /// What agents are told, in every host.
 pub const INSTRUCTIONS: &str = include_str!("../texts/instructions.md");
 
 /// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Host {
+pub enum HostKind {
     /// Claude Code.
     Claude,
     /// Codex.
@@ -37,7 +37,7 @@ pub enum Host {
 
 /// Who may see what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Visibility {
     /// Everybody who clones the repository.
     Team,
     /// Whoever runs it; git tracks none of it.
@@ -46,7 +46,7 @@ pub enum Reach {
 
 /// Where hosts are installed.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct InstallEnvironment {
     /// The working tree.
     pub checkout: PathBuf,
     /// The user's home, where there is one.
@@ -56,10 +56,10 @@ pub struct Ground {
     /// Whether Claude Code started us.
     pub inside_claude: bool,
     /// Who may see what is written.
-    pub reach: Reach,
+    pub visibility: Visibility,
 }
 
-impl Host {
+impl HostKind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::OpenCode];
 
@@ -93,13 +93,13 @@ impl Host {
     }
 
     /// What it needs of us.
-    pub fn pieces(self, ground: &Ground) -> Vec<Piece> {
+    pub fn patches(self, environment: &InstallEnvironment) -> Vec<FilePatch> {
         match self {
-            Self::Claude => claude::pieces(ground),
-            Self::Codex => codex::pieces(ground),
-            Self::Gemini => gemini::pieces(ground),
-            Self::Cursor => cursor::pieces(ground),
-            Self::OpenCode => opencode::pieces(ground),
+            Self::Claude => claude::patches(environment),
+            Self::Codex => codex::patches(environment),
+            Self::Gemini => gemini::patches(environment),
+            Self::Cursor => cursor::patches(environment),
+            Self::OpenCode => opencode::patches(environment),
         }
     }
 
@@ -119,10 +119,10 @@ impl Host {
     }
 
     /// What a person has to do that we cannot.
-    pub fn advice(self, reach: Reach) -> &'static str {
-        match (self, reach) {
-            (Self::Claude, Reach::Team) => "Claude Code asks once whether it may start the server in .mcp.json; answer yes",
-            (Self::Claude, Reach::Stealth) => "Claude Code starts it by itself from now on",
+    pub fn advice(self, visibility: Visibility) -> &'static str {
+        match (self, visibility) {
+            (Self::Claude, Visibility::Team) => "Claude Code asks once whether it may start the server in .mcp.json; answer yes",
+            (Self::Claude, Visibility::Stealth) => "Claude Code starts it by itself from now on",
             (Self::Codex, _) => "Codex skips hooks it was not told to trust: start codex here once and trust them",
             (Self::Gemini, _) => "Gemini CLI heeds these settings in a trusted folder: start gemini here once and trust it",
             (Self::Cursor, _) => "Cursor asks once whether it may start the server; turn it on under Settings, MCP",
@@ -131,7 +131,7 @@ impl Host {
     }
 
     /// Whether this project, or this person, uses it.
-    pub fn is_here(self, ground: &Ground) -> bool {
+    pub fn is_here(self, environment: &InstallEnvironment) -> bool {
         let (traces, programs): (&[&str], &[&str]) = match self {
             Self::Claude => (&[".claude", "CLAUDE.md", ".mcp.json"], &["claude"]),
             Self::Codex => (&[".codex"], &["codex"]),
@@ -139,34 +139,34 @@ impl Host {
             Self::Cursor => (&[".cursor", ".cursorrules"], &["cursor-agent", "cursor"]),
             Self::OpenCode => (&["opencode.json", "opencode.jsonc", ".opencode"], &["opencode"]),
         };
-        let at_home = ground.home.as_deref().is_some_and(|home| match self {
+        let at_home = environment.home.as_deref().is_some_and(|home| match self {
             Self::Claude => home.join(".claude.json").exists(),
             Self::Codex => home.join(".codex/config.toml").exists(),
             Self::Gemini => home.join(".gemini/settings.json").exists(),
             Self::Cursor | Self::OpenCode => false,
         });
         at_home
-            || (self == Self::Claude && ground.inside_claude)
-            || traces.iter().any(|trace| ground.checkout.join(trace).exists())
-            || programs.iter().any(|program| ground.programs.iter().any(|folder| folder.join(program).is_file()))
+            || (self == Self::Claude && environment.inside_claude)
+            || traces.iter().any(|trace| environment.checkout.join(trace).exists())
+            || programs.iter().any(|program| environment.programs.iter().any(|folder| folder.join(program).is_file()))
     }
 }
 
-impl Ground {
+impl InstallEnvironment {
     /// Where Claude Code's settings of this project are.
     pub fn claude_settings(&self) -> &'static str {
-        if self.reach == Reach::Stealth { ".claude/settings.local.json" } else { ".claude/settings.json" }
+        if self.visibility == Visibility::Stealth { ".claude/settings.local.json" } else { ".claude/settings.json" }
     }
 
     /// A piece of a file in the working tree.
-    pub fn piece(&self, file: &str, part: Part) -> Piece {
-        Piece { file: self.checkout.join(file), within: self.checkout.clone(), part }
+    pub fn patch(&self, file: &str, part: PatchKind) -> FilePatch {
+        FilePatch { file: self.checkout.join(file), within: self.checkout.clone(), part }
     }
 
     /// What agents are told, in the file a host reads. In stealth nothing: an
     /// untracked file of that name would be in the way of the team's.
-    fn told(&self, file: &str) -> Option<Piece> {
-        (self.reach == Reach::Team).then(|| self.piece(file, Part::Block(Marks::Markdown, INSTRUCTIONS.to_owned())))
+    fn told(&self, file: &str) -> Option<FilePatch> {
+        (self.visibility == Visibility::Team).then(|| self.patch(file, PatchKind::Block(MarkerStyle::Markdown, INSTRUCTIONS.to_owned())))
     }
 
     /// The words that start the server. A file that is one person's own may name
@@ -174,7 +174,7 @@ impl Ground {
     fn server_words(&self, tools: Option<&str>) -> Vec<String> {
         let mut words = vec!["mcp".to_owned()];
         words.extend(tools.into_iter().flat_map(|tools| ["--tools".to_owned(), tools.to_owned()]));
-        if self.reach == Reach::Stealth {
+        if self.visibility == Visibility::Stealth {
             words.extend(["--project".to_owned(), self.checkout.display().to_string()]);
         }
         words
@@ -182,7 +182,7 @@ impl Ground {
 }
 
 /// A handler that a shell starts.
-fn in_words(host: Host, event: &str) -> String {
+fn in_words(host: HostKind, event: &str) -> String {
     format!("twining hook --agent {} {event}", host.name())
 }
 
@@ -196,7 +196,7 @@ fn group(matcher: Option<&str>, handler: &Value) -> Value {
 
 /// The file agents of several hosts read. One that only points to another is
 /// left alone: the other is told.
-pub fn told_in(checkout: &Path, file: &str) -> String {
+pub fn instructions_file(checkout: &Path, file: &str) -> String {
     let text = std::fs::read_to_string(checkout.join(file)).unwrap_or_default();
     if file == "CLAUDE.md" && text.lines().any(|line| line.trim() == "@AGENTS.md") { "AGENTS.md".to_owned() } else { file.to_owned() }
 }

@@ -3,21 +3,21 @@
 
 use serde_json::json;
 
-use super::Ground;
-use crate::init::piece::{Part, Piece};
+use super::InstallEnvironment;
+use crate::init::piece::{FilePatch, PatchKind};
 
 /// What OpenCode needs.
-pub fn pieces(ground: &Ground) -> Vec<Piece> {
-    let file = if ground.checkout.join("opencode.jsonc").exists() { "opencode.jsonc" } else { "opencode.json" };
-    let command: Vec<String> = std::iter::once("twining".to_owned()).chain(ground.server_words(Some("lite"))).collect();
-    let plugin = Part::Whole { text: include_str!("../texts/opencode.js"), mark: "// twining:plugin" };
-    let mut pieces = vec![
-        ground.piece(
+pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+    let file = if environment.checkout.join("opencode.jsonc").exists() { "opencode.jsonc" } else { "opencode.json" };
+    let command: Vec<String> = std::iter::once("twining".to_owned()).chain(environment.server_words(Some("lite"))).collect();
+    let plugin = PatchKind::Whole { text: include_str!("../texts/opencode.js"), mark: "// twining:plugin" };
+    let mut patches = vec![
+        environment.patch(
             file,
-            Part::Server { path: vec!["mcp".to_owned()], entry: json!({"type": "local", "command": command, "enabled": true}) },
+            PatchKind::Server { path: vec!["mcp".to_owned()], entry: json!({"type": "local", "command": command, "enabled": true}) },
         ),
-        ground.piece(".opencode/plugin/twining.js", plugin),
+        environment.patch(".opencode/plugin/twining.js", plugin),
     ];
-    pieces.extend(ground.told("AGENTS.md"));
-    pieces
+    patches.extend(environment.told("AGENTS.md"));
+    patches
 }

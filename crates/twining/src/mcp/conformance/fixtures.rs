@@ -17,11 +17,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::Failure;
+use super::BoxError;
 use super::answers::{self, complete, made, text};
 use super::rounds;
-use crate::mcp::Options;
-use crate::mcp::server::Server;
+use crate::mcp::ServerOptions;
+use crate::mcp::server::McpServer;
 
 /// What is listed, as the suite wants to find it.
 const LISTED: &str = include_str!("listed.json");
@@ -29,7 +29,7 @@ const LISTED: &str = include_str!("listed.json");
 const A_MOMENT: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
-struct Listed {
+struct FixtureList {
     capabilities: ServerCapabilities,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
@@ -39,7 +39,7 @@ struct Listed {
 
 /// What a fixture says has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Changed {
+enum ListChange {
     Tools,
     Prompts,
 }
@@ -47,20 +47,20 @@ enum Changed {
 /// The product's server and the fixtures.
 #[derive(Clone)]
 pub struct Fixtures {
-    product: Server,
-    listed: Arc<Listed>,
+    product: McpServer,
+    listed: Arc<FixtureList>,
     codec: Arc<RequestStateCodec>,
-    changes: broadcast::Sender<Changed>,
+    changes: broadcast::Sender<ListChange>,
     sessions: Arc<LocalSessionManager>,
 }
 
 impl Fixtures {
     /// Fixtures with a key of their own.
-    pub fn new(sessions: Arc<LocalSessionManager>) -> Result<Self, Failure> {
+    pub fn new(sessions: Arc<LocalSessionManager>) -> Result<Self, BoxError> {
         let mut key = [0_u8; 32];
         getrandom::fill(&mut key)?;
         Ok(Self {
-            product: Server::new(Options::default()),
+            product: McpServer::new(ServerOptions::default()),
             listed: Arc::new(serde_json::from_str(LISTED)?),
             codec: Arc::new(RequestStateCodec::try_new(key)?),
             changes: broadcast::Sender::new(16),
@@ -112,8 +112,8 @@ impl Fixtures {
                 tokio::time::sleep(A_MOMENT * 2).await;
                 text("answered after the stream was closed")
             }
-            "test_trigger_tool_change" => self.tell(Changed::Tools),
-            "test_trigger_prompt_change" => self.tell(Changed::Prompts),
+            "test_trigger_tool_change" => self.tell(ListChange::Tools),
+            "test_trigger_prompt_change" => self.tell(ListChange::Prompts),
             "test_missing_capability" if client.as_ref().is_none_or(|client| client.sampling.is_none()) => {
                 Err(ErrorData::missing_required_client_capability(made::<ClientCapabilities>(json!({"sampling": {}}))?))
             }
@@ -134,7 +134,7 @@ impl Fixtures {
         }
     }
 
-    fn tell(&self, changed: Changed) -> Result<CallToolResponse, ErrorData> {
+    fn tell(&self, changed: ListChange) -> Result<CallToolResponse, ErrorData> {
         // Nobody has to listen.
         let _ = self.changes.send(changed);
         text("told")
@@ -294,8 +294,8 @@ impl ServerHandler for Fixtures {
             let sink = subscription.sink();
             // What this listener did not ask for, the sink refuses.
             let _ = match changed {
-                Ok(Changed::Tools) => sink.notify_tool_list_changed().await,
-                Ok(Changed::Prompts) => sink.notify_prompt_list_changed().await,
+                Ok(ListChange::Tools) => sink.notify_tool_list_changed().await,
+                Ok(ListChange::Prompts) => sink.notify_prompt_list_changed().await,
                 Err(_) => return Ok(()),
             };
         }

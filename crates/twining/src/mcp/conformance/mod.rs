@@ -14,18 +14,18 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::Options;
-use super::server::Server;
+use super::ServerOptions;
+use super::server::McpServer;
 use fixtures::Fixtures;
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves if `twining conformance product|fixtures` was called; says where on
 /// stdout, and ends with its stdin.
 pub fn asked() -> Option<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let ended = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["conformance", "product"] => run(Arc::new(LocalSessionManager::default()), |_| Ok(Server::new(Options::default()))),
+        ["conformance", "product"] => run(Arc::new(LocalSessionManager::default()), |_| Ok(McpServer::new(ServerOptions::default()))),
         ["conformance", "fixtures"] => run(Arc::new(LocalSessionManager::default()), Fixtures::new),
         _ => return None,
     };
@@ -41,8 +41,8 @@ pub fn asked() -> Option<ExitCode> {
 
 fn run<H: ServerHandler + Clone + Sync>(
     sessions: Arc<LocalSessionManager>,
-    make: impl FnOnce(Arc<LocalSessionManager>) -> Result<H, Failure>,
-) -> Result<(), Failure> {
+    make: impl FnOnce(Arc<LocalSessionManager>) -> Result<H, BoxError>,
+) -> Result<(), BoxError> {
     let handler = make(sessions.clone())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
@@ -61,7 +61,7 @@ fn run<H: ServerHandler + Clone + Sync>(
             let _ = closed.send(());
         });
         tokio::select! {
-            served = axum::serve(listener, router).into_future() => served.map_err(Failure::from),
+            served = axum::serve(listener, router).into_future() => served.map_err(BoxError::from),
             _ = ended => Ok(()),
         }
     })

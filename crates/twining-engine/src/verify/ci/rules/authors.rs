@@ -11,7 +11,7 @@ use crate::verify::ci::pull_request::{ChangedFile, PullRequest, RecordCommit};
 const RULE: &str = "authors";
 
 /// Something that a record says a person did: the record's id, and what.
-type Claim = (String, &'static str);
+type PersonClaim = (String, &'static str);
 
 pub(in crate::verify) fn check(request: &PullRequest<'_>, agents: &GlobSet) -> Vec<CiFinding> {
     request.records().flat_map(|file| in_file(request, file, agents)).collect()
@@ -20,7 +20,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, agents: &GlobSet) -> V
 fn in_file(request: &PullRequest<'_>, file: &ChangedFile, agents: &GlobSet) -> Vec<CiFinding> {
     let (Some(path), Some(after)) = (file.path.as_deref(), file.text_after()) else { return Vec::new() };
     let known = claims(file.text_before().unwrap_or_default());
-    let mut fresh: BTreeMap<Claim, usize> = claims(after);
+    let mut fresh: BTreeMap<PersonClaim, usize> = claims(after);
     fresh.retain(|claim, _| !known.contains_key(claim));
     if fresh.is_empty() {
         return Vec::new();
@@ -47,7 +47,7 @@ fn touching<'r>(request: &'r PullRequest<'_>, path: &'r str) -> impl DoubleEnded
 
 /// The commit with which a claim first stood in a file. What only a merge brought is
 /// the last commit's.
-fn first_with<'r>(request: &'r PullRequest<'_>, path: &'r str, claim: &Claim) -> Option<&'r RecordCommit> {
+fn first_with<'r>(request: &'r PullRequest<'_>, path: &'r str, claim: &PersonClaim) -> Option<&'r RecordCommit> {
     let commits: Vec<&RecordCommit> = touching(request, path).collect();
     if commits.len() <= 1 {
         return commits.first().copied().or(request.commits.last());
@@ -63,7 +63,7 @@ fn first_with<'r>(request: &'r PullRequest<'_>, path: &'r str, claim: &Claim) ->
 }
 
 /// What the records of a file say that a person did, each with its line.
-fn claims(text: &str) -> BTreeMap<Claim, usize> {
+fn claims(text: &str) -> BTreeMap<PersonClaim, usize> {
     let mut found = BTreeMap::new();
     let mut take = |record: &Value, line: usize| {
         let id = ["id", "agent_id"].iter().find_map(|key| record[*key].as_str()).unwrap_or("without an id").to_owned();

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use twining_guard::checks::forbidden_use::contains_half;
-use twining_guard::{Clause, ForbiddenUse, Guards, Level};
+use twining_guard::{Clause, ForbiddenUse, GuardSet, Verdict};
 use twining_model::{Decision, text};
 
-use crate::decisions::{clause_of_bond, clause_of_decision};
-use crate::knowledge::{Knowledge, KnowledgeFacts};
+use crate::decisions::{clause_of_decision, clause_of_edge};
+use crate::knowledge::{KnowledgeFacts, KnowledgeGraph};
 use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
 
@@ -16,7 +16,7 @@ const RULE: &str = "clauses";
 const REASON: usize = 160;
 
 pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
-    let guards = Guards::of_clauses(&in_force(request));
+    let guards = GuardSet::of_clauses(&in_force(request));
     if !guards.has_clauses() {
         return Vec::new();
     }
@@ -38,17 +38,17 @@ fn in_force(request: &PullRequest<'_>) -> Vec<Clause> {
     let mut clauses: Vec<Clause> =
         decisions.filter(|decision| decision.status.binds()).filter_map(|decision| clause_of_decision(&decision)).collect();
     if let Some(bytes) = request.base_files.get(&request.knowledge_path()) {
-        let facts = KnowledgeFacts::of(&Knowledge::read(bytes));
-        clauses.extend(facts.must_not_use.iter().filter_map(clause_of_bond));
+        let facts = KnowledgeFacts::of(&KnowledgeGraph::read(bytes));
+        clauses.extend(facts.must_not_use.iter().filter_map(clause_of_edge));
     }
     clauses
 }
 
-fn finding(request: &PullRequest<'_>, guards: &Guards, used: &ForbiddenUse, path: &str, after: &str) -> CiFinding {
+fn finding(request: &PullRequest<'_>, guards: &GuardSet, used: &ForbiddenUse, path: &str, after: &str) -> CiFinding {
     let source = used.guard.replace("decision-", "decision ").replace("knowledge-", "knowledge ");
     let (severity, way) = match moved_from(request, guards, used, after) {
         Some(from) => (Severity::Note, format!("The code came from `{from}`.")),
-        None if used.level < Level::Block => (Severity::Warning, "The decision is contested; settle it.".to_owned()),
+        None if used.level < Verdict::Block => (Severity::Warning, "The decision is contested; settle it.".to_owned()),
         None => (Severity::Error, "Write it without that, or have the decision overridden in a pull request of its own.".to_owned()),
     };
     let message = format!("`{}` is used, and {source} rules it out: {}. {way}", used.item, text::excerpt(&used.why, REASON));
@@ -57,11 +57,11 @@ fn finding(request: &PullRequest<'_>, guards: &Guards, used: &ForbiddenUse, path
 
 /// The changed file that half of a file's lines were taken from, if that one used the
 /// same before: whoever splits a file brings nothing in.
-fn moved_from(request: &PullRequest<'_>, guards: &Guards, used: &ForbiddenUse, after: &str) -> Option<String> {
+fn moved_from(request: &PullRequest<'_>, guards: &GuardSet, used: &ForbiddenUse, after: &str) -> Option<String> {
     let gave = |file: &&ChangedFile| {
         let (Some(path), Some(before)) = (file.old_path.as_deref(), file.text_before()) else { return false };
-        let kept: HashSet<&str> = file.text_after().unwrap_or_default().lines().map(str::trim).collect();
-        let taken: Vec<&str> = before.lines().filter(|line| !kept.contains(line.trim())).collect();
+        let remaining_lines: HashSet<&str> = file.text_after().unwrap_or_default().lines().map(str::trim).collect();
+        let taken: Vec<&str> = before.lines().filter(|line| !remaining_lines.contains(line.trim())).collect();
         contains_half(&taken.join("\n"), after) && guards.uses(path, before).iter().any(|known| known.item == used.item)
     };
     request.changed.iter().find(gave).and_then(|file| file.old_path.clone())

@@ -10,7 +10,7 @@ use crate::governance::reports::{TestCase, test_cases};
 use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
 use crate::verify::ci::report::{CiEvidence, CiOptions};
-use crate::workflow::{Feature, FeatureList, Status};
+use crate::workflow::{Feature, FeatureList, FeatureStatus};
 
 const RULE: &str = "features";
 /// Tests that a message names, and that a note lists.
@@ -19,13 +19,13 @@ const LISTED: usize = 12;
 
 /// What the rule found, bad and good.
 #[derive(Default)]
-pub(in crate::verify) struct Proven {
+pub(in crate::verify) struct FeatureResults {
     pub(in crate::verify) findings: Vec<CiFinding>,
     pub(in crate::verify) evidence: Vec<CiEvidence>,
 }
 
-pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, skipped: &mut Vec<String>) -> Proven {
-    let mut proven = Proven::default();
+pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, skipped: &mut Vec<String>) -> FeatureResults {
+    let mut proven = FeatureResults::default();
     let (head, base) = (read_all(&options.junit, &mut proven.findings), read_all(&options.base_junit, &mut proven.findings));
     let mut is_any_new = false;
     for path in feature_list_paths() {
@@ -66,7 +66,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, s
 /// Features that wait for a test and have one that passes. What is not proven yet is no
 /// finding: nobody calls it tested.
 fn completed(list: &FeatureList, cases: Option<&[TestCase]>) -> Vec<CiEvidence> {
-    let waiting = list.features.iter().filter(|feature| feature.status == Status::Completed);
+    let waiting = list.features.iter().filter(|feature| feature.status == FeatureStatus::Completed);
     let proven = |feature: &Feature| {
         let own = feature.tests.iter().cloned().collect();
         Some(CiEvidence::new(&feature.id, judge(feature, &own, cases).ok()?))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use twining_guard::checks::wiring::unwired;
 use twining_guard::policy::policy_weakened;
-use twining_guard::policy::yaml::{self, Node, Value};
+use twining_guard::policy::yaml::{self, YamlNode, YamlValue};
 
 use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
@@ -42,11 +42,11 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, is_approved: bool) -> 
 pub(in crate::verify) fn lowered(before: &str, after: &str) -> Vec<String> {
     let (was, is) = (settings(before), settings(after));
     let lower = was.iter().filter(|(key, old)| match (old, is.get(*key)) {
-        (Value::Number(old), Some(Value::Number(new))) => key.starts_with("gates.") && new < old,
-        (Value::Bool(true), Some(Value::Bool(false))) => key.starts_with("gates.") && key.ends_with("required"),
-        (Value::Text(old), new) if *key == TESTED_NEEDS => {
+        (YamlValue::Number(old), Some(YamlValue::Number(new))) => key.starts_with("gates.") && new < old,
+        (YamlValue::Bool(true), Some(YamlValue::Bool(false))) => key.starts_with("gates.") && key.ends_with("required"),
+        (YamlValue::Text(old), new) if *key == TESTED_NEEDS => {
             let grade = |word: &str| GRADES.iter().position(|grade| *grade == word);
-            let now = if let Some(Value::Text(new)) = new { grade(new) } else { None };
+            let now = if let Some(YamlValue::Text(new)) = new { grade(new) } else { None };
             grade(old) > now
         }
         _ => false,
@@ -55,11 +55,11 @@ pub(in crate::verify) fn lowered(before: &str, after: &str) -> Vec<String> {
 }
 
 /// Every value of a policy under the names that lead to it.
-fn settings(text: &str) -> BTreeMap<String, Value> {
-    fn walk(name: &str, node: &Node, found: &mut BTreeMap<String, Value>) {
+fn settings(text: &str) -> BTreeMap<String, YamlValue> {
+    fn walk(name: &str, node: &YamlNode, found: &mut BTreeMap<String, YamlValue>) {
         match &node.value {
-            Value::Map(members) => members.iter().for_each(|(key, node)| walk(&format!("{name}.{}", key.name), node, found)),
-            Value::List(elements) => (0..).zip(elements).for_each(|(at, node): (usize, _)| walk(&format!("{name}.{at}"), node, found)),
+            YamlValue::Map(members) => members.iter().for_each(|(key, node)| walk(&format!("{name}.{}", key.name), node, found)),
+            YamlValue::List(elements) => (0..).zip(elements).for_each(|(at, node): (usize, _)| walk(&format!("{name}.{at}"), node, found)),
             value => drop(found.insert(name.to_owned(), value.clone())),
         }
     }

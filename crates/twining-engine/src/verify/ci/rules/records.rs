@@ -3,7 +3,7 @@
 use twining_guard::policy::yaml;
 use twining_store::integrity::{Change, Difference, RecordKind, compare_changed};
 
-use crate::knowledge::{Knowledge, KnowledgeFacts};
+use crate::knowledge::{KnowledgeFacts, KnowledgeGraph};
 use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{MEMORY, PullRequest};
 
@@ -62,7 +62,7 @@ fn unread_yaml(request: &PullRequest<'_>, path: &str) -> Option<CiFinding> {
 fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
     let path = request.knowledge_path();
     let Some(file) = request.changed_at(&path) else { return Vec::new() };
-    let read = |bytes: &Option<Vec<u8>>| Knowledge::read(bytes.as_deref().unwrap_or_default());
+    let read = |bytes: &Option<Vec<u8>>| KnowledgeGraph::read(bytes.as_deref().unwrap_or_default());
     let (before, after) = (read(&file.before), read(&file.after));
     let is_new = |message: &str| !before.errors.iter().any(|known| known.message == message);
     let mistakes = after.errors.iter().filter(|mistake| is_new(&mistake.message)).take(MOST_MISTAKES);
@@ -78,10 +78,10 @@ fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
 }
 
 /// Edges that ruled something out and are gone: a review decides, so it is told.
-fn lifted(path: &str, before: &Knowledge, after: &Knowledge) -> Option<CiFinding> {
+fn lifted(path: &str, before: &KnowledgeGraph, after: &KnowledgeGraph) -> Option<CiFinding> {
     let now = KnowledgeFacts::of(after).must_not_use;
     let gone = KnowledgeFacts::of(before).must_not_use;
-    let gone: Vec<String> = gone.iter().filter(|bond| !now.contains(bond)).map(|bond| format!("{} → {}", bond.from, bond.to)).collect();
+    let gone: Vec<String> = gone.iter().filter(|edge| !now.contains(edge)).map(|edge| format!("{} → {}", edge.from, edge.to)).collect();
     let message = format!("the knowledge graph no longer rules out: {}. Review whether that is meant.", gone.join(", "));
     (!gone.is_empty()).then(|| CiFinding::at(RULE, Severity::Warning, path, &message))
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::TestLine;
+use super::TestCommand;
 
-fn read(line: &str) -> TestLine {
+fn read(line: &str) -> TestCommand {
     let there = ["tests/test_a.py", "tests/test_b.py", "tests/unit", "web", "web/a.test.ts", "pkg/auth", "scripts/test.sh", "test"];
-    TestLine::read(line, Path::new("/p"), Some(""), &|path| there.contains(&path))
+    TestCommand::read(line, Path::new("/p"), Some(""), &|path| there.contains(&path))
 }
 
 macro_rules! lines {
@@ -18,11 +18,11 @@ macro_rules! lines {
     };
 }
 
-fn only_looks(line: &str, expected: bool) {
-    assert_eq!(read(line).only_looks, expected, "{line}");
+fn is_read_only(line: &str, expected: bool) {
+    assert_eq!(read(line).is_read_only, expected, "{line}");
 }
 
-lines! { only_looks:
+lines! { is_read_only:
     a_log_that_is_shown_is_no_run: "cat out.log" => true;
     a_log_that_is_searched_is_no_run: "grep passed out.log | tail -1" => true;
     a_sentence_is_no_run: "echo '3 passed in 0.1s'" => true;
@@ -101,8 +101,8 @@ lines! { ends:
 
 #[test]
 fn a_line_that_began_outside_the_project_ran_elsewhere() {
-    let line = TestLine::read("pytest", Path::new("/p"), None, &|_| false);
+    let line = TestCommand::read("pytest", Path::new("/p"), None, &|_| false);
     assert_eq!(line.elsewhere.as_deref(), Some("another folder"));
-    let line = TestLine::read("cd /p && pytest", Path::new("/p"), None, &|_| false);
+    let line = TestCommand::read("cd /p && pytest", Path::new("/p"), None, &|_| false);
     assert_eq!(line.elsewhere, None);
 }

@@ -26,7 +26,7 @@ const PATHS: [&str; 13] = [
 
 /// Pieces that the reader looks for, in any order.
 fn fragments() -> impl Strategy<Value = String> {
-    let pieces = [
+    let parts = [
         "def test_a():\n",
         "    assert x\n",
         "it('a', () => {\n",
@@ -64,7 +64,7 @@ fn fragments() -> impl Strategy<Value = String> {
         "expect",
         "\"\"\"",
     ];
-    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..60).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(prop::sample::select(parts.to_vec()), 0..60).prop_map(|parts| parts.concat())
 }
 
 proptest! {
@@ -109,7 +109,7 @@ fn a_text_made_to_be_slow_is_read() {
         ("ATest.kt", "@a\n"),
         ("a_test.exs", "test \"a\""),
     ];
-    for (path, piece) in texts {
-        assert_eq!(compare_file(path, Some(&piece.repeat(200_000 / piece.len())), None).goldens, [""; 0]);
+    for (path, part) in texts {
+        assert_eq!(compare_file(path, Some(&part.repeat(200_000 / part.len())), None).goldens, [""; 0]);
     }
 }
