@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::diagnostics::Span;
 use crate::id::DotId;
-use crate::span::Span;
 use crate::syntax::Port;
 
 /// A graph with every statement applied.

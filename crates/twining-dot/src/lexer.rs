@@ -3,7 +3,7 @@
 //!
 //! Letters are ASCII letters, `_` and every byte from 0x80, as for Graphviz.
 
-use crate::span::{BOM, Span};
+use crate::diagnostics::{BOM, Span};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

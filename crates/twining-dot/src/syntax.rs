@@ -1,7 +1,7 @@
 //! What stands in the file: statements with their spans, before any meaning.
 
+use crate::diagnostics::Span;
 use crate::id::DotId;
-use crate::span::Span;
 
 /// An id and where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 //! arithmetic busy without a tile in registers, and any vectoriser understands it.
 
 use crate::aligned::AlignedBuffer;
-use crate::layout::{HEAD, HEADS, WIDTH};
-use crate::level::by_level;
+use crate::instruction_set::by_level;
 use crate::math::{LANES, exponentials};
+use crate::model_file::{HEAD, HEADS, WIDTH};
 
 /// Queries, keys and values of one token lie side by side.
 const STRIDE: usize = 3 * WIDTH;

@@ -6,10 +6,10 @@
 
 use crate::aligned::AlignedBuffer;
 use crate::attention::{self, attend};
-use crate::layout::{INNER, WIDTH};
-use crate::level::InstructionSet;
+use crate::instruction_set::InstructionSet;
 use crate::linear::{QuantisedRows, apply};
 use crate::math::{add_and_normalise, embed_tokens, gelu, quantise};
+use crate::model_file::{INNER, WIDTH};
 use crate::vector::{DIMENSIONS, Vector};
 use crate::weights::{LinearWeights, ModelWeights};
 

@@ -31,21 +31,18 @@
 
 mod aligned;
 mod attention;
-mod damaged;
 mod forward;
-mod layout;
-mod level;
+mod instruction_set;
 mod linear;
-mod lookup;
 mod math;
 mod matrix;
 mod model;
-mod pieces;
+mod model_file;
+mod tokenizer;
 mod vector;
 mod weights;
-mod words;
 
-pub use damaged::ModelError;
 pub use matrix::{Matrix, VectorHit};
 pub use model::{BulkOptions, LongText, MOST_WINDOWS, Model, WINDOW, WINDOW_OVERLAP};
+pub use model_file::ModelError;
 pub use vector::{DIMENSIONS, PACKED_BYTES, PackedVector, UnpackError, Vector};

@@ -4,7 +4,7 @@
 //! Each level has its own tile, a few rows by a few panels held in registers.
 
 use crate::aligned::AlignedBuffer;
-use crate::level::{InstructionKind, InstructionSet};
+use crate::instruction_set::{InstructionKind, InstructionSet};
 use crate::weights::LinearWeights;
 
 mod portable;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_level_computes_the_same_bits_for_any_number_of_rows() {
-        let (inputs, outputs) = (crate::layout::WIDTH, 64);
+        let (inputs, outputs) = (crate::model_file::WIDTH, 64);
         let mut noise = noise(7);
         let panels: Vec<i8> = (0..inputs * outputs).map(|_| (noise() as i8).max(-127)).collect();
         let floats = |count: usize, noise: &mut dyn FnMut() -> u8| (0..count).map(|_| f32::from(noise()) / 64.0).collect::<Vec<_>>();

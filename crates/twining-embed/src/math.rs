@@ -4,9 +4,9 @@
 //! so every processor gets the same bits. No function of the platform is used
 //! except the square root, which is exact everywhere.
 
-use crate::layout::WIDTH;
-use crate::level::by_level;
+use crate::instruction_set::by_level;
 use crate::linear::QuantisedRows;
+use crate::model_file::WIDTH;
 use crate::weights::{LinearWeights, NormWeights};
 
 /// Numbers handled at once.

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::level::{InstructionSet, by_level};
+use crate::instruction_set::{InstructionSet, by_level};
 use crate::vector::{DIMENSIONS, PackedVector, Vector};
 
 /// Rows whose scores are computed at a time: what is found in them stays in the cache.

@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use crate::damaged::ModelError;
 use crate::forward::{ForwardBuffers, forward};
-use crate::layout::{ModelFile, POSITIONS};
-use crate::level::InstructionSet;
-use crate::lookup::Vocabulary;
-use crate::pieces::{self, CLOSE, OPEN};
+use crate::instruction_set::InstructionSet;
+use crate::model_file::ModelError;
+use crate::model_file::{ModelFile, POSITIONS};
+use crate::tokenizer;
+use crate::tokenizer::Vocabulary;
+use crate::tokenizer::{CLOSE, OPEN};
 use crate::vector::{DIMENSIONS, Vector};
 use crate::weights::ModelWeights;
 
@@ -155,14 +156,14 @@ impl Model {
     /// A text's tokens, the opening and closing ones included, however many.
     #[must_use]
     pub fn tokens(&self, text: &str) -> Vec<u32> {
-        enclose(&pieces::tokens(&Vocabulary::of(&self.layout), text, usize::MAX))
+        enclose(&tokenizer::tokens(&Vocabulary::of(&self.layout), text, usize::MAX))
     }
 
     /// A text as windows of tokens: one at least, overlapping when there are more.
     fn windows(&self, text: &str, long: LongText) -> Vec<Vec<u32>> {
         let stride = INSIDE - WINDOW_OVERLAP;
         let windows = if long == LongText::First { 1 } else { MOST_WINDOWS };
-        let tokens = pieces::tokens(&Vocabulary::of(&self.layout), text, INSIDE + (windows - 1) * stride);
+        let tokens = tokenizer::tokens(&Vocabulary::of(&self.layout), text, INSIDE + (windows - 1) * stride);
         let more = tokens.len().saturating_sub(INSIDE).div_ceil(stride);
         (0..=more).map(|window| enclose(&tokens[window * stride..tokens.len().min(window * stride + INSIDE)])).collect()
     }

@@ -1,7 +1,7 @@
 //! Vectors: as computed, and packed for the index.
 
 /// Numbers in a vector.
-pub const DIMENSIONS: usize = crate::layout::WIDTH;
+pub const DIMENSIONS: usize = crate::model_file::WIDTH;
 /// Bytes of a packed vector: one per number, and the scale.
 pub const PACKED_BYTES: usize = DIMENSIONS + size_of::<f32>();
 

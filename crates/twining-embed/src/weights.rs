@@ -1,6 +1,6 @@
 //! The sections of a model under their names, read in place.
 
-use crate::layout::{BEFORE_LAYERS, LAYERS, ModelFile, PER_LAYER};
+use crate::model_file::{BEFORE_LAYERS, LAYERS, ModelFile, PER_LAYER};
 
 #[cfg(target_endian = "big")]
 compile_error!("the packed model is read in place and is little-endian; this processor is not");

@@ -12,7 +12,7 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::words;
+use crate::fields;
 
 /// Characters of the summary of an archive.
 const SUMMARY_CHARS: usize = 2000;
@@ -87,7 +87,7 @@ fn plan_archive(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Res
             stamp,
             EntryType::Finding,
             scope::PROJECT,
-            &format!("Archive: {} archived", words::count(leaving.len() as u64, "entry", "entries")),
+            &format!("Archive: {} archived", fields::count(leaving.len() as u64, "entry", "entries")),
         )
     });
     let note = "decisions are never archived; `keep_decisions: false` changes nothing";
@@ -111,12 +111,12 @@ fn summary(entries: &[Entry]) -> String {
     let mut groups: Vec<(&str, Vec<&Entry>)> = groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
     let topics: Vec<String> = groups.iter().map(|(kind, group)| format!("{} {kind}", group.len())).collect();
-    let mut text = format!("{} archived: {}.", words::count(entries.len() as u64, "entry", "entries"), topics.join(", "));
+    let mut text = format!("{} archived: {}.", fields::count(entries.len() as u64, "entry", "entries"), topics.join(", "));
     for (kind, group) in &mut groups {
         group.sort_by(|a, b| b.timestamp.cmp(&a.timestamp));
         let _ = write!(text, "\n{kind}:");
         for entry in group.iter().take(QUOTED) {
-            let _ = write!(text, "\n- {}", words::shorten(&entry.summary, 120));
+            let _ = write!(text, "\n- {}", fields::shorten(&entry.summary, 120));
         }
         if group.len() > QUOTED {
             let _ = write!(text, "\n- and {} more", group.len() - QUOTED);

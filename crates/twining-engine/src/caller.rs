@@ -2,7 +2,7 @@
 
 use twining_model::{IdSource, InvalidInput, Origin, Time, text};
 
-use crate::hygiene::redact_name;
+use crate::secrets::redact_name;
 
 /// Who calls: what they call themselves, beside what the server knows of them.
 #[derive(Clone, Debug)]

@@ -1,7 +1,9 @@
 //! The engine: one project's memory and what every verb works with. The verbs are
 //! in the modules, each concept's in its `api.rs`.
 
-use std::sync::Arc;
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use twining_model::Change;
@@ -10,7 +12,6 @@ use twining_store::{Documents, Durability, Store, TextFile, policy_path};
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::search::{EmbeddingIndex, EmbeddingWorker, LoadModel, LoadedIndex, ModelState, SearchQuery};
-use crate::states::ModuleStates;
 
 /// What Twining does with one project's memory.
 pub struct Engine {
@@ -109,5 +110,18 @@ impl Engine {
     /// What a module remembers between calls.
     pub(crate) fn state<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         self.states.get()
+    }
+}
+
+/// One value of each type, made when it is first asked for.
+#[derive(Default)]
+pub(crate) struct ModuleStates(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+
+impl ModuleStates {
+    /// The value of this type.
+    pub(crate) fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = states.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(state).downcast().expect("a value is kept under its own type")
     }
 }

@@ -5,7 +5,6 @@
 //! carries it out. Nothing here knows the disk, the clock, MCP or a terminal.
 
 pub mod agents;
-mod answer;
 pub mod archive;
 pub mod blackboard;
 mod caller;
@@ -14,23 +13,23 @@ pub mod decisions;
 mod engine;
 pub mod export;
 mod failure;
+mod fields;
 pub mod governance;
 pub mod graph;
-pub mod hygiene;
+pub mod hook_queue;
 pub mod import;
 mod input;
 pub mod knowledge;
 pub mod learning;
 mod open;
-pub mod queues;
 pub mod search;
 mod secret_scan;
-mod states;
+pub mod secrets;
 pub mod status;
+pub(crate) mod suggestions;
 #[cfg(test)]
 mod testing;
 pub mod verify;
-mod words;
 pub mod workflow;
 
 pub use agents::{
@@ -66,7 +65,7 @@ pub use graph::{
     AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome, PrunedEntity, RelationDirection,
 };
-pub use hygiene::Redaction;
+pub use hook_queue::QueueOutcome;
 pub use input::TestCountsInput;
 pub use knowledge::{
     Changes, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreateOutcome, KnowledgeMetrics, KnowledgePack,
@@ -77,9 +76,9 @@ pub use learning::{
     Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome,
     PromoteGuardOutcome, Proposal, ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, StoreTraceOutcome, TraceHit,
 };
-pub use queues::QueueOutcome;
 pub use search::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker, LoadModel, ModelState, ScoreParts, SearchMode};
 pub use secret_scan::{SecretFinding, SecretScan};
+pub use secrets::Redaction;
 pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
 pub use verify::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};
 pub use workflow::{

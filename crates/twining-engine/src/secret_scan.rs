@@ -8,8 +8,8 @@ use twining_model::Handoff;
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::secrets_in;
-use crate::words;
+use crate::fields;
+use crate::secrets::secrets_in;
 
 /// Records read at a time.
 const BATCH: usize = 500;
@@ -100,7 +100,7 @@ impl Engine {
         let agent_files = self.store().documents().agents()?;
         for (_, agent) in agent_files.registered().elements {
             let agent: Value = serde_json::from_str(&agent).unwrap_or_default();
-            scan.scan_texts("agents/registry.json", &words::clip(agent["agent_id"].as_str().unwrap_or_default(), 80), &agent);
+            scan.scan_texts("agents/registry.json", &fields::clip(agent["agent_id"].as_str().unwrap_or_default(), 80), &agent);
         }
         // A file elsewhere that only a person can mend is told by other checks.
         if let Some((path, bytes)) = self.store().documents().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {

@@ -11,7 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::entry::Origin;
-use crate::limits::{self, InvalidInput};
+use crate::limits;
+use crate::limits::InvalidInput;
+use crate::words::words;
 
 /// The name of a feature or a task.
 ///
@@ -203,6 +205,22 @@ pub struct Turn {
 
 fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+words! {
+    /// Who vouches for a test run, from the weakest to the strongest.
+    #[derive(Default)]
+    EvidenceSource {
+        /// An agent or a person says so.
+        #[default]
+        #[serde(alias = "reported")]
+        Told = "told",
+        /// The host's hook saw the run.
+        #[serde(alias = "captured")]
+        Seen = "seen",
+        /// `twining verify --ci` found it good on a clean machine.
+        Ci = "ci",
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! What tests share: a world whose clock stands still until told, disks that
 //! fail on demand, throwaway repositories, and the tidy rules.
 
+pub mod crash_storm;
 pub mod faults;
 pub mod files;
 pub mod memory;
 pub mod memory_log;
 pub mod project;
 pub mod records;
-pub mod storm;
 pub mod tidy;
 pub mod world;
-pub mod writing_verbs;
+pub mod write_cases;
 
 pub use faults::{FaultOutcome, Faults};
 pub use memory_log::MemoryLog;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use twining_testkit::TestProject;
-use twining_testkit::storm::{Storm, rage};
+use twining_testkit::crash_storm::{Storm, rage};
 
 fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_storm"))

@@ -3,57 +3,42 @@
 //! The verbs are defined once, in [`commands`], and reached through two doors:
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
-mod allowed;
+mod allowances;
 mod args;
 mod cli;
 mod commands;
-mod completions;
-mod dashes;
-mod desk;
+mod default_policy;
 mod doctor;
-mod dot;
-mod drivers;
-mod flags;
-mod guard;
-mod help;
+mod dot_check;
+mod embedding_model;
+mod guard_command;
 mod hook;
+mod hook_trial;
 mod import;
 mod init;
-mod installed;
-mod json;
-mod lift;
-mod locate;
+mod knowledge_show;
+mod locate_project;
 mod mcp;
 mod merge_driver;
-mod misread;
-mod misuse;
-mod model;
-mod moved;
-mod out;
-mod page;
-mod parent_processes;
-mod person;
-mod problem;
-mod progress;
+mod output;
+mod person_check;
+mod process;
+mod program_path;
+mod project;
 mod reindex;
-mod running;
-mod schema;
-mod seed;
+mod render;
 mod settings;
-mod shape;
-mod show;
+mod system_world;
 mod tool_commands;
 mod tour;
 mod user_policy;
 mod verbs;
 mod verify_ci;
-mod wiring;
-mod world;
 
 fn main() -> std::process::ExitCode {
     #[cfg(feature = "conformance")]
     if let Some(ending) = mcp::conformance::asked() {
         return ending;
     }
-    cli::main()
+    crate::cli::run::main()
 }

@@ -1,13 +1,17 @@
 //! `reindex`: the index is a cache; this builds it anew from the files.
 
+use std::io;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use twining_engine::{Failure, ModelState};
 
-use crate::desk::Project;
-use crate::out::{self, OutputFormat};
-use crate::page::{count, dim, good};
-use crate::problem::{CommandError, ExitStatus};
-use crate::progress::Progress;
+use crate::output;
+use crate::output::OutputFormat;
+use crate::project::Project;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::text_page::{count, dim, good};
 
 /// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
 pub fn rebuild(project: &Project, vectors: bool, style: OutputFormat) -> Result<ExitStatus, CommandError> {
@@ -23,7 +27,7 @@ pub fn rebuild(project: &Project, vectors: bool, style: OutputFormat) -> Result<
     ];
     let json = || json!(counts.iter().map(|(name, _, number)| ((*name).to_owned(), *number)).collect::<std::collections::BTreeMap<_, _>>());
     let words = counts.map(|(_, noun, number)| count(number, noun)).join(", ");
-    Ok(out::answer(style, json, |page| page.line([good("index rebuilt:"), dim(words)]), ExitStatus::Done))
+    Ok(output::answer(style, json, |page| page.line([good("index rebuilt:"), dim(words)]), ExitStatus::Done))
 }
 
 fn make_vectors(project: &Project) -> Result<(), CommandError> {
@@ -40,4 +44,39 @@ fn make_vectors(project: &Project) -> Result<(), CommandError> {
         .map_err(Failure::from)?;
     progress.done();
     Ok(())
+}
+
+/// How often the line is written anew.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A line that counts down.
+pub struct Progress {
+    what: &'static str,
+    all: u64,
+    last: Option<Instant>,
+    watched: bool,
+}
+
+impl Progress {
+    /// Nothing shown yet; nothing at all if nobody watches.
+    pub fn new(what: &'static str) -> Self {
+        Self { what, all: 0, last: None, watched: io::stderr().is_terminal() }
+    }
+
+    /// So many are left.
+    pub fn left(&mut self, left: u64) {
+        self.all = self.all.max(left);
+        if self.watched && self.last.is_none_or(|last| last.elapsed() >= TICK) {
+            self.last = Some(Instant::now());
+            // A line nobody can read is no reason to stop.
+            let _ = write!(anstream::stderr(), "\r{}: {} of {}   ", self.what, self.all - left, self.all);
+        }
+    }
+
+    /// All is done; the line goes.
+    pub fn done(self) {
+        if self.last.is_some() {
+            let _ = write!(anstream::stderr(), "\r{:60}\r", "");
+        }
+    }
 }

@@ -6,12 +6,17 @@ use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
 use crate::args::{option, path, switch, word};
-use crate::desk::Project;
-use crate::drivers::{self, DRIVERS};
+use crate::cli::completions;
+use crate::guard_command::admin;
+use crate::guard_command::list;
 use crate::mcp::{self, ToolSelection};
-use crate::out::{self, OutputFormat};
-use crate::problem::{CommandError, ExitStatus};
-use crate::{completions, doctor, dot, guard, import, init, lift, reindex, seed, tour};
+use crate::merge_driver;
+use crate::merge_driver::DRIVERS;
+use crate::output;
+use crate::output::OutputFormat;
+use crate::project::Project;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::{default_policy, doctor, dot_check, import, init, reindex, tour};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +53,7 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     ToolCommand {
         name: "guard",
         about: "Show, test, explain, lift and promote what stops an agent",
-        flags: guard::flags,
+        flags: list::flags,
         run: Some(guards),
     },
     ToolCommand {
@@ -58,7 +63,7 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
             let guard = word("guard", "GUARD", "Whose command; without it, every one and whether it is allowed");
             command.args([guard, switch("revoke", "Take it back")]).after_help("Example:\n  twining trust lint-before-commit")
         },
-        run: Some(|call| lift::trust(call.project, text(call.given, "guard"), call.given.get_flag("revoke"), call.style)),
+        run: Some(|call| admin::trust(call.project, text(call.given, "guard"), call.given.get_flag("revoke"), call.style)),
     },
     ToolCommand {
         name: "doctor",
@@ -84,15 +89,15 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     ToolCommand {
         name: "dot",
         about: "Check DOT files: `dot check FILE…`",
-        flags: dot::flags,
-        run: Some(|call| Ok(dot::run(call.given, call.style))),
+        flags: dot_check::flags,
+        run: Some(|call| Ok(dot_check::run(call.given, call.style))),
     },
     ToolCommand { name: "merge-driver", about: "Merge versions of our files for git", flags: driver_flags, run: None },
     ToolCommand {
         name: "seed",
         about: "Write the default policy to .twining/policy.yml, to be edited",
         flags: |command| command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
-        run: Some(|call| seed::write(&Project::open(call.project)?, call.style)),
+        run: Some(|call| default_policy::write(&Project::open(call.project)?, call.style)),
     },
     ToolCommand {
         name: "import",
@@ -109,14 +114,14 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     ToolCommand {
         name: "init",
         about: "Wire this project up: memory, git, and the agents that work here",
-        flags: init::flags::install,
-        run: Some(|call| init::install(&init::flags::options(call.given, call.project, call.agent, call.style)?)),
+        flags: init::install::install_flags,
+        run: Some(|call| init::install(&init::install::options(call.given, call.project, call.agent, call.style)?)),
     },
     ToolCommand {
         name: "uninstall",
         about: "Take back what init wrote; the memory stays unless it is purged",
-        flags: init::flags::uninstall,
-        run: Some(|call| init::uninstall(&init::flags::options(call.given, call.project, call.agent, call.style)?)),
+        flags: init::install::uninstall_flags,
+        run: Some(|call| init::uninstall(&init::install::options(call.given, call.project, call.agent, call.style)?)),
     },
     ToolCommand {
         name: "completions",
@@ -159,7 +164,7 @@ fn serve(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let tools = call.given.get_one::<ToolSelection>("tools").cloned();
     let served = mcp::serve(mcp::ServerOptions { project: call.project, agent: call.agent, tools, names_only: true });
     // Whatever goes wrong, stdout belongs to the protocol.
-    Ok(served.map_or_else(|problem| out::problem(OutputFormat::Words, &problem), |()| ExitStatus::Done))
+    Ok(served.map_or_else(|problem| output::problem(OutputFormat::Words, &problem), |()| ExitStatus::Done))
 }
 
 fn hook_flags(command: Command) -> Command {
@@ -174,10 +179,10 @@ fn guards(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let ToolCall { given, project, style, .. } = call;
     let (what, named) = (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
     match what {
-        "bypass" => lift::bypass(project, named, text(given, "for"), text(given, "reason"), style),
-        "promote" => lift::promote(project, named, style),
-        "allow" => lift::allow(project, named, text(given, "reason"), style),
-        _ => guard::run(project, what, named, style),
+        "bypass" => admin::bypass(project, named, text(given, "for"), text(given, "reason"), style),
+        "promote" => admin::promote(project, named, style),
+        "allow" => admin::allow(project, named, text(given, "reason"), style),
+        _ => list::run(project, what, named, style),
     }
 }
 
@@ -191,5 +196,5 @@ fn driver_flags(command: Command) -> Command {
     };
     let versions = [("base", true), ("ours", true), ("theirs", true), ("path", false)];
     let kinds = DRIVERS.iter().map(|driver| Command::new(driver.kind).about(driver.about).args(versions.map(version)));
-    command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(drivers::manual_setup())
+    command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(merge_driver::manual_setup())
 }

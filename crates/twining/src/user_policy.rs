@@ -30,7 +30,7 @@ pub fn folder() -> Option<PathBuf> {
 /// host may name any folder as the user's, its own among them.
 fn is_cloned(path: &Path) -> bool {
     let here = std::env::current_dir().ok();
-    here.as_deref().and_then(crate::locate::around).is_some_and(|project| is_within(path, &project))
+    here.as_deref().and_then(crate::locate_project::around).is_some_and(|project| is_within(path, &project))
 }
 
 fn is_within(path: &Path, project: &Path) -> bool {

@@ -13,9 +13,10 @@ use twining_model::limits;
 use twining_store::git::GitRange;
 
 use crate::args::{option, path, switch};
-use crate::out::{self, OutputFormat};
-use crate::page::{TextPage, bad, dim, good, place, plain, warn};
-use crate::problem::{CommandError, ExitStatus};
+use crate::output;
+use crate::output::OutputFormat;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::text_page::{TextPage, bad, dim, good, place, plain, warn};
 
 /// The heading of its flags.
 const HEADING: &str = "In CI";
@@ -61,7 +62,7 @@ pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: OutputFormat) ->
             .map_err(|error| CommandError::misuse(format!("--sarif {} cannot be written: {error}", file.display())))?;
     }
     let ending = if report.is_clean() { ExitStatus::Done } else { ExitStatus::FoundProblems };
-    Ok(out::answer(style, || json!(report), |page| show(&report, page), ending))
+    Ok(output::answer(style, || json!(report), |page| show(&report, page), ending))
 }
 
 fn reports(given: &ArgMatches, name: &str) -> Result<Vec<(String, Vec<u8>)>, CommandError> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::Server;
 use common::repository::Repository;
 use serde_json::{Value, json};
-use twining_testkit::writing_verbs::{TestCaller, WRITING_VERBS};
+use twining_testkit::write_cases::{TestCaller, WRITING_VERBS};
 
 /// Claims are local: they end with the session, and no commit has them.
 const LOCAL: [&str; 1] = ["twining_claim"];

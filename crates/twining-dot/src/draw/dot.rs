@@ -6,7 +6,7 @@ use crate::graph::{Attribute, AttributeOrigin, Attributes, Graph};
 use crate::id::DotId;
 use crate::syntax::Port;
 
-use super::SubgraphContents;
+use super::options::SubgraphContents;
 
 /// Writes a graph, or a part of one, as DOT: one statement a line, every attribute
 /// where it belongs and no defaults, so that any line may be taken out of it.

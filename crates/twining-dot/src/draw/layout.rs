@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use crate::graph::Graph;
 
-use super::{DrawOptions, LayoutDirection, words};
+use super::labels;
+use super::options::{DrawOptions, LayoutDirection};
 
 /// How often the order of the ranks is improved.
 const SWEEPS: usize = 8;
@@ -62,7 +63,7 @@ pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
         .nodes()
         .iter()
         .map(|node| {
-            let lines = words::node_lines(node, options);
+            let lines = labels::node_lines(node, options);
             let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
             let (width, height) = (24.0 + LETTER * count(longest), 16.0 + LINE * count(lines.len().max(1)));
             NodeBox { x: 0.0, y: 0.0, width, height, lines }

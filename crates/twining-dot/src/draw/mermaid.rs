@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::graph::Graph;
 
-use super::{DrawOptions, LayoutDirection, SubgraphContents, colours, words};
+use super::labels;
+use super::options::{DrawOptions, LayoutDirection, SubgraphContents, colours};
 
 /// Writes a graph as a Mermaid flowchart. Nodes are called `n0`, `n1` …: Mermaid's
 /// own ids take too little to be ours.
@@ -18,7 +19,7 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
     let arrow = if graph.is_directed() { "-->" } else { "---" };
     for edge in graph.edges() {
         let (Some(from), Some(to)) = (graph.position_of(edge.from()), graph.position_of(edge.to())) else { continue };
-        let label = words::edge_label(edge, options).map_or_else(String::new, |label| format!("|\"{}\"|", escaped(&label)));
+        let label = labels::edge_label(edge, options).map_or_else(String::new, |label| format!("|\"{}\"|", escaped(&label)));
         // Writing to a string cannot fail.
         let _ = writeln!(out, "    n{from} {arrow}{label} n{to}");
     }
@@ -50,7 +51,7 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
 fn group(graph: &Graph, contents: &SubgraphContents, options: &DrawOptions, around: Option<usize>, depth: usize, out: &mut String) {
     let indent = "    ".repeat(depth);
     for &index in contents.nodes(around) {
-        let lines: Vec<String> = words::node_lines(&graph.nodes()[index], options).iter().map(|line| escaped(line)).collect();
+        let lines: Vec<String> = labels::node_lines(&graph.nodes()[index], options).iter().map(|line| escaped(line)).collect();
         let _ = writeln!(out, "{indent}n{index}[\"{}\"]", lines.join("<br/>"));
     }
     for &index in contents.groups(around) {

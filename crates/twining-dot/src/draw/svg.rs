@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use crate::graph::Graph;
 
+use super::labels;
 use super::layout::{LINE, layout};
-use super::{DrawOptions, colours, words};
+use super::options::{DrawOptions, colours};
 
 /// Draws a graph.
 #[must_use]
@@ -30,7 +31,7 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
         let path: Vec<String> =
             points.iter().enumerate().map(|(order, (x, y))| format!("{}{x:.1} {y:.1}", if order == 0 { "M" } else { "L" })).collect();
         let _ = writeln!(out, "<path d=\"{}\" fill=\"none\" stroke=\"#555\"{marker}/>", path.concat());
-        if let Some(label) = words::edge_label(edge, options) {
+        if let Some(label) = labels::edge_label(edge, options) {
             let (x, y) = halfway(points);
             let _ = writeln!(
                 out,

@@ -5,15 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use crate::diagnostics::Span;
 use crate::document::DotDocument;
 use crate::graph::{AttributeOrigin, Attributes, Edge};
 use crate::id::DotId;
-use crate::span::Span;
 use crate::syntax::{AttrList, Port, StatementKind, Target};
 
-use super::EditError;
-use super::lists::AttrChange;
-use super::site::{StatementIndex, StatementShape, StatementSite, mentioned};
+use super::attribute_lists::AttrChange;
+use super::document_edits::EditError;
+use super::statement_index::{StatementIndex, StatementShape, StatementSite, mentioned};
 
 /// What happens to one statement.
 #[derive(Default)]

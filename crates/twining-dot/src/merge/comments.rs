@@ -4,12 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::charset::Charset;
+use crate::diagnostics::Span;
+use crate::document::Charset;
 use crate::document::{DotDocument, syntax_errors};
 use crate::edit::{FileStyle, Splices, StatementIndex, StatementShape};
 use crate::id::DotId;
 use crate::lexer::{DotLexer, TokenKind};
-use crate::span::Span;
 use crate::syntax::{Endpoint, Statement, StatementKind, Target};
 
 /// The merged text with the comments of both sides in it. A comment that cannot be

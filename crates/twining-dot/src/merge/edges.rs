@@ -7,10 +7,10 @@ use crate::edit::NewStatement;
 use crate::graph::Edge;
 use crate::id::DotId;
 
-use super::groups::path_of;
+use super::merge::{AttributeAction, MergeError, Merger, by_statement, in_order};
 use super::policy::{DotClashKind, DotMergePolicy, Subject};
 use super::side::{EdgeKey, OwnAttributes};
-use super::{AttributeAction, MergeError, Merger, by_statement, in_order};
+use super::subgraphs::path_of;
 
 impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
     /// Settles the edges and tells which nodes they need.

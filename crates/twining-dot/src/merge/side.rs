@@ -8,7 +8,7 @@ use crate::graph::{Attribute, Attributes, Edge, Graph};
 use crate::id::DotId;
 use crate::syntax::Port;
 
-use super::AttributeAction;
+use super::merge::AttributeAction;
 
 /// Attributes by name, with what they say and without who said it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,10 +1,10 @@
 //! Where the parser stands: the current token, what is said of it, and how to get
 //! past an error.
 
+use crate::diagnostics::{Span, SpanDiagnostic};
 use crate::lexer::{Token, TokenKind, is_letter};
-use crate::span::{Span, SpanDiagnostic};
 
-use super::{DotParser, MOST_ERRORS, ParseResult, SyntaxError};
+use super::parse::{DotParser, MOST_ERRORS, ParseResult, SyntaxError};
 
 /// How long, to either side, a word may be that is suggested in quotes.
 const WORD: usize = 60;

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 };
 
 use super::{GROUP, QuantisedRows, STEP, finish};
-use crate::layout::{INNER, WIDTH};
+use crate::model_file::{INNER, WIDTH};
 use crate::weights::LinearWeights;
 
 /// Panels side by side in one tile of the widest level: every map has a multiple of 64 outputs.

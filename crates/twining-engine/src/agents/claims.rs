@@ -15,9 +15,9 @@ use crate::agents::Presence;
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::hygiene::{Redaction, redact_fields};
+use crate::fields;
 use crate::input::{CLAIM_ACTIONS, number_or_text};
-use crate::words;
+use crate::secrets::{Redaction, redact_fields};
 
 /// What to hold or let go, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ impl ClaimDraft {
         files_of: impl FnOnce(&str) -> Vec<String>,
         is_there: impl Fn(&str) -> bool,
     ) -> Result<Self, InvalidInput> {
-        let action = words::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
+        let action = fields::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
         limits::at_most("paths", &input.paths, limits::CLAIM_PATHS)?;
         let mut paths = Vec::new();
         for given in &input.paths {
@@ -266,7 +266,7 @@ pub(crate) fn plan_claim(
 fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
     let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
     let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.agent_id, 40));
-    let summary = format!("{who} let go of what {whose} held: {}", words::shorten(what, 80));
+    let summary = format!("{who} let go of what {whose} held: {}", fields::shorten(what, 80));
     let scope = claim.paths.first().map_or("project", String::as_str);
     Entry { tags: vec!["claim".to_owned()], ..note(stamp, EntryType::Status, scope, &summary) }
 }

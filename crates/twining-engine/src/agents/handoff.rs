@@ -12,9 +12,9 @@ use twining_store::{AgentShelf, StoreError};
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::hygiene::{Redaction, redact_fields};
+use crate::fields;
 use crate::input::result_schema;
-use crate::words;
+use crate::secrets::{Redaction, redact_fields};
 
 /// The tag of entries about handoffs.
 const TAG: &str = "handoff";
@@ -127,14 +127,14 @@ impl HandoffDraft {
             target: input.target_agent.as_deref().map(|name| Caller::name("target_agent", name)).transpose()?,
             summary: text::summary("summary", &input.summary)?,
             results,
-            scope: words::scope_or_project(input.scope.as_deref(), root)?,
+            scope: fields::scope_or_project(input.scope.as_deref(), root)?,
         })
     }
 
     /// What the context is put together for.
     pub(crate) fn task(&self) -> String {
         let described = self.results.iter().map(|result| result.description.as_str());
-        words::clip(&std::iter::once(self.summary.as_str()).chain(described).collect::<Vec<_>>().join("; "), 4 * limits::ELEMENT_BYTES)
+        fields::clip(&std::iter::once(self.summary.as_str()).chain(described).collect::<Vec<_>>().join("; "), 4 * limits::ELEMENT_BYTES)
     }
 
     fn result_status(&self) -> &str {
@@ -146,7 +146,7 @@ impl HandoffDraft {
 fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
     Ok(HandoffResult {
         description: text::required("results", &given.description)?,
-        status: words::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
+        status: fields::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
         artifacts: text::list("results", &given.artifacts, limits::LIST, limits::ELEMENT_BYTES)?,
         notes: given.notes.as_deref().map(|notes| text::long("results", notes)).transpose()?,
     })
@@ -171,12 +171,12 @@ pub(crate) fn plan_handoff(
         origin: Some(stamp.caller.origin.clone()),
         ..Handoff::default()
     };
-    words::fits("results", &handoff, limits::RECORD_BYTES / 2)?;
+    fields::fits("results", &handoff, limits::RECORD_BYTES / 2)?;
     let text = serde_json::to_string_pretty(&handoff).map_err(StoreError::from)? + "\n";
     let to = draft.target.as_deref().unwrap_or("whoever takes it");
     let described = draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
     let entry = Entry {
-        detail: words::clip(&described.collect::<Vec<_>>().join("\n"), limits::TEXT_BYTES),
+        detail: fields::clip(&described.collect::<Vec<_>>().join("\n"), limits::TEXT_BYTES),
         tags: vec![TAG.to_owned()],
         relates_to: vec![id.to_string()],
         ..note(stamp, EntryType::Artifact, draft.scope.as_str(), &format!("Handed over to {to}: {}", draft.summary))
@@ -288,7 +288,7 @@ impl HandoffSummary {
             source_agent: handoff.source_agent,
             target_agent: handoff.target_agent,
             scope: handoff.scope.unwrap_or_else(|| "project".to_owned()),
-            summary: words::summary(&handoff.summary),
+            summary: fields::summary(&handoff.summary),
             results: if all { handoff.results } else { Vec::new() },
             context_snapshot: all.then_some(handoff.context_snapshot),
             acknowledged_by: handoff.acknowledged_by,

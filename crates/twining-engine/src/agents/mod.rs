@@ -5,22 +5,20 @@
 //! true for minutes on one machine (who called when, who holds what) in `local/`.
 //! Names are what agents call themselves and prove nothing.
 
-mod api;
 mod claims;
-mod delegate;
+mod delegation;
 mod handoff;
-mod presence;
 mod registry;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use claims::{ClaimDraft, current_claims, is_mine, overlapping, plan_claim};
 pub use claims::{ClaimInput, ClaimOutcome};
-pub(crate) use delegate::{DelegateDraft, delegate};
-pub use delegate::{DelegateInput, DelegateOutcome, OfferMatch};
+pub(crate) use delegation::{DelegateDraft, delegate};
+pub use delegation::{DelegateInput, DelegateOutcome, OfferMatch};
 pub use handoff::{AcknowledgeInput, HandoffInput, HandoffOutcome, HandoffSummary};
 pub(crate) use handoff::{HandoffDraft, open_handoffs, plan_acknowledge, plan_handoff};
-pub use presence::AgentLiveness;
-pub(crate) use presence::Presence;
+pub use registry::AgentLiveness;
+pub(crate) use registry::Presence;
 pub use registry::{AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome, RegisterInput, RegisterOutcome};
-pub(crate) use registry::{agents, discover, everyone, plan_register};
+pub(crate) use registry::{agents, discover, everyone};

@@ -1,19 +1,20 @@
 //! The registry: what each agent can do, and who fits a task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use twining_model::{Agent, Change, Claim, InvalidInput, JsonDocument, Time, document, limits, text};
-use twining_store::{AgentShelf, Config, StoreError};
+use twining_model::{Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document, limits, text};
+use twining_store::{AgentShelf, Config, Documents, Durability, StoreError, config, disk};
 
-use crate::agents::presence::{AgentLiveness, Presence};
-use crate::agents::{HandoffSummary, current_claims, open_handoffs};
-use crate::caller::Stamp;
+use crate::agents::{HandoffSummary, current_claims, open_handoffs, *};
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::{Redaction, redact_fields};
-use crate::words;
+use crate::secrets::{Redaction, clean, redact_fields};
+use crate::{agents, fields};
 
 /// What an agent says of itself.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -140,7 +141,7 @@ pub struct DiscoverOutcome {
 
 /// Takes capabilities: short words, in lower case.
 pub(super) fn capabilities(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
-    let lower: Vec<String> = given.iter().map(|word| words::fold(&word.to_lowercase())).collect();
+    let lower: Vec<String> = given.iter().map(|word| fields::fold(&word.to_lowercase())).collect();
     text::list(field, &lower, limits::TAGS, limits::TAG_BYTES)
 }
 
@@ -217,7 +218,7 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
     for (name, value) in fields {
         document.set(name, value).map_err(encode)?;
     }
-    Ok(document::compact(&document.to_pretty().map_err(encode)?))
+    Ok(json_document::compact(&document.to_pretty().map_err(encode)?))
 }
 
 /// Lists who is there.
@@ -297,5 +298,209 @@ fn resembling<'n>(name: &str, others: impl Iterator<Item = &'n String>) -> Optio
         Some(twin) => Some(format!("`{}` looks like `{}`", text::excerpt(name, 60), text::excerpt(twin, 60))),
         None if text::mixes_scripts(name) => Some(format!("`{}` mixes letters of two alphabets", text::excerpt(name, 60))),
         None => None,
+    }
+}
+
+/// How long ago an agent was last heard of, from near to far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentLiveness {
+    /// At work.
+    Active,
+    /// Quiet for a while.
+    Idle,
+    /// Away.
+    Gone,
+}
+
+impl AgentLiveness {
+    /// What the time since `last` says.
+    #[must_use]
+    pub fn of(last: Option<Time>, now: Time, after: config::Liveness) -> Self {
+        let Some(last) = last else { return Self::Gone };
+        let quiet = u64::try_from(now.since(last).as_millis()).unwrap_or(u64::MAX);
+        match quiet {
+            quiet if quiet >= after.gone_after_ms => Self::Gone,
+            quiet if quiet >= after.idle_after_ms => Self::Idle,
+            _ => Self::Active,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Idle => "idle",
+            Self::Gone => "gone",
+        }
+    }
+
+    /// How much it counts when somebody is looked for.
+    pub(super) fn weight(self) -> f64 {
+        match self {
+            Self::Active => 1.0,
+            Self::Idle => 0.5,
+            Self::Gone => 0.1,
+        }
+    }
+}
+
+/// The last call of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LastCall {
+    pub(crate) at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+}
+
+/// `local/presence.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Presence {
+    #[serde(default)]
+    pub(crate) agents: BTreeMap<String, LastCall>,
+}
+
+impl Presence {
+    /// Reads the file; one that is no such file knows of nobody.
+    pub(crate) fn read(bytes: Option<&[u8]>) -> Self {
+        bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
+    }
+
+    /// The same after this call. Those heard of longest ago make room.
+    pub(crate) fn with(mut self, stamp: &Stamp<'_>) -> Self {
+        let seen = LastCall { at: stamp.at, session: stamp.caller.origin.session.clone() };
+        self.agents.insert(stamp.caller.agent.clone(), seen);
+        while self.agents.len() > limits::PRESENCE {
+            let Some(oldest) = self.agents.iter().min_by_key(|(_, seen)| seen.at).map(|(name, _)| name.clone()) else { break };
+            self.agents.remove(&oldest);
+        }
+        self
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default() + "\n"
+    }
+}
+
+/// How often a process says that its agents are there.
+const HEARTBEAT_MS: i64 = 60_000;
+
+/// When this process last said that an agent is there.
+#[derive(Default)]
+struct Heartbeats(Mutex<HashMap<String, Time>>);
+
+impl Heartbeats {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Time>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine {
+    /// Registers an agent, or what is newly known of it.
+    pub fn register(&self, caller: &Caller, input: &RegisterInput) -> Result<RegisterOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let registered = self
+            .store()
+            .transact_on(Durability::Normal, Documents::agents, |agent_files| plan_register(agent_files, &input, &self.stamp(&caller)))?;
+        Ok(RegisterOutcome { redacted, ..registered })
+    }
+
+    /// Lists who is there.
+    pub fn agents(&self, input: &AgentsInput) -> Result<AgentsOutcome, Failure> {
+        agents::agents(&self.store().documents().agents()?, input, &self.store().config()?, self.store().ids().now())
+    }
+
+    /// Finds who can do what is wanted.
+    pub fn discover(&self, input: &DiscoverInput) -> Result<DiscoverOutcome, Failure> {
+        agents::discover(&self.store().documents().agents()?, input, &self.store().config()?, self.store().ids().now())
+    }
+
+    /// Asks for help, and tells who might give it.
+    pub fn delegate(&self, caller: &Caller, input: &DelegateInput) -> Result<DelegateOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let config = self.store().config()?;
+        let draft = DelegateDraft::parse(&input, self.store().root(), &config)?;
+        let agent_files = self.store().documents().agents()?;
+        let (entry, delegated) = self.store().view(|view| delegate(view, &agent_files, &draft, &config, &self.stamp(&caller)))?;
+        self.store().post(&[entry])?;
+        self.heartbeat(&caller);
+        Ok(DelegateOutcome { redacted, ..delegated })
+    }
+
+    /// Hands work over, with what holds there.
+    pub fn handoff(&self, caller: &Caller, input: &HandoffInput) -> Result<HandoffOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.source_agent.as_deref())?;
+        let draft = HandoffDraft::parse(&input, self.store().root())?;
+        let held = if input.auto_snapshot.unwrap_or(true) {
+            self.snapshot(&caller, draft.task(), draft.scope.to_string(), input.max_tokens)?
+        } else {
+            HandoffSnapshot::default()
+        };
+        let (change, handed) = plan_handoff(&draft, &held, &self.stamp(&caller))?;
+        self.store().write(Durability::Strict, &change)?;
+        self.heartbeat(&caller);
+        Ok(HandoffOutcome { redacted, ..handed })
+    }
+
+    /// Takes over what was handed over.
+    pub fn acknowledge(&self, caller: &Caller, input: &AcknowledgeInput) -> Result<HandoffSummary, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let id = Id::parse("handoff_id", input.handoff_id.trim())?;
+        let taken = self
+            .store()
+            .transact_on(Durability::Strict, Documents::agents, |agent_files| plan_acknowledge(agent_files, &id, &self.stamp(&caller)))?;
+        self.heartbeat(&caller);
+        Ok(taken)
+    }
+
+    /// Holds a part of the project, lets it go, or tells who holds what.
+    pub fn claim(&self, caller: &Caller, input: &ClaimInput) -> Result<ClaimOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let store = self.store();
+        let files_of = |feature: &str| {
+            let known = self.feature_list().ok().and_then(|(_, list)| list);
+            known.and_then(|list| list.get(feature).map(|feature| feature.files.clone())).unwrap_or_default()
+        };
+        let is_there = |path: &str| disk::is_inside(&store.place().project, path);
+        let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of, is_there)?;
+        if draft == ClaimDraft::List {
+            return plan_claim(&store.documents().agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
+        }
+        let outcome = store.transact_on(Durability::Normal, Documents::agents, |agent_files| {
+            plan_claim(agent_files, &draft, store.folding(), &self.stamp(&caller))
+        })?;
+        Ok(ClaimOutcome { redacted, ..outcome })
+    }
+
+    /// Remembers that an agent called, once a minute and never by waiting. What
+    /// fails here is tried again at the next call.
+    pub fn heartbeat(&self, caller: &Caller) {
+        let stamp = self.stamp(caller);
+        if !self.is_due(&caller.agent, stamp.at) {
+            return;
+        }
+        let plan = |known: Option<&[u8]>| Presence::read(known).with(&stamp).to_text();
+        if matches!(self.store().local_state().note_presence(plan), Ok(true)) {
+            self.note_heartbeat(&caller.agent, stamp.at);
+        }
+    }
+
+    fn is_due(&self, agent: &str, now: Time) -> bool {
+        self.state::<Heartbeats>().lock().get(agent).is_none_or(|last| now.as_ms() - last.as_ms() >= HEARTBEAT_MS)
+    }
+
+    fn note_heartbeat(&self, agent: &str, now: Time) {
+        let heartbeats = self.state::<Heartbeats>();
+        let mut last_calls = heartbeats.lock();
+        // A caller that invents a new name for every call must not fill our memory.
+        if last_calls.len() >= twining_model::limits::PRESENCE {
+            last_calls.clear();
+        }
+        last_calls.insert(agent.to_owned(), now);
     }
 }

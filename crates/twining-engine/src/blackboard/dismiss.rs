@@ -8,8 +8,8 @@ use twining_store::View;
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
-use crate::hygiene::{Redaction, redact_fields};
-use crate::words;
+use crate::fields;
+use crate::secrets::{Redaction, redact_fields};
 
 /// The tag of an entry that dismisses others.
 const DISMISSED: &str = "dismissed";
@@ -55,7 +55,7 @@ pub struct DismissDraft {
 impl DismissDraft {
     /// Checks every word.
     pub fn parse(input: &DismissInput) -> Result<Self, InvalidInput> {
-        let ids = words::references("ids", &input.ids)?;
+        let ids = fields::references("ids", &input.ids)?;
         if ids.is_empty() {
             return Err(InvalidInput::new("ids", "must name at least one entry"));
         }
@@ -90,7 +90,7 @@ pub fn plan_dismiss(view: &View<'_>, draft: &DismissDraft, stamp: &Stamp<'_>) ->
         let scope = if closing.iter().all(|entry| entry.scope == first.scope) { &first.scope } else { "project" };
         let listed: String = closing.iter().map(|entry| format!("\n- {}: {}", entry.entry_type, entry.summary)).collect();
         let entry = Entry {
-            detail: words::clip(format!("{}\n{listed}", draft.reason).trim(), limits::TEXT_BYTES),
+            detail: fields::clip(format!("{}\n{listed}", draft.reason).trim(), limits::TEXT_BYTES),
             tags: vec![DISMISSED.to_owned()],
             relates_to: outcome.dismissed.clone(),
             ..note(stamp, EntryType::Status, scope, &format!("Dismissed: {why}"))

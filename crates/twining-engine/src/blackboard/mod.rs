@@ -4,18 +4,15 @@
 //! answer or a status relates to it; nothing is ever deleted, so who closed what,
 //! when and why stays on the board.
 
-mod api;
 mod dismiss;
-mod note;
-mod post;
+mod duplicates;
+pub(super) mod post;
 mod read;
-mod repeats;
-mod report;
 
 pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
-pub(crate) use note::note;
+pub(crate) use post::note;
 pub(crate) use post::unknown_ids_note;
 pub use post::{PostDraft, PostInput, PostOutcome, plan_post};
+pub(crate) use post::{VERIFIED, VERIFIED_TAG, is_report};
 pub(crate) use read::query;
 pub use read::{EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read, recent};
-pub(crate) use report::{VERIFIED, VERIFIED_TAG, is_report};

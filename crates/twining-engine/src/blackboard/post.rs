@@ -1,15 +1,21 @@
 //! Posting: words into an entry, without looking at what is on the board.
 
+use std::sync::{Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entry, EntryType, InvalidInput, ProjectRoot, Scope, limits, text};
+use serde_json::Map;
+use twining_model::{Entry, EntryType, Id, InvalidInput, ProjectRoot, Scope, limits, text};
+use twining_store::{Durability, StoreError};
 
-use crate::blackboard::note;
-use crate::blackboard::repeats::PostContent;
-use crate::caller::Stamp;
-use crate::hygiene::{Redaction, redact_fields};
+use crate::blackboard::duplicates::{PostContent, RecentEntries};
+use crate::blackboard::*;
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::Failure;
 use crate::input::POSTABLE;
-use crate::words;
+use crate::secrets::{Redaction, clean, redact_fields};
+use crate::{blackboard, fields};
 
 /// What to post, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -96,14 +102,14 @@ impl PostDraft {
                 .because("record a decision with twining_decide, which keeps its reasons and announces it here"));
         }
         let postable = EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision);
-        let kind = words::one_of("entry_type", word, &postable.map(|kind| (kind.as_str(), kind)).collect::<Vec<_>>())?;
+        let kind = fields::one_of("entry_type", word, &postable.map(|kind| (kind.as_str(), kind)).collect::<Vec<_>>())?;
         Ok(Self {
             kind,
             summary: text::summary("summary", &input.summary)?,
             detail: text::long("detail", input.detail.as_deref().unwrap_or_default())?,
             tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
-            scope: words::scope_or_project(input.scope.as_deref(), root)?,
-            relates_to: words::references("relates_to", &input.relates_to)?,
+            scope: fields::scope_or_project(input.scope.as_deref(), root)?,
+            relates_to: fields::references("relates_to", &input.relates_to)?,
         })
     }
 }
@@ -119,7 +125,7 @@ impl PostOutcome {
 /// What is said of a post that names records nobody has. It is kept all the same:
 /// they may be archived, or on another branch.
 pub(crate) fn unknown_ids_note(unknown: &[String]) -> String {
-    let names = words::some_names(unknown.iter().map(String::as_str));
+    let names = fields::some_names(unknown.iter().map(String::as_str));
     format!(
         "posted; but relates_to names what is not here: {names}. If it should close or answer something, post it again with the right id"
     )
@@ -135,9 +141,107 @@ pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, PostOut
     };
     // Escaped control characters take six bytes each: within every limit of its
     // own, an entry can still be a line that no reader would take.
-    words::fits("entry", &entry, limits::RECORD_BYTES / 2)?;
+    fields::fits("entry", &entry, limits::RECORD_BYTES / 2)?;
     let posted = PostOutcome { id: entry.id.clone(), timestamp: entry.timestamp.clone(), ..PostOutcome::default() };
     Ok((entry, posted))
+}
+
+/// An entry of ours about `scope`, without detail, tags or relations so far.
+pub(crate) fn note(stamp: &Stamp<'_>, kind: EntryType, scope: &str, summary: &str) -> Entry {
+    Entry {
+        id: stamp.ids.next().into(),
+        timestamp: stamp.at.to_string(),
+        agent_id: stamp.caller.agent.clone(),
+        entry_type: kind.as_str().to_owned(),
+        tags: Vec::new(),
+        relates_to: Vec::new(),
+        scope: scope.to_owned(),
+        summary: fields::summary(summary),
+        detail: String::new(),
+        origin: Some(stamp.caller.origin.clone()),
+        extra: Map::new(),
+    }
+}
+
+/// Its tag.
+pub(crate) const VERIFIED_TAG: &str = "verification";
+/// How its summary begins.
+pub(crate) const VERIFIED: &str = "Verified ";
+
+/// Whether an entry only says that a scope was verified.
+pub(crate) fn is_report(entry: &Entry) -> bool {
+    entry.tags.iter().any(|tag| tag == VERIFIED_TAG) && entry.summary.starts_with(VERIFIED)
+}
+
+impl Engine {
+    /// Posts an entry, unless somebody said the same a moment ago.
+    pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<PostOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = PostDraft::parse(&input, self.store().root())?;
+        if let Some(existing) = self.find_duplicate(&draft).filter(|_| !input.force) {
+            return Ok(PostOutcome::repeats(existing));
+        }
+        let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
+        self.store().post(&[entry])?;
+        self.heartbeat(&caller);
+        let note = self.unknown_among(draft.relates_to()).map(|unknown| blackboard::unknown_ids_note(&unknown));
+        Ok(PostOutcome { redacted, note, ..posted })
+    }
+
+    /// Which of these ids nobody here has. Asked after the fact and never a reason to fail.
+    fn unknown_among(&self, ids: &[String]) -> Option<Vec<String>> {
+        if ids.is_empty() {
+            return None;
+        }
+        let unknown = self.store().view(|view| {
+            let mut unknown = Vec::new();
+            for id in ids {
+                let decided = Id::read(id).map_or(Ok(false), |id| view.decisions().exists(&id))?;
+                if !decided && view.entries().get(id)?.is_none() && view.graph().entity(id)?.is_none() {
+                    unknown.push(id.clone());
+                }
+            }
+            Ok::<_, StoreError>(unknown)
+        });
+        unknown.ok().filter(|unknown| !unknown.is_empty())
+    }
+
+    /// The entry that says this already. Without the index, and never a reason to
+    /// fail: what cannot be compared is posted.
+    fn find_duplicate(&self, draft: &PostDraft) -> Option<(String, String)> {
+        let recent = self.state::<Mutex<RecentEntries>>();
+        let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (lines, afresh) = self.store().documents().read_on(&mut recent.tail).ok()?;
+        recent.add_lines(&lines, afresh);
+        recent.same_as(&draft.content(), self.store().folding(), self.store().ids().now())
+    }
+
+    /// Reads entries by filter.
+    pub fn read(&self, input: &ReadInput) -> Result<ReadOutcome, Failure> {
+        self.store().view(|view| blackboard::read(view, input, self.store().root()))
+    }
+
+    /// Searches entries.
+    pub fn query(&self, input: &QueryInput) -> Result<QueryOutcome, Failure> {
+        let draft = QueryDraft::parse(input, self.store().root())?;
+        let question = self.question(&draft.text)?;
+        self.store().view(|view| blackboard::query(view, &draft, &question))
+    }
+
+    /// Reads the newest entries.
+    pub fn recent(&self, input: &RecentInput) -> Result<RecentOutcome, Failure> {
+        self.store().view(|view| blackboard::recent(view, input))
+    }
+
+    /// Closes entries that need no answer.
+    pub fn dismiss(&self, caller: &Caller, input: &DismissInput) -> Result<DismissOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = DismissDraft::parse(&input)?;
+        let outcome = self.store().transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))?;
+        Ok(DismissOutcome { redacted, ..outcome })
+    }
 }
 
 #[cfg(test)]

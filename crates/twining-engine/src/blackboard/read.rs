@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Decision, Entry, EntryType, Id, InvalidInput, Origin, ProjectRoot, Scope, Time, limits, text};
 use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
-use crate::answer::{fit_reply, is_false, is_zero};
 use crate::failure::Failure;
+use crate::fields;
+use crate::fields::{fit_reply, is_false, is_zero};
 use crate::input::{ENTRY_STANDINGS, ENTRY_TYPES};
 use crate::search::{self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery};
-use crate::words;
 
 /// Which entries to read.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -141,7 +141,7 @@ pub fn read(view: &View<'_>, input: &ReadInput, root: &ProjectRoot) -> Result<Re
         since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
         ..EntryFilter::default()
     };
-    let page = view.entries().newest(&filter, words::page("limit", input.limit, 50)?)?;
+    let page = view.entries().newest(&filter, fields::page("limit", input.limit, 50)?)?;
     let (mut entries, truncated) = fit_reply(page.items);
     entries.reverse();
     entries.iter_mut().for_each(fill_origin);
@@ -172,7 +172,7 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
 /// The newest entries, newest first.
 pub fn recent(view: &View<'_>, input: &RecentInput) -> Result<RecentOutcome, Failure> {
     let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
-    let page = view.entries().newest(&filter, words::page("n", input.n, 20)?)?;
+    let page = view.entries().newest(&filter, fields::page("n", input.n, 20)?)?;
     let (mut entries, truncated) = fit_reply(page.items);
     entries.iter_mut().for_each(fill_origin);
     Ok(RecentOutcome { entries, truncated })
@@ -195,7 +195,7 @@ impl QueryDraft {
     /// Checks every word.
     pub fn parse(input: &QueryInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
-            text: words::query("query", &input.query)?,
+            text: fields::query("query", &input.query)?,
             filter: EntryFilter {
                 types: entry_types(&input.entry_types)?,
                 tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
@@ -204,12 +204,12 @@ impl QueryDraft {
                 only_open: input
                     .status
                     .as_deref()
-                    .map(|word| words::one_of("status", word.trim(), &[("open", true), ("any", false)]))
+                    .map(|word| fields::one_of("status", word.trim(), &[("open", true), ("any", false)]))
                     .transpose()?
                     .unwrap_or(false),
                 ..EntryFilter::default()
             },
-            limit: words::page("limit", input.limit, 10)?,
+            limit: fields::page("limit", input.limit, 10)?,
         })
     }
 }

@@ -1,19 +1,27 @@
 //! Assembling: gather, score, budget.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{DecisionStatus, InvalidInput, ProjectRoot, Scope, limits, text};
-use twining_store::{Config, View};
+use twining_model::{
+    CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput, ProjectRoot, Scope, Time, limits, text,
+};
+use twining_store::{AgentShelf, Config, View};
 
-use crate::answer::is_zero;
+use crate::agents::{current_claims, is_mine, open_handoffs, overlapping};
+use crate::caller::Caller;
 use crate::context::budget::fill;
+use crate::context::budget::{ContextDecision, ContextEntry};
 use crate::context::gather::gather;
-use crate::context::others::{ContextClaim, ContextHandoff, OtherAgents};
 use crate::context::score::SignalWeights;
-use crate::context::told::{ContextDecision, ContextEntry};
+use crate::context::*;
+use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields::is_zero;
 use crate::search::{SearchMode, SearchQuery};
-use crate::words;
+use crate::{context, fields};
 
 /// Characters of the task that the reply repeats.
 const TASK_SHOWN: usize = 160;
@@ -122,11 +130,11 @@ impl AssembleDraft {
     /// Checks every word.
     pub fn parse(input: &AssembleInput, root: &ProjectRoot, config: &Config) -> Result<Self, InvalidInput> {
         let default = usize::try_from(config.context_assembly.default_max_tokens).unwrap_or(MOST_TOKENS).clamp(1, MOST_TOKENS);
-        let cap = input.host.as_deref().map(|host| words::one_of("host", host.trim(), &HOSTS)).transpose()?.unwrap_or(MOST_TOKENS);
+        let cap = input.host.as_deref().map(|host| fields::one_of("host", host.trim(), &HOSTS)).transpose()?.unwrap_or(MOST_TOKENS);
         Ok(Self {
             task: text::required("task", &input.task)?,
             scope: Scope::parse("scope", &input.scope, root)?,
-            max_tokens: words::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?.min(cap),
+            max_tokens: fields::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?.min(cap),
             rules_only: false,
         })
     }
@@ -143,7 +151,7 @@ impl AssembleDraft {
 
     /// What is searched for.
     pub(crate) fn question(&self) -> String {
-        words::clip(&self.task, QUESTION_BYTES)
+        fields::clip(&self.task, QUESTION_BYTES)
     }
 }
 
@@ -159,8 +167,8 @@ pub(crate) fn assemble(
     let gathered = gather(view, draft, &mut question, &weights)?;
     let frame = AssembledContext {
         assembled_at: view.now().to_string(),
-        task: words::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),
-        scope: words::shorten(draft.scope.as_str(), (draft.max_tokens / 2).max(20)),
+        task: fields::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),
+        scope: fields::shorten(draft.scope.as_str(), (draft.max_tokens / 2).max(20)),
         token_estimate: 0,
         mode: gathered.mode,
         not_yet_embedded: question.waiting,
@@ -176,4 +184,210 @@ pub(crate) fn assemble(
         omitted_count: 0,
     };
     Ok(fill(frame, gathered, others, draft.max_tokens, question.nearness.as_ref())?)
+}
+
+/// Tokens of the context that goes with a handoff.
+const SNAPSHOT_TOKENS: usize = 1500;
+/// Lines of it.
+const SNAPSHOT_LINES: usize = 12;
+
+/// What a task is compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SearchBasis {
+    /// Its words alone.
+    Words,
+    /// Its words and its meaning.
+    Meaning,
+}
+
+/// Agents that assembled context in this process.
+#[derive(Default)]
+struct AssemblyLog(Mutex<HashSet<String>>);
+
+impl Engine {
+    /// Puts together what a task needs.
+    pub fn assemble(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        self.assemble_for(caller, input, SearchBasis::Meaning)
+    }
+
+    /// The same by words alone, for a short-lived process that a tool call waits for.
+    pub fn assemble_by_words(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        self.assemble_for(caller, input, SearchBasis::Words)
+    }
+
+    fn assemble_for(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let context = self.gather(&caller, input, by)?;
+        self.remember_assembly(caller.agent);
+        Ok(context)
+    }
+
+    /// What goes with a handoff: a context by words, for nobody in particular to have read.
+    pub(crate) fn snapshot(&self, caller: &Caller, task: String, scope: String, tokens: Option<usize>) -> Result<HandoffSnapshot, Failure> {
+        let max_tokens = Some(tokens.unwrap_or(SNAPSHOT_TOKENS));
+        let asked = AssembleInput { task, scope, max_tokens, ..AssembleInput::default() };
+        Ok(snapshot(&self.gather(caller, &asked, SearchBasis::Words)?))
+    }
+
+    /// What is to be kept to in a task, and what `then` makes of it while the memory
+    /// is open; at a glance, because a hook waits. `told` names the decisions in that.
+    pub(crate) fn gather_rules<T>(
+        &self,
+        input: &AssembleInput,
+        then: impl Fn(&View<'_>, AssembledContext) -> Result<T, Failure>,
+        ids_of: impl Fn(&T) -> Vec<Id>,
+    ) -> Result<T, Failure> {
+        let config = self.store().config()?;
+        let draft = AssembleDraft::parse(input, self.store().root(), &config)?.of_rules();
+        let text = draft.question();
+        let assemble = |view: &View<'_>| context::assemble(view, &draft, SearchQuery::of_task(&text), &config, OtherAgents::default());
+        self.store().glance(|view| then(view, assemble(view)?), ids_of)
+    }
+
+    fn gather(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
+        let config = self.store().config()?;
+        let draft = AssembleDraft::parse(input, self.store().root(), &config)?;
+        let text = draft.question();
+        // Who works here is worth knowing and no reason to know nothing else.
+        let others = self.store().documents().agents().ok();
+        let others = others
+            .as_ref()
+            .map(|agent_files| OtherAgents::of(agent_files, draft.scope(), caller, self.store().folding(), self.store().ids().now()));
+        let (known, waiting) = if by == SearchBasis::Meaning { self.loaded_index()? } else { (None, 0) };
+        std::thread::scope(|scope| {
+            let mut question = SearchQuery::of_task(&text).with_waiting(waiting);
+            if let Some(known) = known {
+                let (model, text) = (known.model, &text);
+                let vector = scope.spawn(move || model.embed(text));
+                question = question.meanwhile(move || vector.join().ok().map(|vector| known.to(&vector)));
+            }
+            self.store().view(|view| context::assemble(view, &draft, question, &config, others.unwrap_or_default()))
+        })
+    }
+
+    /// Sums a scope up.
+    pub fn summarize(&self, input: &SummarizeInput) -> Result<ScopeSummary, Failure> {
+        let scope = input.scope(self.store().root())?;
+        self.store().view(|view| context::summarize(view, &scope))
+    }
+
+    /// Finds what changed since a moment.
+    pub fn what_changed(&self, input: &WhatChangedInput) -> Result<WhatChangedOutcome, Failure> {
+        let draft = WhatChangedDraft::parse(input, self.store().root())?;
+        self.store().view(|view| context::what_changed(view, &draft))
+    }
+
+    /// Whether an agent assembled context in this process.
+    pub(crate) fn has_assembled(&self, agent: &str) -> bool {
+        self.state::<AssemblyLog>().0.lock().unwrap_or_else(PoisonError::into_inner).contains(agent)
+    }
+
+    fn remember_assembly(&self, agent: String) {
+        let assemblies = self.state::<AssemblyLog>();
+        let mut assembled = assemblies.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A caller that invents a new name for every call must not fill our memory.
+        if assembled.len() < limits::QUEUE_LINES {
+            assembled.insert(agent);
+        }
+    }
+}
+
+/// What of an assembled context goes with a handoff: ids to look up, and the
+/// lines that matter most.
+fn snapshot(context: &AssembledContext) -> HandoffSnapshot {
+    let entries = |list: &[ContextEntry]| list.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+    let decisions = context.active_decisions.iter().map(|decision| format!("decision: {}", decision.summary));
+    let warnings = context.active_warnings.iter().map(|entry| format!("warning: {}", entry.summary));
+    let open = context.open_needs.iter().map(|entry| format!("need: {}", entry.summary));
+    let asked = context.recent_questions.iter().map(|entry| format!("question: {}", entry.summary));
+    let found = context.recent_findings.iter().map(|entry| format!("finding: {}", entry.summary));
+    HandoffSnapshot {
+        decision_ids: context.active_decisions.iter().map(|decision| decision.id.to_string()).collect(),
+        warning_ids: entries(&context.active_warnings),
+        finding_ids: entries(&context.recent_findings),
+        open_ids: [entries(&context.open_needs), entries(&context.recent_questions)].concat(),
+        summaries: warnings.chain(decisions).chain(open).chain(asked).chain(found).take(SNAPSHOT_LINES).collect(),
+    }
+}
+
+/// Claims and handoffs that are told, at most.
+const TOLD: usize = 5;
+/// Paths of a claim, and characters of what it is for.
+const PATHS: usize = 5;
+const LINE: usize = 120;
+
+/// A part of the project that another agent holds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ContextClaim {
+    /// Who holds it.
+    pub agent_id: String,
+    /// Files and directories.
+    pub paths: Vec<String>,
+    /// The feature it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feature: Option<String>,
+    /// Until when.
+    pub until: String,
+    /// What for.
+    pub reason: String,
+}
+
+/// Work that waits to be taken over.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ContextHandoff {
+    /// Its id, for twining_acknowledge.
+    pub id: String,
+    /// Who hands over.
+    pub source_agent: String,
+    /// To whom; to anyone if it names nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_agent: Option<String>,
+    /// One line.
+    pub summary: String,
+}
+
+/// What others do that bears on a task.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OtherAgents {
+    pub(super) claims: Vec<ContextClaim>,
+    pub(super) handoffs: Vec<ContextHandoff>,
+}
+
+impl OtherAgents {
+    /// What others hold in this scope, and what waits for the caller: handed to
+    /// it by name, or to anyone here.
+    pub(crate) fn of(agent_files: &AgentShelf, scope: &Scope, caller: &Caller, folding: CaseFolding, now: Time) -> Self {
+        let held = current_claims(agent_files, now).into_iter().filter(|claim| !is_mine(claim, caller));
+        let here = |claim: &Claim| overlapping(claim, scope, folding).is_some();
+        let waits = |handoff: &Handoff| match handoff.target_agent.as_deref() {
+            Some(target) => target == caller.agent,
+            None => {
+                let about = Scope::read(handoff.scope.as_deref().unwrap_or("project"));
+                handoff.source_agent != caller.agent && about.overlaps(scope, folding)
+            }
+        };
+        let handoffs = open_handoffs(agent_files, TOLD, waits).unwrap_or_default();
+        Self {
+            claims: held.filter(here).take(TOLD).map(context_claim).collect(),
+            handoffs: handoffs
+                .into_iter()
+                .map(|handoff| ContextHandoff {
+                    id: handoff.id,
+                    source_agent: fields::shorten(&handoff.source_agent, LINE),
+                    target_agent: handoff.target_agent.map(|name| fields::shorten(&name, LINE)),
+                    summary: fields::shorten(&handoff.summary, LINE),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn context_claim(claim: Claim) -> ContextClaim {
+    ContextClaim {
+        agent_id: fields::shorten(&claim.agent_id, LINE),
+        paths: claim.paths.iter().take(PATHS).map(|path| fields::shorten(path, LINE)).collect(),
+        feature: claim.feature.map(|feature| fields::shorten(&feature, LINE)),
+        until: claim.until,
+        reason: fields::shorten(&claim.reason, LINE),
+    }
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Decision, DecisionStatus, EntryType, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time};
 use twining_store::{EntryFilter, StoreError, View};
 
-use crate::answer::is_zero;
 use crate::failure::Failure;
-use crate::words;
+use crate::fields;
+use crate::fields::is_zero;
 
 /// Since when, and where.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -90,8 +90,8 @@ impl WhatChangedDraft {
     pub fn parse(input: &WhatChangedInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
             since: Time::parse("since", &input.since)?,
-            scope: words::scope_or_project(input.scope.as_deref(), root)?,
-            limit: words::page("limit", input.limit, 50)?,
+            scope: fields::scope_or_project(input.scope.as_deref(), root)?,
+            limit: fields::page("limit", input.limit, 50)?,
         })
     }
 }
@@ -110,7 +110,7 @@ pub fn what_changed(view: &View<'_>, draft: &WhatChangedDraft) -> Result<WhatCha
     outcome.new_entries = page
         .items
         .into_iter()
-        .map(|entry| NewEntry { id: entry.id, entry_type: entry.entry_type, summary: words::summary(&entry.summary) })
+        .map(|entry| NewEntry { id: entry.id, entry_type: entry.entry_type, summary: fields::summary(&entry.summary) })
         .collect();
     let most = draft.limit;
     outcome.omitted_count += cut(&mut outcome.new_decisions, most) + cut(&mut outcome.promoted_decisions, most);
@@ -148,7 +148,7 @@ fn every_kind_but_decisions() -> Vec<String> {
 }
 
 fn add_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutcome) {
-    let summary = words::summary(&decision.summary);
+    let summary = fields::summary(&decision.summary);
     let changed = || ChangedDecision { id: decision.id.clone(), summary: summary.clone() };
     let ended = |reason: &str| EndedDecision { id: decision.id.clone(), summary: summary.clone(), reason: reason.to_owned() };
     if Time::read(&decision.timestamp).is_some_and(|made| made >= since) {

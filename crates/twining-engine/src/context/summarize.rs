@@ -10,7 +10,8 @@ use crate::blackboard::is_report;
 use crate::context::changes::{changes_since, touched_since};
 use crate::decisions::contesting;
 use crate::failure::Failure;
-use crate::words::{self, DAY_MS};
+use crate::fields;
+use crate::fields::DAY_MS;
 
 /// How far back counts as recent.
 const RECENT_DAYS: i64 = 7;
@@ -53,7 +54,7 @@ pub struct ScopeSummary {
 impl SummarizeInput {
     /// Checks the scope.
     pub(crate) fn scope(&self, root: &ProjectRoot) -> Result<Scope, InvalidInput> {
-        words::scope_or_project(self.scope.as_deref(), root)
+        fields::scope_or_project(self.scope.as_deref(), root)
     }
 }
 
@@ -66,7 +67,7 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure
     };
     let (warnings, needs, questions) = (open(EntryType::Warning)?, open(EntryType::Need)?, open(EntryType::Question)?);
 
-    let since = words::earlier(view.now(), RECENT_DAYS * DAY_MS);
+    let since = fields::earlier(view.now(), RECENT_DAYS * DAY_MS);
     let (changed, _) = touched_since(view, scope, since)?;
     let filter = EntryFilter { types: vec![EntryType::Finding.as_str().to_owned()], since: Some(since), ..EntryFilter::default() };
     let mut findings = view.entries().about_scope(scope, &filter, NAMED * 8)?;
@@ -111,7 +112,7 @@ impl SummaryWriter {
             return;
         }
         let lines: Vec<String> = page.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
-        let heading = words::count(page.total, &format!("open {noun}"), &format!("open {noun}s"));
+        let heading = fields::count(page.total, &format!("open {noun}"), &format!("open {noun}s"));
         self.sentences.push(format!("{heading}: {}.", listed(&lines, page.total)));
     }
 
@@ -158,7 +159,7 @@ impl SummaryWriter {
         let mut lines: Vec<String> = Vec::new();
         for decision in changed.iter().filter(|decision| decision.status != DecisionStatus::Active) {
             let Some(change) = changes_since(decision, since).next() else { continue };
-            let reason = if change.reason.is_empty() { String::new() } else { format!(": {}", words::shorten(&change.reason, LINE)) };
+            let reason = if change.reason.is_empty() { String::new() } else { format!(": {}", fields::shorten(&change.reason, LINE)) };
             lines.push(format!("{} {}{reason}", quoted(&decision.summary), word(change.status)));
         }
         if !lines.is_empty() {
@@ -216,7 +217,7 @@ fn word(status: DecisionStatus) -> &'static str {
 }
 
 fn quoted(summary: &str) -> String {
-    format!("“{}”", words::shorten(summary.trim_end_matches('.'), LINE))
+    format!("“{}”", fields::shorten(summary.trim_end_matches('.'), LINE))
 }
 
 fn day(at: Time) -> String {

@@ -1,18 +1,23 @@
 //! Deciding: one change that holds the decision, its links and its announcement.
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Map;
-use twining_model::{Change, CommitLink, Decision, DecisionStatus, Id, InvalidInput, limits, text};
-use twining_store::{StoreError, View};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use twining_model::{
+    Alternative, Amendment, Authority, Change, CommitLink, Confidence, Decision, DecisionStatus, Id, InvalidInput, ProjectRoot, Scope,
+    StatusChange, Time, limits, text,
+};
+use twining_store::{Durability, StoreError, View};
 
-use crate::answer::is_zero;
-use crate::caller::Stamp;
-use crate::decisions::amend::{amendment, move_to};
-use crate::decisions::{DecisionDraft, clauses, notices, unreadable};
+use crate::caller::{Caller, Stamp};
+use crate::decisions::lookup::unreadable;
+use crate::decisions::{announcements, clauses, *};
+use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
-use crate::{graph, words};
+use crate::fields::is_zero;
+use crate::input::{CONFIDENCES, alternative_schema};
+use crate::secrets::{Redaction, clean, redact_fields};
+use crate::{decisions, fields, graph};
 
 /// Conflicts that are named one by one; the rest are counted. A decision about
 /// the whole project may disagree with every other of its domain.
@@ -75,7 +80,7 @@ pub fn plan_decide(view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) ->
         let mut retired = old.clone();
         supersede(&mut retired, &decided.id, stamp);
         change.amendments.push(amendment(&old, &retired)?);
-        notices::settle(&mut change, view, &retired, stamp)?;
+        announcements::settle(&mut change, view, &retired, stamp)?;
     }
     Ok((change, decided))
 }
@@ -89,7 +94,7 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &DecisionDraft
         }
     }
     let mut rivals = view.decisions().rivals(&draft.domain, &draft.scope)?;
-    rivals.retain(|rival| Some(&rival.id) != draft.supersedes.as_ref() && words::fold(&rival.summary) != draft.summary);
+    rivals.retain(|rival| Some(&rival.id) != draft.supersedes.as_ref() && fields::fold(&rival.summary) != draft.summary);
     rivals.sort_by(|a, b| b.id.cmp(&a.id));
     let omitted = rivals.len().saturating_sub(CONFLICTS_NAMED);
     rivals.truncate(CONFLICTS_NAMED);
@@ -97,11 +102,11 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &DecisionDraft
     let status = if rivals.is_empty() { DecisionStatus::Active } else { DecisionStatus::Provisional };
     let decision = decision(draft, status, stamp);
     // Half of what a reader takes: later amendments need room too.
-    words::fits("decision", &decision, limits::RECORD_BYTES / 2)?;
+    fields::fits("decision", &decision, limits::RECORD_BYTES / 2)?;
     graph::link_decision(change, view, &decision, stamp)?;
-    notices::announce(change, &decision, stamp);
+    announcements::announce(change, &decision, stamp);
     if !rivals.is_empty() {
-        notices::conflict(change, &decision, &rivals, omitted, stamp);
+        announcements::conflict(change, &decision, &rivals, omitted, stamp);
     }
     let decided = DecideOutcome {
         redacted: Vec::new(),
@@ -159,7 +164,7 @@ fn decision(draft: &DecisionDraft, status: DecisionStatus, stamp: &Stamp<'_>) ->
 }
 
 fn conflict(rival: Decision) -> Conflict {
-    let rationale = words::shorten(&rival.rationale, RATIONALE_SHOWN);
+    let rationale = fields::shorten(&rival.rationale, RATIONALE_SHOWN);
     Conflict { id: rival.id, summary: rival.summary, scope: rival.scope, rationale }
 }
 
@@ -187,4 +192,295 @@ fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<InvalidInput
         Some(bad) => refused.because(format!("the file `{}` is there, but cannot be read: {}", bad.file, text::excerpt(&bad.why, 200))),
         None => refused.because(format!("there is no decision `{id}`")),
     })
+}
+
+/// What to decide, in the caller's words.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecideInput {
+    /// The choice in one line, at most 200 characters
+    pub summary: String,
+    /// architecture, implementation, testing, dependency, api, data, …
+    pub domain: String,
+    /// File, directory, module or `project`
+    ///
+    /// A path is relative to the project
+    pub scope: String,
+    /// What prompted it
+    pub context: String,
+    /// Why this choice
+    pub rationale: String,
+    /// What limited the options; repeat the flag for more
+    #[serde(default)]
+    pub constraints: Vec<String>,
+    /// An option not taken, as JSON: {"option":…,"reason_rejected":…}
+    #[serde(default)]
+    #[schemars(extend("items" = alternative_schema()))]
+    pub alternatives: Vec<Alternative>,
+    /// Decisions it rests on
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+    /// Decision it replaces
+    pub supersedes: Option<String>,
+    /// How sure you are; default medium
+    #[schemars(extend("enum" = CONFIDENCES))]
+    pub confidence: Option<String>,
+    /// Whether it can be undone; default true
+    pub reversible: Option<bool>,
+    /// Files it affects, with commas between; relative to the project
+    #[serde(default)]
+    pub affected_files: Vec<String>,
+    /// A function or type it affects; repeat the flag for more
+    #[serde(default)]
+    pub affected_symbols: Vec<String>,
+    /// A commit that carries it out
+    pub commit_hash: Option<String>,
+    /// Your name
+    pub agent_id: Option<String>,
+}
+
+redact_fields!(DecideInput {
+    domain,
+    scope,
+    summary,
+    context,
+    rationale,
+    constraints,
+    alternatives,
+    affected_files,
+    affected_symbols,
+    commit_hash,
+    agent_id,
+});
+
+/// A decision to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecisionDraft {
+    /// The kind of question.
+    pub domain: String,
+    /// The part of the project it governs.
+    pub scope: Scope,
+    /// The choice, in one line.
+    pub summary: String,
+    /// What prompted it.
+    pub context: String,
+    /// Why this choice.
+    pub rationale: String,
+    /// What limited the options.
+    pub constraints: Vec<String>,
+    /// What was not taken.
+    pub alternatives: Vec<Alternative>,
+    /// Decisions it rests on.
+    pub depends_on: Vec<Id>,
+    /// The decision it replaces.
+    pub supersedes: Option<Id>,
+    /// How sure the author is.
+    pub confidence: Confidence,
+    /// Whether it can be undone.
+    pub reversible: bool,
+    /// Files it affects, relative to the project.
+    pub affected_files: Vec<String>,
+    /// Functions and types it affects.
+    pub affected_symbols: Vec<String>,
+    /// A commit that carries it out.
+    pub commit: Option<String>,
+    /// Whether the author had assembled context before; not known for one that
+    /// replaces an overridden decision.
+    pub assembled_before: Option<bool>,
+}
+
+impl DecisionDraft {
+    /// Checks every word.
+    pub fn parse(input: &DecideInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
+        Ok(Self {
+            domain: text::name("domain", &input.domain)?,
+            scope: Scope::parse("scope", &input.scope, root)?,
+            summary: text::summary("summary", &input.summary)?,
+            context: text::required("context", &input.context)?,
+            rationale: text::required("rationale", &input.rationale)?,
+            constraints: text::list("constraints", &input.constraints, limits::LIST, limits::ELEMENT_BYTES)?,
+            alternatives: alternatives(&input.alternatives)?,
+            depends_on: fields::decision_ids("depends_on", &input.depends_on)?,
+            supersedes: input.supersedes.as_deref().map(|id| Id::parse("supersedes", id.trim())).transpose()?,
+            confidence: input.confidence.as_deref().map_or(Ok(Confidence::default()), |word| confidence("confidence", word))?,
+            reversible: input.reversible.unwrap_or(true),
+            affected_files: files(&input.affected_files, root)?,
+            affected_symbols: text::list("affected_symbols", &input.affected_symbols, limits::LIST, limits::ELEMENT_BYTES)?,
+            commit: input.commit_hash.as_deref().map(|hash| fields::commit_hash("commit_hash", hash)).transpose()?,
+            assembled_before: None,
+        })
+    }
+}
+
+/// Takes a word for how sure someone is.
+pub(crate) fn confidence(field: &'static str, word: &str) -> Result<Confidence, InvalidInput> {
+    let known = [Confidence::High, Confidence::Medium, Confidence::Low].map(|c| (c.as_str(), c));
+    fields::one_of(field, word.trim(), &known)
+}
+
+fn files(given: &[String], root: &ProjectRoot) -> Result<Vec<String>, InvalidInput> {
+    limits::at_most("affected_files", given, limits::LIST)?;
+    let mut scopes: Vec<String> = Vec::with_capacity(given.len());
+    for file in given {
+        let file = Scope::parse("affected_files", file, root)?.to_string();
+        if !scopes.contains(&file) {
+            scopes.push(file);
+        }
+    }
+    Ok(scopes)
+}
+
+fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, InvalidInput> {
+    limits::at_most("alternatives", given, limits::LIST)?;
+    let check = |alternative: &Alternative| {
+        Ok(Alternative {
+            option: text::required("alternatives.option", &alternative.option)?,
+            pros: text::list("alternatives.pros", &alternative.pros, limits::LIST, limits::ELEMENT_BYTES)?,
+            cons: text::list("alternatives.cons", &alternative.cons, limits::LIST, limits::ELEMENT_BYTES)?,
+            reason_rejected: text::required("alternatives.reason_rejected", &alternative.reason_rejected)?,
+        })
+    };
+    given.iter().map(check).collect()
+}
+
+/// What an amended decision may take: a little less than a reader accepts, since
+/// the file keeps its own white space.
+const AMENDED_BYTES: usize = limits::RECORD_BYTES / 8 * 7;
+
+/// Moves a decision to another status and notes who, when and why.
+pub(crate) fn move_to(decision: &mut Decision, status: DecisionStatus, by: &str, reason: &str, stamp: &Stamp<'_>) {
+    decision.status = status;
+    decision.history.push(StatusChange { at: stamp.at, status, by: by.to_owned(), reason: fields::summary(reason) });
+}
+
+/// The fields that differ between a decision as it is and as it shall be.
+///
+/// Refused if the file would outgrow what we read back: an amended decision
+/// that no reader takes would be a lost one.
+pub(crate) fn amendment(before: &Decision, after: &Decision) -> Result<Amendment, InvalidInput> {
+    fields::fits("decision_id", after, AMENDED_BYTES)?;
+    let (old, mut set) = (fields(before), fields(after));
+    set.retain(|key, value| old.get(key) != Some(value));
+    Ok(Amendment { id: before.id.clone(), set })
+}
+
+fn fields(decision: &Decision) -> Map<String, Value> {
+    match serde_json::to_value(decision) {
+        Ok(Value::Object(fields)) => fields,
+        _ => unreachable!("a decision is a JSON object with text for keys"),
+    }
+}
+
+impl Engine {
+    /// Records a decision.
+    pub fn decide(&self, caller: &Caller, input: &DecideInput) -> Result<DecideOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let assembled_before = self.has_assembled(&caller.agent);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let mut draft = DecisionDraft::parse(&input, self.store().root())?;
+        draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
+        let decided = self.store().transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
+        self.heartbeat(&caller);
+        Ok(DecideOutcome { redacted, ..decided })
+    }
+
+    /// Explains a scope by its decisions.
+    pub fn why(&self, input: &WhyInput) -> Result<WhyOutcome, Failure> {
+        self.why_through(input, &RenameHistory::default())
+    }
+
+    /// The same, under the names that its files had before these moves too.
+    pub fn why_through(&self, input: &WhyInput, moves: &RenameHistory) -> Result<WhyOutcome, Failure> {
+        self.store().view(|view| decisions::why(view, input, self.store().root(), moves))
+    }
+
+    /// Explains a commit by its decisions; `seen` is what git says of it.
+    pub fn why_commit(&self, asked: &str, limit: Option<usize>, seen: Option<&CommitSeen>) -> Result<WhyOutcome, Failure> {
+        self.store().view(|view| decisions::why_commit(view, asked, limit, seen))
+    }
+
+    /// Follows a decision's dependencies.
+    pub fn trace(&self, input: &TraceInput) -> Result<TraceOutcome, Failure> {
+        self.store().view(|view| decisions::trace(view, input))
+    }
+
+    /// Puts a decision back on the table.
+    pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<ReconsiderOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = ReconsiderDraft::parse(&input)?;
+        let outcome = self.store().transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))?;
+        Ok(ReconsiderOutcome { redacted, ..outcome })
+    }
+
+    /// Rejects a decision, with the authority that the rim established.
+    pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<OverrideOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
+        let draft = OverrideDraft::parse(&input, authority)?;
+        let outcome = self.store().transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
+        Ok(OverrideOutcome { redacted, ..outcome })
+    }
+
+    /// The decision that such an override would reject, if a person's word on it is still wanted.
+    pub fn override_in_question(&self, input: &OverrideInput) -> Result<Option<Decision>, Failure> {
+        let draft = OverrideDraft::parse(input, Authority::Claimed)?;
+        self.store().view(|view| in_question(view, &draft))
+    }
+
+    /// Puts provisional decisions in force.
+    pub fn promote(&self, caller: &Caller, input: &PromoteInput) -> Result<PromoteOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
+        let draft = PromoteDraft::parse(&input)?;
+        let outcome = self.store().transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
+        Ok(PromoteOutcome { redacted, ..outcome })
+    }
+
+    /// Searches decisions.
+    pub fn search_decisions(&self, input: &SearchDecisionsInput) -> Result<SearchDecisionsOutcome, Failure> {
+        let draft = SearchDecisionsDraft::parse(input, self.store().root())?;
+        let question = self.question(&draft.text)?;
+        self.store().view(|view| decisions::search_decisions(view, &draft, &question))
+    }
+
+    /// Links a commit with the decision it carries out.
+    pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
+        let draft = LinkCommitDraft::parse(&input)?;
+        let outcome = self.store().transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))?;
+        Ok(LinkCommitOutcome { redacted, ..outcome })
+    }
+
+    /// Links a commit that was just made with the decisions it carries out. `before` tells when the
+    /// one before it was made, and is asked only if that matters.
+    pub fn link_new_commit(
+        &self,
+        caller: &Caller,
+        commit: &CommitSeen,
+        before: &dyn Fn() -> Option<Time>,
+    ) -> Result<Vec<LinkCommitOutcome>, Failure> {
+        // The memory is not even opened for a commit that can concern no decision.
+        if !decisions::may_concern_decisions(commit) {
+            return Ok(Vec::new());
+        }
+        let found = self.store().view::<_, Failure>(|view| Ok(decisions::carried_out(view, commit, before)?))?;
+        let mut linked = Vec::with_capacity(found.len());
+        for (id, by) in found {
+            let draft = LinkCommitDraft::seen(id, commit, by)?;
+            linked.push(self.store().transact(Durability::Normal, |view| plan_link_commit(view, &draft, &self.stamp(caller)))?);
+        }
+        Ok(linked)
+    }
+
+    /// Lists what a commit carries out.
+    pub fn commits(&self, input: &CommitsInput) -> Result<CommitsOutcome, Failure> {
+        self.store().view(|view| decisions::commits(view, input))
+    }
+
+    /// Weighs what hangs on a decision.
+    pub fn impact(&self, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
+        self.store().view(|view| decisions::impact(view, input))
+    }
 }

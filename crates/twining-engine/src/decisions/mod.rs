@@ -4,100 +4,37 @@
 //! and its announcement are one change. Later verbs only ever move its status
 //! and say who moved it, when and why; what was decided is never edited.
 
-mod amend;
-mod api;
+mod announcements;
 mod clauses;
 mod commits;
-mod committed;
 mod decide;
-mod draft;
-mod impact;
-mod moved;
-mod notices;
-mod overriding;
-mod promote;
-mod reconsider;
+mod dependencies;
+mod lookup;
 mod search;
+mod status_change;
 #[cfg(test)]
 mod tests;
-mod trace;
 mod why;
 
-use twining_model::{CaseFolding, Decision, Id, Scope, text};
-use twining_store::merge::LEFT_BY_GIT;
-use twining_store::{StoreError, Unreadable, View};
-
 pub(crate) use clauses::{clause_of_decision, clause_of_edge};
+pub(crate) use commits::decisions_of_commit;
 pub(crate) use commits::linked;
+pub(crate) use commits::may_concern_decisions;
 pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
 };
-pub(crate) use committed::decisions_of_commit;
-pub(crate) use committed::may_concern_decisions;
-pub use committed::{CommitSeen, LinkSource, carried_out};
+pub use commits::{CommitSeen, LinkSource, carried_out};
 pub use decide::{Conflict, DecideOutcome, plan_decide};
-pub use draft::{DecideInput, DecisionDraft};
-pub use impact::{Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, impact};
-pub use moved::{Move, RenameHistory};
-pub use overriding::{OverrideDraft, OverrideInput, OverrideOutcome, in_question, plan_override};
-pub use promote::{ContestedDecision, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefusal, plan_promote};
-pub use reconsider::{ReconsiderDraft, ReconsiderInput, ReconsiderOutcome, plan_reconsider};
+pub use decide::{DecideInput, DecisionDraft};
+pub use dependencies::{Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, impact};
+pub use dependencies::{TraceInput, TraceLink, TraceOutcome, trace};
+pub(crate) use lookup::same_domain;
 pub(crate) use search::search_decisions;
 pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
-pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
+pub use status_change::{ContestedDecision, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefusal, plan_promote};
+pub use status_change::{OverrideDraft, OverrideInput, OverrideOutcome, in_question, plan_override};
+pub use status_change::{ReconsiderDraft, ReconsiderInput, ReconsiderOutcome, plan_reconsider};
 pub(crate) use why::contesting;
 pub(crate) use why::why_commit;
 pub use why::{MergeClash, WhyDecision, WhyInput, WhyOutcome, why};
-
-use crate::failure::Failure;
-use crate::words;
-
-/// Where their files are, as the view names them.
-const FOLDER: &str = "decisions/";
-/// Characters of what is wrong with a file.
-const WHY_SHOWN: usize = 200;
-
-/// The decision with this id.
-pub(crate) fn find(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
-    match view.decisions().get(id)? {
-        Some(decision) => Ok(decision),
-        None => Err(match unreadable(view, id)? {
-            Some(bad) => Failure::Unreadable { id: id.clone(), file: bad.file, why: text::excerpt(&bad.why, WHY_SHOWN) },
-            None => Failure::no_decision(id),
-        }),
-    }
-}
-
-/// What is wrong with a decision's file, if it is there and cannot be read.
-pub(crate) fn unreadable(view: &View<'_>, id: &Id) -> Result<Option<Unreadable>, StoreError> {
-    let file = format!("{FOLDER}{id}.json");
-    Ok(unreadable_files(view)?.into_iter().find(|bad| bad.file == file))
-}
-
-/// The decision files that cannot be read.
-pub(crate) fn unreadable_files(view: &View<'_>) -> Result<Vec<Unreadable>, StoreError> {
-    let mut files = view.unreadable()?;
-    files.retain(|bad| bad.file.starts_with(FOLDER) && bad.why != LEFT_BY_GIT);
-    Ok(files)
-}
-
-/// Whether two decisions answer one question differently, wherever they stand.
-pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) -> bool {
-    left.id != right.id
-        && same_domain(&left.domain, &right.domain)
-        && Scope::read(&left.scope).overlaps(&Scope::read(&right.scope), folding)
-        && words::fold(&left.summary) != words::fold(&right.summary)
-}
-
-/// Where a decision that is out of force stands, and what stands in its place.
-pub(crate) fn retired(decision: &Decision) -> String {
-    match &decision.superseded_by {
-        Some(by) => format!("it is {}; {} stands in its place", decision.status.as_str(), text::excerpt(by, 40)),
-        None => format!("it is {}", decision.status.as_str()),
-    }
-}
-
-/// Whether two words name one domain.
-pub(crate) fn same_domain(left: &str, right: &str) -> bool {
-    left.trim().to_lowercase() == right.trim().to_lowercase()
-}
+pub use why::{Move, RenameHistory};

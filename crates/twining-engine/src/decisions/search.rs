@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Decision, DecisionStatus, InvalidInput, ProjectRoot, Scope, Time, text};
 use twining_store::{DecisionFilter, View};
 
-use crate::answer::{fit_reply, is_false, is_zero};
-use crate::decisions::draft::confidence;
+use crate::decisions::decide::confidence;
 use crate::failure::Failure;
+use crate::fields;
+use crate::fields::{fit_reply, is_false, is_zero};
 use crate::input::{CONFIDENCES, STATUSES};
 use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
-use crate::words;
 
 /// What to search decisions for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -74,7 +74,7 @@ impl SearchDecisionsDraft {
     /// Checks every word.
     pub fn parse(input: &SearchDecisionsInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         Ok(Self {
-            text: words::query("query", &input.query)?,
+            text: fields::query("query", &input.query)?,
             filter: DecisionFilter {
                 domain: input.domain.as_deref().map(|domain| text::name("domain", domain)).transpose()?,
                 statuses: input.status.as_deref().map(status).transpose()?.into_iter().collect(),
@@ -82,7 +82,7 @@ impl SearchDecisionsDraft {
                 scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
                 since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
             },
-            limit: words::page("limit", input.limit, 20)?,
+            limit: fields::page("limit", input.limit, 20)?,
         })
     }
 }
@@ -107,5 +107,5 @@ pub(crate) fn search_decisions(
 fn status(word: &str) -> Result<DecisionStatus, InvalidInput> {
     let known = [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden]
         .map(|s| (s.as_str(), s));
-    words::one_of("status", word.trim(), &known)
+    fields::one_of("status", word.trim(), &known)
 }

@@ -1,18 +1,20 @@
 //! Why: the decisions that bear on a scope, nearest and most binding first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope};
+use twining_model::{Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope, Time};
+pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
 use twining_store::{Affecting, Bearing, Standing, StoreError, Via, View};
 
-use crate::answer::fit_reply;
-use crate::decisions::{CommitSeen, RenameHistory, decisions_of_commit, linked, unreadable_files};
+use crate::decisions::lookup::unreadable_files;
+use crate::decisions::{CommitSeen, decisions_of_commit, linked};
 use crate::failure::Failure;
-use crate::words;
+use crate::fields;
+use crate::fields::fit_reply;
 
 /// Contesters that are named; thousands may disagree with one.
 const CONTESTERS_NAMED: usize = 5;
@@ -98,7 +100,7 @@ fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
     let read = |clash: &Value| {
         let other = clash.get("other")?;
         let other = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
-        Some(MergeClash { field: clash.get("field")?.as_str()?.to_owned(), other: words::shorten(&other, CLASH_SHOWN) })
+        Some(MergeClash { field: clash.get("field")?.as_str()?.to_owned(), other: fields::shorten(&other, CLASH_SHOWN) })
     };
     listed.filter_map(read).take(CONTESTERS_NAMED).collect()
 }
@@ -128,7 +130,7 @@ pub struct WhyOutcome {
 pub fn why(view: &View<'_>, input: &WhyInput, root: &ProjectRoot, moves: &RenameHistory) -> Result<WhyOutcome, Failure> {
     let scope = input.scope.as_deref().ok_or_else(|| InvalidInput::new("scope", "is required, or a commit in its place"))?;
     let scope = Scope::parse("scope", scope, root)?;
-    let limit = words::page("limit", input.limit, 20)?;
+    let limit = fields::page("limit", input.limit, 20)?;
     let RankedDecisions { in_force: mut rows, mut retired, bearing } = RankedDecisions::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
     if !input.include_retired.unwrap_or(true) {
         retired.clear();
@@ -206,7 +208,7 @@ fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<
 
 /// The decisions behind a commit, told like those that bear on a place.
 pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, seen: Option<&CommitSeen>) -> Result<WhyOutcome, Failure> {
-    let limit = words::page("limit", limit, 20)?;
+    let limit = fields::page("limit", limit, 20)?;
     let (_, stored) = linked(view, seen.map_or(asked, |seen| seen.hash.as_str()))?;
     let mut listed = decisions_of_commit(view, stored, seen)?;
     let having = |status: DecisionStatus| listed.iter().filter(|decision| decision.status == status).count() as u64;
@@ -306,5 +308,81 @@ fn word(via: Via) -> &'static str {
         Via::Inside => "inside",
         Via::Around => "around",
         Via::Project => "project",
+    }
+}
+
+/// Former names of one scope that are followed.
+const FORMER: usize = 200;
+/// Moves that are remembered; the oldest are forgotten first.
+const REMEMBERED: usize = 50_000;
+
+/// Every move up to a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenameHistory {
+    /// The commit up to which they are known.
+    pub head: String,
+    /// Oldest first.
+    pub moves: Vec<Move>,
+}
+
+impl RenameHistory {
+    /// The same with what happened up to `head`.
+    #[must_use]
+    pub fn up_to(mut self, head: &str, fresh: Vec<Move>) -> Self {
+        self.moves.extend(fresh);
+        let most = self.moves.len().saturating_sub(REMEMBERED);
+        self.moves.drain(..most);
+        Self { head: head.to_owned(), moves: self.moves }
+    }
+
+    /// What a file, or the files in a directory, were called before, and until when.
+    #[must_use]
+    pub fn former_names(&self, scope: &Scope) -> Vec<(String, Time)> {
+        // Every former name, under what its file is called by now.
+        let mut now: HashMap<&str, BTreeMap<&str, Time>> = HashMap::new();
+        for Move { at, from, to } in &self.moves {
+            let mut names = now.remove(from.as_str()).unwrap_or_default();
+            names.insert(from, *at);
+            now.entry(to).or_default().extend(names);
+        }
+        let wanted = scope.as_str().trim_end_matches('/');
+        let is_in = |name: &str| name == wanted || name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'));
+        let mut found: Vec<(String, Time)> = Vec::new();
+        for (_, names) in now.into_iter().filter(|(name, _)| is_in(name)) {
+            found.extend(names.into_iter().filter(|(name, _)| !is_in(name)).map(|(name, at)| (name.to_owned(), at)));
+        }
+        found.sort();
+        found.truncate(FORMER);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decisions::why::*;
+
+    fn moves(pairs: &[(&str, &str)]) -> RenameHistory {
+        let moved = |(at, (from, to)): (i64, &(&str, &str))| Move { at: Time::from_ms(at), from: (*from).into(), to: (*to).into() };
+        RenameHistory { head: String::new(), moves: (1..).zip(pairs).map(moved).collect() }
+    }
+
+    fn names(moves: &RenameHistory, scope: &str) -> Vec<String> {
+        moves.former_names(&Scope::read(scope)).into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_file_is_followed_through_every_name_it_had() {
+        let moves = moves(&[("a.rs", "b.rs"), ("x.rs", "a.rs"), ("b.rs", "src/c.rs")]);
+        assert_eq!(names(&moves, "src/c.rs"), ["a.rs", "b.rs"]);
+        assert_eq!(names(&moves, "a.rs"), ["x.rs"], "a name that was given to another file");
+        assert_eq!(names(&moves, "b.rs"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_directory_that_moved_is_followed_by_its_files() {
+        let moves =
+            moves(&[("src/auth/jwt.rs", "src/identity/jwt.rs"), ("src/auth/key.rs", "src/identity/key.rs"), ("z", "src/identityx")]);
+        assert_eq!(names(&moves, "src/identity/"), ["src/auth/jwt.rs", "src/auth/key.rs"]);
+        assert_eq!(names(&moves, "src/"), ["z"], "what moved within it was there before");
     }
 }

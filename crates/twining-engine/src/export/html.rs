@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 
 use twining_model::{Decision, Entry, Id, text};
 
+use super::export::{ExportOutcome, ExportRecords};
+use super::graph_formats;
 use super::markdown::fill;
-use super::{ExportOutcome, ExportRecords, picture};
-use crate::words;
+use crate::fields;
 
 /// Room for what is written around the records.
 const FRAME_BYTES: usize = 16 * 1024;
@@ -54,7 +55,7 @@ footer { color: var(--soft); font-size: .85rem; margin: 3rem 0 1rem; }
 /// Everything as one page.
 pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
     let mut bytes_left = contents.bytes_left.saturating_sub(FRAME_BYTES);
-    let picture = picture::svg_drawing(contents);
+    let picture = graph_formats::svg_drawing(contents);
     let fits_picture = picture.text.len() < bytes_left / 2;
     if fits_picture {
         bytes_left -= picture.text.len();
@@ -70,9 +71,9 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
         out,
         "<p>Exported {}. {}, {}, {}. Quoted text was recorded by agents; it is information, not instruction.</p>",
         escaped(&contents.at),
-        words::count(contents.decisions.len() as u64, "decision", "decisions"),
-        words::count(contents.entries.len() as u64, "entry", "entries"),
-        words::count(contents.entities.len() as u64, "entity", "entities"),
+        fields::count(contents.decisions.len() as u64, "decision", "decisions"),
+        fields::count(contents.entries.len() as u64, "entry", "entries"),
+        fields::count(contents.entities.len() as u64, "entity", "entities"),
     );
     out.push_str("<nav><a href=\"#decisions\">Decisions</a><a href=\"#timeline\">Timeline</a><a href=\"#graph\">Graph</a></nav>\n</header>\n<main>\n");
     out.push_str("<h2 id=\"decisions\">Decisions</h2>\n");
@@ -89,7 +90,7 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
         let _ = writeln!(out, "<div class=\"picture\">{}</div>", picture.text);
     }
     if left_out > 0 {
-        let _ = writeln!(out, "<p>{} did not fit; export a narrower scope to see more.</p>", words::count(left_out, "record", "records"));
+        let _ = writeln!(out, "<p>{} did not fit; export a narrower scope to see more.</p>", fields::count(left_out, "record", "records"));
     }
     out.push_str(
         "<footer>Made by <code>twining export html</code>. This page loads nothing and runs nothing.</footer>\n</main>\n</body>\n</html>\n",

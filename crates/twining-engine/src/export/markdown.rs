@@ -7,9 +7,8 @@ use std::fmt::Write;
 
 use twining_model::{Decision, Entity, Entry, text};
 
-use super::madr::comment;
-use super::{ExportFile, ExportOutcome, ExportRecords};
-use crate::words;
+use super::export::{ExportFile, ExportOutcome, ExportRecords};
+use crate::fields;
 
 /// Room for what is written around the records.
 const FRAME_BYTES: usize = 4096;
@@ -81,7 +80,7 @@ impl MarkdownPage {
             let _ = writeln!(
                 self.text,
                 "{}; export a narrower scope to see more.",
-                words::count(left_out, "record did not fit and was left out", "records did not fit and were left out")
+                fields::count(left_out, "record did not fit and was left out", "records did not fit and were left out")
             );
         }
         self.text.truncate(self.text.trim_end().len());
@@ -203,7 +202,7 @@ pub(super) fn record(decision: &Decision) -> String {
 
 /// One line of stored text, safe to stand in Markdown.
 fn line(stored: &str) -> String {
-    harmless(&words::fold(stored))
+    harmless(&fields::fold(stored))
 }
 
 /// Stored text as a quotation.
@@ -220,4 +219,30 @@ fn slug(summary: &str) -> String {
     let slug = words.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let slug: String = slug.chars().take(60).collect();
     if slug.is_empty() { "decision".to_owned() } else { slug.trim_end_matches('-').to_owned() }
+}
+
+const OPEN: &str = "<!-- twining-decision: ";
+const CLOSE: &str = " -->";
+
+/// A decision as a comment that no text inside it can end.
+pub(super) fn comment(decision: &Decision) -> String {
+    let json = serde_json::to_string(decision).unwrap_or_default();
+    let mut safe = String::with_capacity(json.len());
+    let mut units = [0_u16; 2];
+    for letter in json.chars() {
+        match letter {
+            '<' | '>' | '&' => safe.push_str(&format!("\\u{:04x}", letter as u32)),
+            '-' if safe.ends_with('-') => safe.push_str("\\u002d"),
+            _ if letter.is_ascii() => safe.push(letter),
+            _ => letter.encode_utf16(&mut units).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    format!("{OPEN}{safe}{CLOSE}\n")
+}
+
+/// The decision in a record of ours that nobody edited.
+pub(crate) fn decision_in(text: &str) -> Option<Decision> {
+    let (_, rest) = text.rsplit_once(OPEN)?;
+    let decision: Decision = serde_json::from_str(rest.split_once(CLOSE)?.0).ok()?;
+    (record(&decision) == text).then_some(decision)
 }

@@ -5,7 +5,6 @@
 //! over them, and every value knows which of the three it came from. Nothing
 //! here runs anything: reports are read, never produced.
 
-mod api;
 pub mod gates;
 mod guardkit;
 pub mod modes;

@@ -2,14 +2,18 @@
 //! escalates.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::text;
+use twining_store::TextFile;
 
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::policy::{GovernancePolicy, Mistake, PolicySource};
-use crate::words;
+use crate::governance::*;
+use crate::{fields, governance};
 
 /// Which role, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -54,7 +58,7 @@ impl Role {
 pub(crate) fn role(policy: &GovernancePolicy, name: &str) -> Result<Role, Failure> {
     let name = text::name("role", name)?.to_lowercase();
     let Some(settings) = policy.patch.roles.get(&name) else {
-        let known = words::some_names(policy.patch.roles.keys().map(String::as_str));
+        let known = fields::some_names(policy.patch.roles.keys().map(String::as_str));
         let hint = format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
         return Err(Failure::NotFound { what: "role", id: text::excerpt(&name, 80), hint });
     };
@@ -83,5 +87,47 @@ pub(crate) fn is_here(asked: Option<&str>, here: &str) -> Result<(), Failure> {
             Err(Failure::NotFound { what: "project here called", id: text::excerpt(asked, 80), hint })
         }
         _ => Ok(()),
+    }
+}
+
+impl Engine {
+    /// What holds in this project. A file that cannot be read is told among the
+    /// mistakes: rules must not vanish because of it.
+    #[must_use]
+    pub fn policy(&self, user: &UserPolicy) -> GovernancePolicy {
+        let project = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
+        GovernancePolicy::resolve(user, &project)
+    }
+
+    /// Tells what holds for a role.
+    pub fn role(&self, user: &UserPolicy, input: &RoleInput) -> Result<Role, Failure> {
+        governance::roles::is_here(input.project.as_deref(), &self.store().project_name())?;
+        governance::roles::role(&self.policy(user), &input.role)
+    }
+
+    /// Tells which gates hold for a task.
+    pub fn gates(&self, user: &UserPolicy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
+        governance::gates::gates(&self.policy(user), input)
+    }
+
+    /// Holds results against the gates of a task; reports are read in `checkout`,
+    /// the working tree the caller stands in.
+    pub fn check_gates(&self, user: &UserPolicy, checkout: &Path, input: &CheckGatesInput) -> Result<CheckGatesOutcome, Failure> {
+        let policy = self.policy(user);
+        let asked = GatesInput { task_type: input.task_type.clone(), complexity: input.complexity };
+        let GatesOutcome { profile, notes, mistakes, .. } = governance::gates::gates(&policy, &asked)?;
+        let reports = governance::reports::read(&input.reports, checkout, &self.store().place().project, self.store().root())?;
+        let measured = governance::gates::GateMeasurements::of(input, &reports)?;
+        Ok(CheckGatesOutcome { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
+    }
+
+    /// Advises on how much ceremony fits a task.
+    pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<SuggestModeOutcome, Failure> {
+        governance::modes::suggest(&self.policy(user), input)
+    }
+
+    /// Lists the turns of a feature.
+    pub fn turns(&self, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
+        governance::turns::turns(&self.store().documents().turns()?, input)
     }
 }

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Entity, ProjectRoot, limits};
 use twining_store::{StoreError, View};
 
-use crate::answer::is_false;
 use crate::failure::Failure;
-use crate::graph::resolve::{relation_types, resolve};
-use crate::graph::{RelationDirection, kin};
+use crate::fields;
+use crate::fields::is_false;
+use crate::graph::entities::{relation_types, resolve};
+use crate::graph::namesakes;
+use crate::graph::neighbors::RelationDirection;
 use crate::input::RELATION_TYPES;
-use crate::words;
 
 /// Which two entities to connect.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -59,11 +60,11 @@ pub struct PathOutcome {
 
 /// The shortest way between two entities, along relations in either direction.
 pub fn path(view: &View<'_>, input: &PathInput, root: &ProjectRoot) -> Result<PathOutcome, Failure> {
-    let most = words::within("max_depth", input.max_depth, 6, limits::PATH_DEPTH)?;
+    let most = fields::within("max_depth", input.max_depth, 6, limits::PATH_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let from = resolve(view, "from", &input.from, root)?;
     let to = resolve(view, "to", &input.to, root)?;
-    let [from, to] = [kin::one(view, &from.id)?.unwrap_or(from), kin::one(view, &to.id)?.unwrap_or(to)];
+    let [from, to] = [namesakes::one(view, &from.id)?.unwrap_or(from), namesakes::one(view, &to.id)?.unwrap_or(to)];
     let mut search = PathSearch { view, kinds, sides: [SearchSide::at(&from.id), SearchSide::at(&to.id)], truncated: false };
     let meeting = if from.id == to.id { Some(from.id) } else { search.meet(most)? };
     let path = match &meeting {
@@ -139,13 +140,13 @@ impl PathSearch<'_, '_> {
         let frontier = std::mem::take(&mut self.sides[near].frontier);
         self.sides[near].depth += 1;
         for from in frontier {
-            let edges = kin::edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
+            let edges = namesakes::edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
             self.truncated |= edges.len() == limits::WALK_NODES;
             for mut edge in edges {
                 if self.sides[near].reached.contains_key(&edge.other) {
                     continue;
                 }
-                let Some(other) = kin::one(self.view, &edge.other)? else { continue };
+                let Some(other) = namesakes::one(self.view, &edge.other)? else { continue };
                 edge.other = other.id;
                 if self.sides[near].reached.contains_key(&edge.other) {
                     continue;
@@ -176,7 +177,7 @@ impl PathSearch<'_, '_> {
         stops.extend(end.hops_to(meeting).into_iter().rev().map(|(_, hop)| (hop.from, Some((hop.relation, !hop.outgoing)))));
         let mut steps = Vec::with_capacity(stops.len());
         for (id, by) in stops {
-            let Some(entity) = kin::one(self.view, &id)? else { continue };
+            let Some(entity) = namesakes::one(self.view, &id)? else { continue };
             let (relation, direction) = by.map(|(relation, outgoing)| (relation, RelationDirection::of(outgoing))).unzip();
             steps.push(PathStep { entity, relation, direction });
         }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use twining_model::{Alternative, Authority, Decision, DecisionStatus, Id, Time, limits};
 
+use super::adr_remainder;
 use super::markdown::{self, MarkdownDocument, MarkdownSection, plain, points, unquoted};
-use super::{ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, rest, slug};
+use super::records::{ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug};
 use crate::export::decision_in;
-use crate::words;
+use crate::fields;
 
 /// Reads every file; those that name each other are linked.
 pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
@@ -70,13 +71,13 @@ fn record(file: &SourceFile, document: &MarkdownDocument, now: Time, found: &mut
         made.override_authority = Some(Authority::Claimed);
     }
     if let Some(who) = fact(&["deciders", "decision-makers", "decision makers", "author", "authors"]) {
-        made.agent_id = words::clip(&clean(&plain(&who)), limits::NAME_BYTES);
+        made.agent_id = fields::clip(&clean(&plain(&who)), limits::NAME_BYTES);
     }
     if let Some(domain) = fact(&["domain", "category"]) {
-        made.domain = words::clip(&clean(&domain), limits::NAME_BYTES);
+        made.domain = fields::clip(&clean(&domain), limits::NAME_BYTES);
     }
     if let Some(scope) = fact(&["scope"]) {
-        made.scope = twining_model::Scope::read(&words::clip(&clean(&scope), limits::ELEMENT_BYTES)).to_string();
+        made.scope = twining_model::Scope::read(&fields::clip(&clean(&scope), limits::ELEMENT_BYTES)).to_string();
     }
     let mut parts = FieldReader { file: &file.name, found };
     let context = about(&["context", "problem", "issue", "motivation"]).map(|section| unquoted(&section.body)).unwrap_or_default();
@@ -89,7 +90,7 @@ fn record(file: &SourceFile, document: &MarkdownDocument, now: Time, found: &mut
     made.context = clean(&context);
     // A date with a remark behind it is more than the day that was read.
     let day = dated.filter(|word| at.is_some() && (Time::read(word.trim()).is_some() || plain(word).chars().count() <= 10));
-    let remainder = rest::remainder(document, &made, &summary, day.as_deref());
+    let remainder = adr_remainder::remainder(document, &made, &summary, day.as_deref());
     made.context = parts.long(&format!("{context}\n\n{remainder}"), title.line);
     Ok(made)
 }
@@ -106,13 +107,13 @@ impl FieldReader<'_> {
         if text.len() > limits::TEXT_BYTES {
             self.found.unread(self.file, line, format!("longer than {} bytes; the end of it was left out", limits::TEXT_BYTES));
         }
-        words::clip(&text, limits::TEXT_BYTES)
+        fields::clip(&text, limits::TEXT_BYTES)
     }
 }
 
 /// What of a list has a place; the rest of it is told in the context.
 fn list(items: &[String]) -> Vec<String> {
-    let items = items.iter().map(|item| words::clip(&clean(item), limits::ELEMENT_BYTES));
+    let items = items.iter().map(|item| fields::clip(&clean(item), limits::ELEMENT_BYTES));
     items.filter(|item| !item.is_empty()).take(limits::LIST).collect()
 }
 
@@ -161,13 +162,13 @@ fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Ve
             let after = |word: &str| {
                 let rest = point[word.len()..].trim_start_matches([',', ':', ' ']);
                 let rest = if rest.to_lowercase().starts_with("because ") { &rest[8..] } else { rest };
-                words::clip(rest.trim(), limits::ELEMENT_BYTES)
+                fields::clip(rest.trim(), limits::ELEMENT_BYTES)
             };
             match () {
                 () if lower.starts_with("good") => options[at].pros.push(after("good")),
                 () if lower.starts_with("bad") => options[at].cons.push(after("bad")),
                 () if lower.starts_with("rejected") => options[at].reason_rejected = after("rejected"),
-                () => options[at].cons.push(words::clip(&point, limits::ELEMENT_BYTES)),
+                () => options[at].cons.push(fields::clip(&point, limits::ELEMENT_BYTES)),
             }
         }
     }
@@ -245,7 +246,7 @@ fn status_text(document: &MarkdownDocument) -> String {
 fn standing(status: &str) -> (DecisionStatus, Option<String>) {
     let lower = status.to_lowercase();
     let has = |word: &str| lower.contains(word);
-    let status_text_clean = || Some(words::summary(&clean(status)));
+    let status_text_clean = || Some(fields::summary(&clean(status)));
     match () {
         () if has("rejected") || has("overridden") || has("abandoned") => (DecisionStatus::Overridden, status_text_clean()),
         () if has("superseded") || has("deprecated") || has("replaced") || has("obsolete") => (DecisionStatus::Superseded, None),

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use twining_model::{Time, limits};
 
-use super::{ImportRecords, ImportSource, SourceFile, date, entry, id_of, is_cut, json_lines, word};
-use crate::words;
+use super::records::{ImportRecords, ImportSource, SourceFile, date, entry, id_of, is_cut, json_lines, word};
+use crate::fields;
 
 /// Fields that have a place of their own.
 const PLACED: [&str; 7] = ["id", "title", "description", "labels", "dependencies", "created_at", "status"];
@@ -44,7 +44,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         let mut made = entry(ImportSource::Beads, kind, created(object), now, id, &summary, &detail);
         let labels = object.get("labels").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let tags = labels.chain(word(object, "issue_type")).chain([status]);
-        for tag in tags.map(|tag| words::clip(tag.trim(), limits::TAG_BYTES)).filter(|tag| !tag.is_empty()) {
+        for tag in tags.map(|tag| fields::clip(tag.trim(), limits::TAG_BYTES)).filter(|tag| !tag.is_empty()) {
             if !made.tags.contains(&tag) && made.tags.len() < limits::TAGS {
                 made.tags.push(tag);
             }

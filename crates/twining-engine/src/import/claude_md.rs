@@ -7,8 +7,8 @@
 use twining_model::Time;
 
 use super::markdown::{self, points};
-use super::{ImportRecords, ImportSource, SourceFile, clean, decision, entry, slug};
-use crate::words;
+use super::records::{ImportRecords, ImportSource, SourceFile, clean, decision, entry, slug};
+use crate::fields;
 
 const BEGIN: &str = "<!-- twining:begin";
 const END: &str = "<!-- twining:end";
@@ -35,7 +35,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         for rule in rules.into_iter().chain(rest) {
             let rule = clean(&rule);
             // The heading tells rules apart that are worded alike in two places.
-            let key = format!("{place}\u{0}{}", words::fold(&rule));
+            let key = format!("{place}\u{0}{}", fields::fold(&rule));
             if !rule.is_empty() && seen.insert(key.clone()) {
                 add_rule(&rule, &place, &key, now, found);
             }
@@ -47,7 +47,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
 }
 
 fn add_rule(rule: &str, place: &str, key: &str, now: Time, found: &mut ImportRecords) {
-    let summary = words::summary(&rule.replace("**", ""));
+    let summary = fields::summary(&rule.replace("**", ""));
     // What stands in a block of code is an example, not a rule.
     let words_only = rule.split("```").step_by(2).collect::<Vec<_>>().join(" ");
     let lower = words_only.to_lowercase().replace("**", "").replace("__", "");
@@ -63,7 +63,7 @@ fn add_rule(rule: &str, place: &str, key: &str, now: Time, found: &mut ImportRec
     if contains_any(FORBIDS) {
         push("constraint", "guard-to-review");
         found.guards_to_review += 1;
-        found.guards.extend(super::proposed::guard_from_rule(rule).filter(|_| !rule.contains("```")));
+        found.guards.extend(super::proposed_guards::guard_from_rule(rule).filter(|_| !rule.contains("```")));
     } else if !rule.contains("```") && contains_any(CHOOSES) && rule.lines().count() <= 6 {
         let mut made = decision(ImportSource::ClaudeMd, None, now, key, &summary);
         made.domain = slug(&format!("{} {summary}", place.rsplit(" / ").next().unwrap_or_default()));

@@ -12,17 +12,18 @@ use twining_model::{Change, Scope, text};
 use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
-use super::facts::KnowledgeFacts;
+use super::draw;
+use super::draw::{DrawInput, KnowledgeDrawing};
+use super::graph::{CachedGraph, KnowledgeCache};
 use super::metrics::{KnowledgeMetrics, MetricEvent};
-use super::pack::{KnowledgePack, KnowledgePackInput, StoryTerms, UNUSED_DAYS};
-use super::picture::{self, DrawInput, KnowledgeDrawing};
 use super::retrieve::{self, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome};
+use super::retrieve::{KnowledgePack, KnowledgePackInput, StoryTerms, UNUSED_DAYS};
 use super::review::{self, Changes, GraphVersions, ReviewContext, ReviewContextInput, ReviewKind};
-use super::shelf::{CachedGraph, KnowledgeCache};
+use super::rules::KnowledgeFacts;
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdateOutcome};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::clean;
+use crate::secrets::clean;
 
 /// What became of a request for a first graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -125,7 +126,7 @@ impl Engine {
 
     /// Draws the graph, or a part of it.
     pub fn knowledge_picture(&self, input: &DrawInput) -> Result<KnowledgeDrawing, Failure> {
-        picture::draw(&self.graph()?.known, input)
+        draw::draw(&self.graph()?.known, input)
     }
 
     /// Gathers what a reviewer should hold a plan or a change against. The graph is

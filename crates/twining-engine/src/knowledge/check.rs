@@ -8,12 +8,11 @@ use twining_dot::{DotDocument, DotId, Edge, Node};
 use twining_model::knowledge::{FIELDS, Level, Link, NodeType, Priority, Standing};
 use twining_model::{limits, text};
 
-use super::advice;
-use super::file::KnowledgeGraph;
+use super::graph::KnowledgeGraph;
 use super::merge::{merged_markers, unresolved_merge};
 use super::statements::GraphStatements;
-use super::told::{FindingList, located};
-use crate::answer::{fit_reply, is_zero};
+use crate::fields::{fit_reply, is_zero};
+use crate::suggestions;
 
 /// How a text that a merge put together from two is marked.
 pub(super) const MERGED: &str = "[merge: settle]";
@@ -262,7 +261,7 @@ impl GraphCheck<'_> {
             let name = attribute.name();
             let missing = FIELDS.iter().copied().filter(|field| node.get(field).is_none());
             if !FIELDS.contains(&name)
-                && let Some(field) = advice::nearest(&name.to_lowercase(), missing).filter(|field| field.len() > 3)
+                && let Some(field) = suggestions::nearest(&name.to_lowercase(), missing).filter(|field| field.len() > 3)
             {
                 let message = format!("unknown field '{}'", text::excerpt(name, 80));
                 self.doubt(node, name, attribute.span().start, message, Some(field.to_owned()));
@@ -305,14 +304,14 @@ impl GraphCheck<'_> {
                     let known = statements.declared.keys().map(|id| id.as_str());
                     // Each costs a look at every node: a file of nothing but errors gets some.
                     let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
-                    let suggest = advice::nearest(id.as_str(), known).map(str::to_owned);
+                    let suggest = suggestions::nearest(id.as_str(), known).map(str::to_owned);
                     self.edge_wrong(edge, field, edge.span().start, message, suggest);
                 }
             }
             let relation = edge.get("relation").unwrap_or_default();
             let at = edge.attributes().get("relation").map_or(edge.span().start, |attribute| attribute.span().start);
             if relation.trim().is_empty() {
-                let suggest = edge.get("label").and_then(|label| advice::suggest("relation", label, &relations));
+                let suggest = edge.get("label").and_then(|label| suggestions::suggest("relation", label, &relations));
                 let suggestion = suggest.map_or_else(|| choices("relation", &relations), |word| format!("relation=\"{word}\""));
                 let message = "edge has no relation; it counts as related_to".to_owned();
                 self.warnings.push((at, about_edge(edge, "relation", message, Some(suggestion))));
@@ -382,7 +381,7 @@ fn suggested(field: &str, given: &str, known: &[&str]) -> Option<String> {
     if field == "level" && Priority::read(given).is_some() {
         return Some(format!("{}; `{given}` is a word for priority", known.join(" or ")));
     }
-    advice::suggest(field, given, known).map(str::to_owned)
+    suggestions::suggest(field, given, known).map(str::to_owned)
 }
 
 /// Where lines begin with a conflict marker. The middle ones alone may be
@@ -401,4 +400,36 @@ pub(super) fn conflict_markers(source: &[u8]) -> Vec<usize> {
         at += line.len();
     }
     found
+}
+
+/// Findings that are kept; a file of nothing but mistakes has millions.
+const MOST_TOLD: usize = 20_000;
+
+/// Findings, each with its place; the first ones of very many.
+#[derive(Default)]
+pub(super) struct FindingList {
+    pub items: Vec<(usize, GraphFinding)>,
+    /// How many there were.
+    pub all: usize,
+}
+
+impl FindingList {
+    pub fn push(&mut self, finding: (usize, GraphFinding)) {
+        self.all += 1;
+        if self.items.len() < MOST_TOLD {
+            self.items.push(finding);
+        }
+    }
+
+    pub fn extend(&mut self, findings: impl Iterator<Item = (usize, GraphFinding)>) {
+        findings.for_each(|finding| self.push(finding));
+    }
+}
+
+/// Gives each finding its line and column, in the order of the file.
+pub(super) fn located(document: &DotDocument, mut found: Vec<(usize, GraphFinding)>) -> Vec<GraphFinding> {
+    found.sort_by_key(|(at, _)| *at);
+    let offsets: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
+    let positions = document.positions(&offsets);
+    found.into_iter().zip(positions).map(|((_, finding), at)| GraphFinding { line: at.line, column: at.column, ..finding }).collect()
 }

@@ -10,7 +10,7 @@ use twining_model::{limits, text};
 use twining_store::merge::{Joining, join_sides, sides};
 
 use super::check::{GraphFinding, MERGED, conflict_markers};
-use super::file::KnowledgeGraph;
+use super::graph::KnowledgeGraph;
 
 /// What stands between two texts that a merge kept.
 const OR: &str = " || ";

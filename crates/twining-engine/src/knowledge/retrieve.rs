@@ -8,11 +8,11 @@ use twining_model::knowledge::Level;
 use twining_model::{InvalidInput, limits, text};
 use twining_store::{NodeIndex, StoreError, terms};
 
-use super::file::{KnowledgeEdge, KnowledgeGraph};
-use super::print;
-use crate::answer::is_zero;
+use super::draw;
+use super::graph::{KnowledgeEdge, KnowledgeGraph};
+use crate::fields;
+use crate::fields::is_zero;
 use crate::input::LEVELS;
-use crate::words;
 
 /// Hits when none are asked for.
 const HITS: usize = 20;
@@ -88,7 +88,7 @@ impl NodeQuery {
                 InvalidInput::new("depth", format!("must be from 0 to {}", limits::WALK_DEPTH)).because(format!("{depth} was given"))
             );
         }
-        Ok(Self { words: words.to_owned(), most: words::page("max_results", input.max_results, hits)?, level, depth })
+        Ok(Self { words: words.to_owned(), most: fields::page("max_results", input.max_results, hits)?, level, depth })
     }
 }
 
@@ -158,7 +158,7 @@ fn cut(found: &mut Vec<usize>, most: usize) -> usize {
 fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> RetrieveOutcome {
     let mut left = SUBGRAPH_BYTES;
     let mut fits = |position: &usize| {
-        let bytes = print::node(known.at(*position)).len();
+        let bytes = draw::node(known.at(*position)).len();
         // One that is too large leaves its room to the others.
         let fits = bytes <= left;
         left -= if fits { bytes } else { 0 };
@@ -171,7 +171,7 @@ fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> R
     let between =
         |valid_edge: &KnowledgeEdge<'_>| included.contains(&valid_edge.from.position) && included.contains(&valid_edge.to.position);
     let edges = known.valid_edges().filter(between).count().saturating_sub(EDGES);
-    let subgraph = print::dot(included.iter().map(|position| known.at(*position)), known.valid_edges().filter(between).take(EDGES));
+    let subgraph = draw::dot(included.iter().map(|position| known.at(*position)), known.valid_edges().filter(between).take(EDGES));
     let ids = |positions: &[usize]| positions.iter().map(|position| known.at(*position).id().to_owned()).collect();
     RetrieveOutcome {
         subgraph,
@@ -186,11 +186,160 @@ fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> R
 
 fn note(known: &KnowledgeGraph, retrieved: &RetrieveOutcome) -> Option<String> {
     let broken = (!known.errors.is_empty()).then(|| {
-        format!("the graph has {}; twining_knowledge_check lists them", words::count(known.errors.len() as u64, "error", "errors"))
+        format!("the graph has {}; twining_knowledge_check lists them", fields::count(known.errors.len() as u64, "error", "errors"))
     });
     let empty =
         (known.declared == 0 && known.errors.is_empty()).then(|| "the graph is empty; twining_knowledge_update fills it".to_owned());
     let aimless = (retrieved.count == 0 && retrieved.search_terms.is_empty() && empty.is_none())
         .then(|| "give terms, or a level for everything on it".to_owned());
     [broken, empty, aimless].into_iter().flatten().reduce(|one, other| format!("{one}; {other}"))
+}
+
+/// Days a pack is kept that nobody uses.
+pub(super) const UNUSED_DAYS: i64 = 7;
+
+/// A story.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgePackInput {
+    /// What is to be done
+    pub description: String,
+    /// Names the story for its review
+    pub story_id: Option<String>,
+    /// When it is done; repeat the flag for more
+    #[serde(default)]
+    pub acceptance_criteria: Vec<String>,
+    /// Default 20
+    pub max_results: Option<usize>,
+    /// Only nodes of this level
+    #[schemars(extend("enum" = LEVELS))]
+    pub level: Option<String>,
+}
+
+/// What a story needs to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KnowledgePack {
+    /// The story, if it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story_id: Option<String>,
+    /// Names the pack: the same for the same file, terms and options.
+    pub pack_id: String,
+    /// Whether it had been made before.
+    pub cached: bool,
+    #[serde(flatten)]
+    /// The nodes.
+    pub found: RetrieveOutcome,
+}
+
+/// A story whose every field is right, as it is kept for its review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoryTerms {
+    pub story_id: Option<String>,
+    pub terms: Vec<String>,
+    pub max_results: Option<usize>,
+    pub level: Option<String>,
+}
+
+impl StoryTerms {
+    pub(super) fn parse(input: &KnowledgePackInput) -> Result<Self, InvalidInput> {
+        let KnowledgePackInput { story_id, description, acceptance_criteria, max_results, level } = input;
+        text::bounded("description", description, limits::TEXT_BYTES)?;
+        limits::at_most("acceptance_criteria", acceptance_criteria, limits::LIST)?;
+        acceptance_criteria.iter().try_for_each(|text| text::bounded("acceptance_criteria", text, limits::TEXT_BYTES))?;
+        let story_id = story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story = Self { story_id, terms: key_terms(description, acceptance_criteria), max_results: *max_results, level: level.clone() };
+        story.search()?;
+        Ok(story)
+    }
+
+    pub(super) fn search(&self) -> Result<NodeQuery, InvalidInput> {
+        let terms = Some(self.terms.join(" "));
+        let input = KnowledgeRetrieveInput { terms, max_results: self.max_results, level: self.level.clone(), depth: Some(1) };
+        let search = NodeQuery::parse(&input)?;
+        // A story without a word to go by has an empty pack, not a whole level.
+        Ok(if self.terms.is_empty() { NodeQuery { most: 1, level: None, ..search } } else { search })
+    }
+
+    /// Everything a pack depends on besides the file.
+    pub(super) fn options(search: &NodeQuery) -> String {
+        let level = search.level.map_or("all", |level| level.as_str());
+        format!("{}\0{level}\0{}\0{}", search.words, search.most, search.depth)
+    }
+}
+
+/// So many terms are kept.
+const MOST: usize = 20;
+/// A shorter word says little.
+const SHORTEST: usize = 3;
+
+/// Words that stand in every story.
+const STOP_WORDS: &str = " the a an and or but in on at to for of with by from as is are was were be been being have has had do does \
+did will would should could may might must can this that these those i you he she it we they what which who when where why how \
+using able use support ";
+
+/// The words that stand most often in a story, identifiers whole; of equals the
+/// first. Counted whatever their case, and given as they were first written.
+#[must_use]
+pub fn key_terms(description: &str, acceptance_criteria: &[String]) -> Vec<String> {
+    let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    for word in std::iter::once(description).chain(acceptance_criteria.iter().map(String::as_str)).flat_map(tokens) {
+        let folded = word.to_lowercase();
+        if folded.chars().count() < SHORTEST || STOP_WORDS.contains(&format!(" {folded} ")) {
+            continue;
+        }
+        let (count, place) = counts.entry(folded).or_insert((0, found.len()));
+        *count += 1;
+        match found.get_mut(*place) {
+            Some(seen) => seen.0 = *count,
+            None => found.push((*count, word)),
+        }
+    }
+    found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    found.into_iter().take(MOST).map(|(_, word)| word.to_owned()).collect()
+}
+
+/// Words and identifiers: letters, digits, `_`, and `-` between them.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let apart = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
+    text.split(apart).map(|word| word.trim_matches('-')).filter(|word| word.chars().any(char::is_alphanumeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::knowledge::retrieve::*;
+
+    fn terms(description: &str, criteria: &[&str]) -> Vec<String> {
+        key_terms(description, &criteria.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_stands_most_often_comes_first_whatever_its_case() {
+        let found =
+            terms("API API API database database error", &["API endpoints must be documented", "Database transactions should be atomic"]);
+        assert_eq!(found[..2], ["API", "database"]);
+        assert_eq!(found[2..], ["error", "endpoints", "documented", "transactions", "atomic"], "equals in order of appearance");
+    }
+
+    #[test]
+    fn words_that_stand_everywhere_are_left_out() {
+        let found = terms("Add CORS headers to REST API using HTTP middleware", &["Support OPTIONS preflight requests"]);
+        assert_eq!(found, ["Add", "CORS", "headers", "REST", "API", "HTTP", "middleware", "OPTIONS", "preflight", "requests"]);
+    }
+
+    #[test]
+    fn identifiers_stay_whole() {
+        let found = terms("Refactor getUserProfile and update_user_settings functions, then error-handling --- (x_y)", &[]);
+        assert_eq!(found, ["Refactor", "getUserProfile", "update_user_settings", "functions", "then", "error-handling", "x_y"]);
+    }
+
+    #[test]
+    fn twenty_at_most_and_the_same_every_time() {
+        let greek = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron rho sigma tau upsilon phi chi psi omega one two six ten";
+        let found = terms(greek, &[]);
+        assert_eq!(found.len(), 20);
+        assert!((0..10).all(|_| terms(greek, &[]) == found));
+        assert_eq!(terms("größe Größe", &[]), ["größe"], "other languages have words too");
+        assert_eq!(terms("", &[]), [] as [&str; 0]);
+    }
 }

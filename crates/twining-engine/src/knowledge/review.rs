@@ -15,12 +15,12 @@ pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_elsewhere, knowledge_place};
 
 use super::check::GraphFinding;
-use super::file::KnowledgeGraph;
+use super::graph::KnowledgeGraph;
 use super::merge;
-use super::pack::KnowledgePack;
+use super::retrieve::KnowledgePack;
 use super::rules::{self, AppliedRule};
-use crate::answer::is_zero;
-use crate::words;
+use crate::fields;
+use crate::fields::is_zero;
 
 /// What may name another file for the graph.
 const CONFIG: &str = ".twining/config.yml";
@@ -52,7 +52,7 @@ pub(super) enum ReviewKind {
 
 impl ReviewKind {
     pub(super) fn parse(word: &str) -> Result<Self, InvalidInput> {
-        words::one_of("kind", word.trim(), &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)])
+        fields::one_of("kind", word.trim(), &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)])
     }
 
     pub(super) fn as_str(self) -> &'static str {
@@ -192,7 +192,7 @@ pub(super) fn fill(
     let more = context.critical_rules.len().saturating_sub(limits::PAGE);
     if more > 0 {
         context.critical_rules.truncate(limits::PAGE);
-        let rules = words::count(more as u64, "critical rule holds", "critical rules hold");
+        let rules = fields::count(more as u64, "critical rule holds", "critical rules hold");
         context.notes.push(format!("{rules} here too; twining_knowledge_retrieve finds them"));
     }
     context.notes.extend(conflict_note(&context.knowledge_file, &known));

@@ -10,11 +10,11 @@ use twining_model::knowledge::FIELDS;
 use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 
 use super::check::{GraphFinding, conflict_markers};
-use super::file::KnowledgeGraph;
+use super::graph::KnowledgeGraph;
 use super::merge::{merged_markers, unresolved_merge};
-use crate::answer::is_false;
-use crate::hygiene::{Redact, Redaction, redact_fields};
+use crate::fields::is_false;
 use crate::input::operation_schema;
+use crate::secrets::{Redact, Redaction, redact_fields};
 
 /// The file before its first node.
 const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";

@@ -9,9 +9,9 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::UserPolicy;
-use crate::hygiene::clean;
 use crate::learning::{self, *};
 use crate::search::SearchMode;
+use crate::secrets::clean;
 use twining_guard::GuardSet;
 use twining_guard::policy::Examples;
 

@@ -7,30 +7,27 @@
 //! and counts for nothing.
 
 mod api;
-mod backtest;
-mod call;
 mod correction;
-mod create;
-mod draft;
-mod listing;
-mod masked;
+mod guards;
 mod patterns;
-mod query;
+mod recorded_call;
 #[cfg(test)]
 mod tests;
+mod trace_search;
+mod traces;
 
-pub use backtest::Backtest;
-pub use call::{RecordedCall, action_summary};
 pub use correction::is_correction;
-pub use create::{CreateGuardInput, CreateGuardOutcome, PromoteGuardOutcome};
-pub use draft::{ObservedTrace, StoreTraceInput, StoreTraceOutcome};
-pub use listing::{GuardSummary, GuardsInput, GuardsOutcome};
-pub use masked::masked;
+pub use guards::Backtest;
+pub use guards::{CreateGuardInput, CreateGuardOutcome, PromoteGuardOutcome};
+pub use guards::{GuardSummary, GuardsInput, GuardsOutcome};
 pub use patterns::{Pattern, PatternsInput, PatternsOutcome, Proposal, ProposalKind};
-pub use query::{QueryTracesInput, QueryTracesOutcome, TraceHit};
+pub use recorded_call::{RecordedCall, action_summary};
+pub use trace_search::{QueryTracesInput, QueryTracesOutcome, TraceHit};
+pub use traces::masked;
+pub use traces::{ObservedTrace, StoreTraceInput, StoreTraceOutcome};
 
-pub(crate) use create::{check_guard_holds, plan_create, plan_promote};
-pub(crate) use draft::TraceDraft;
-pub(crate) use listing::listed;
+pub(crate) use guards::listed;
+pub(crate) use guards::{check_guard_holds, plan_create, plan_promote};
 pub(crate) use patterns::{PatternBuilder, PatternsDraft};
-pub(crate) use query::{QueryTracesDraft, TraceSearch, outcome, trace_text};
+pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, outcome, trace_text};
+pub(crate) use traces::TraceDraft;

@@ -9,8 +9,8 @@ use twining_guard::{Guard, Verdict};
 use twining_model::{Channel, InvalidInput, Time, Trace, TraceType, Trust, limits};
 use twining_store::{TraceSeen, disk};
 
-use crate::answer::{fit_reply, is_false};
-use crate::words;
+use crate::fields;
+use crate::fields::{fit_reply, is_false};
 
 /// How often something happens before it is worth a rule.
 const THRESHOLD: usize = 3;
@@ -123,7 +123,7 @@ impl PatternsDraft {
             }));
         }
         let since = input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?;
-        Ok(Self { threshold, since, limit: words::page("limit", input.limit, 20)? })
+        Ok(Self { threshold, since, limit: fields::page("limit", input.limit, 20)? })
     }
 }
 
@@ -296,5 +296,5 @@ fn plain(reason: &str) -> String {
             c => plain.push(c),
         }
     }
-    words::fold(&plain)
+    fields::fold(&plain)
 }

@@ -5,22 +5,18 @@
 //! [`Shelf`] that answer it. Without vectors (no model, or none made yet) the
 //! words answer alone, and the reply's mode says so.
 
-mod backlog;
-mod embedding;
-mod fusion;
-mod meanings;
-mod model;
-mod question;
-mod shelves;
+mod embedding_index;
+mod embedding_worker;
+mod ranking;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fusion::{RankedRecord, Ranking, by_meaning, by_words, rank, rank_found};
-pub(crate) use meanings::{LoadedIndex, Similarities};
-pub(crate) use question::SearchQuery;
-pub(crate) use shelves::{DecisionSearch, EntrySearch};
+pub(crate) use embedding_index::{LoadedIndex, Similarities};
+pub(crate) use ranking::SearchQuery;
+pub(crate) use ranking::{DecisionSearch, EntrySearch};
+pub(crate) use ranking::{RankedRecord, Ranking, by_meaning, by_words, rank, rank_found};
 
-pub use embedding::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker};
-pub use fusion::{ScoreParts, SearchMode};
-pub use meanings::EmbeddingIndex;
-pub use model::{LoadModel, ModelState};
+pub use embedding_index::EmbeddingIndex;
+pub use embedding_index::{LoadModel, ModelState};
+pub use embedding_worker::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker};
+pub use ranking::{ScoreParts, SearchMode};

@@ -1,9 +1,8 @@
 //! Status: what is there, what needs attention, and what to do about it.
 
-mod api;
 mod report;
 #[cfg(test)]
 mod tests;
-mod unread;
+mod unreadable_files;
 
 pub use report::{StatusInput, StatusReport, StatusWarning, UnreadableFile, status};

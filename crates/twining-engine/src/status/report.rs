@@ -6,11 +6,13 @@ use twining_model::{Claim, Time, limits};
 use twining_store::config::VERSION;
 use twining_store::{AgentShelf, Config, EntryFilter, Tally, View};
 
-use crate::agents::{self, AgentLiveness, AgentSummary};
+use crate::agents::{AgentLiveness, AgentSummary};
+use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields::DAY_MS;
 use crate::knowledge::KnowledgeMetrics;
 use crate::search::{ModelState, SearchMode};
-use crate::words::{self, DAY_MS};
+use crate::{agents, fields, status};
 
 /// Unreadable files that are listed.
 pub(super) const UNREADABLE_LISTED: usize = 20;
@@ -113,7 +115,7 @@ pub struct StatusReport {
 pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
     let tally = view.tally()?;
     let counts = StatusCounts {
-        stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS))?,
+        stale: view.decisions().stale_provisional(fields::earlier(view.now(), STALE_DAYS * DAY_MS))?,
         unanswered: unanswered(view, &tally)?,
         duplicates: view.entries().duplicate_ids()?,
         threshold: config.archive.max_blackboard_entries_before_archive,
@@ -223,7 +225,7 @@ fn unanswered(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
     }
     let recent = EntryFilter {
         types: vec!["question".to_owned()],
-        since: Some(words::earlier(view.now(), DAY_MS)),
+        since: Some(fields::earlier(view.now(), DAY_MS)),
         only_open: true,
         ..EntryFilter::default()
     };
@@ -248,7 +250,7 @@ fn notices(counts: &StatusCounts, config: &Config, model: &ModelState) -> Vec<St
     notices.count(counts.duplicates, Attention::No, &TWICE);
     notices.count(counts.rejected, Attention::No, &REJECTED);
     if counts.needs_archiving() {
-        let message = format!("the board has {}, {} or more", words::count(tally.entries, "entry", "entries"), counts.threshold);
+        let message = format!("the board has {}, {} or more", fields::count(tally.entries, "entry", "entries"), counts.threshold);
         notices.add(Attention::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
     }
     if let ModelState::Unusable(why) = model {
@@ -266,7 +268,7 @@ struct StatusNotices(Vec<StatusNotice>);
 impl StatusNotices {
     fn count(&mut self, n: u64, attention: Attention, kind: &NoticeKind) {
         if n > 0 {
-            self.add(attention, kind.code, words::count(n, kind.one, kind.many), kind.hint);
+            self.add(attention, kind.code, fields::count(n, kind.one, kind.many), kind.hint);
         }
     }
 
@@ -357,9 +359,48 @@ fn summary(tally: &Tally, notices: &[StatusNotice]) -> String {
     let aside = say(Attention::No);
     format!(
         "Healthy. {}, {}, {}.{}",
-        words::count(tally.entries, "blackboard entry", "blackboard entries"),
-        words::count(tally.active, "active decision", "active decisions"),
-        words::count(tally.entities, "graph entity", "graph entities"),
+        fields::count(tally.entries, "blackboard entry", "blackboard entries"),
+        fields::count(tally.active, "active decision", "active decisions"),
+        fields::count(tally.entities, "graph entity", "graph entities"),
         if aside.is_empty() { String::new() } else { format!(" For information: {aside}.") },
     )
+}
+
+impl Engine {
+    /// Takes stock.
+    pub fn status(&self) -> Result<StatusReport, Failure> {
+        let config = self.store().config()?;
+        let rejected = self.store().queues().rejected_lines()?;
+        let model = self.model_state()?;
+        let mut report = self.store().view(|view| status::status(view, self.store().project_name(), &config, rejected, &model))?;
+        report.warnings.extend(self.knowledge_warning());
+        let mut unread = self.store().documents().turns().map(|stored| status::unreadable_files::turns(&stored)).unwrap_or_default();
+        unread.extend(self.store().documents().policy().ok().as_ref().and_then(status::unreadable_files::policy));
+        unread.extend(self.store().documents().features().ok().as_ref().and_then(status::unreadable_files::features));
+        match self.store().documents().agents() {
+            Ok(stored) => {
+                report.add_agents(&stored, &config, self.store().ids().now());
+                unread.extend(status::unreadable_files::handoffs(&stored));
+            }
+            Err(error) => unread.push(UnreadableFile { file: "agents/registry.json".to_owned(), line: None, why: error.to_string() }),
+        }
+        report.add_unreadable(unread);
+        Ok(report)
+    }
+
+    /// What is the matter with the knowledge graph.
+    fn knowledge_warning(&self) -> Option<StatusWarning> {
+        let (message, hint) = match self.knowledge_errors() {
+            Ok(0) => return None,
+            Ok(errors) => {
+                let errors = fields::count(errors as u64, "error", "errors");
+                (
+                    format!("the knowledge graph has {errors}; what is right in it is served"),
+                    "twining_knowledge_check lists them".to_owned(),
+                )
+            }
+            Err(error) => (format!("the knowledge graph cannot be read: {error}"), error.hint().unwrap_or_default()),
+        };
+        Some(StatusWarning { code: "knowledge_errors".to_owned(), message, hint })
+    }
 }

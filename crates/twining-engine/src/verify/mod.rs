@@ -3,9 +3,9 @@
 //! Two questions: `verify` asks it of a scope of the project at hand ([`scope`]), and
 //! `verify --ci` of a pull request, where the agent cannot write ([`ci`]).
 
-mod checks;
 pub mod ci;
 mod scope;
+mod scope_checks;
 #[cfg(test)]
 mod tests;
 

@@ -14,13 +14,13 @@ use crate::input::{CHECKS, each_of};
 
 pub use twining_store::git::History;
 
-use super::checks;
+use super::scope_checks;
 use crate::blackboard::{VERIFIED, VERIFIED_TAG, note};
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::{Redaction, clean, redact_fields};
-use crate::words;
+use crate::fields;
+use crate::secrets::{Redaction, clean, redact_fields};
 
 /// A history in which nothing was ever committed.
 pub(crate) struct NoHistory;
@@ -138,24 +138,24 @@ impl VerifyDraft {
         limits::at_most("checks", &input.checks, limits::LIST)?;
         let mut wanted: Vec<CheckName> = Vec::new();
         for word in &input.checks {
-            wanted.push(words::one_of("checks", word.trim(), &KINDS)?);
+            wanted.push(fields::one_of("checks", word.trim(), &KINDS)?);
         }
         let kinds = KINDS.into_iter().filter(|(_, kind)| wanted.is_empty() || wanted.contains(kind)).collect();
-        Ok(Self { scope: words::scope_or_project(input.scope.as_deref(), root)?, kinds })
+        Ok(Self { scope: fields::scope_or_project(input.scope.as_deref(), root)?, kinds })
     }
 }
 
 /// Verifies a scope, and writes the finding that says so.
 pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp: &Stamp<'_>) -> Result<(Entry, VerifyOutcome), Failure> {
-    let decisions = checks::ScopeDecisions::gather(view, &draft.scope)?;
+    let decisions = scope_checks::ScopeDecisions::gather(view, &draft.scope)?;
     let mut checks = BTreeMap::new();
     for &(name, kind) in &draft.kinds {
         let check = match kind {
-            CheckName::TestCoverage => checks::test_coverage(view, &decisions)?,
-            CheckName::Warnings => checks::warnings(view, &draft.scope)?,
-            CheckName::Assembly => checks::assembly(&decisions),
-            CheckName::Drift => checks::drift(&decisions, history),
-            CheckName::Constraints => checks::constraints(view, &draft.scope)?,
+            CheckName::TestCoverage => scope_checks::test_coverage(view, &decisions)?,
+            CheckName::Warnings => scope_checks::warnings(view, &draft.scope)?,
+            CheckName::Assembly => scope_checks::assembly(&decisions),
+            CheckName::Drift => scope_checks::drift(&decisions, history),
+            CheckName::Constraints => scope_checks::constraints(view, &draft.scope)?,
         };
         checks.insert(name.to_owned(), check);
     }
@@ -178,7 +178,7 @@ fn summary(scope: &Scope, checks: &BTreeMap<String, ScopeCheck>) -> String {
     };
     let parts: Vec<String> =
         [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip].into_iter().filter_map(named).collect();
-    words::summary(&format!("{VERIFIED}{scope}: {}", parts.join("; ")))
+    fields::summary(&format!("{VERIFIED}{scope}: {}", parts.join("; ")))
 }
 
 fn word(status: CheckStatus) -> &'static str {

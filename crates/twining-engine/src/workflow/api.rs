@@ -12,15 +12,15 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::turns::{TurnDraft, plan_record};
 use crate::governance::{PromptInput, RecordTurnInput, RecordTurnOutcome, UserPolicy};
-use crate::hygiene::clean;
-use crate::workflow::edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
+use crate::secrets::clean;
+use crate::workflow::evidence::run::file_states;
 use crate::workflow::evidence::{EvidenceCase, EvidenceVerdict, FileStates, RunLog, judge_evidence};
 use crate::workflow::feature::{Feature, FeatureStatus};
-use crate::workflow::files::file_states;
+use crate::workflow::feature_edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
 use crate::workflow::list::FeatureList;
+use crate::workflow::list::read_list;
+use crate::workflow::next::{NextBrief, NextInput, NextOutcome, task_text};
 use crate::workflow::next::{NextStep, next};
-use crate::workflow::prompt::{NextBrief, NextInput, NextOutcome, task_text};
-use crate::workflow::read_list;
 use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report};
 
 /// The note that says that a host reports the results of tools.

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{limits, text};
 
-use crate::words;
+use crate::fields;
 use crate::workflow::evidence::VerifiedBy;
-use crate::workflow::spans::{self, TextRange};
+use crate::workflow::json_spans;
+use crate::workflow::json_spans::TextRange;
 
 /// How far a feature is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -147,7 +148,7 @@ impl<'t> FeatureFields<'t> {
     /// Only what is read is parsed: lists carry logs and evidence of any size.
     pub(super) fn of(text: &'t str, members: &[(Cow<'t, str>, TextRange)]) -> Self {
         let known = members.iter().filter(|(key, _)| is_read(key));
-        Self(known.map(|(key, at)| (key.clone(), spans::value(text, at))).collect())
+        Self(known.map(|(key, at)| (key.clone(), json_spans::value(text, at))).collect())
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
@@ -251,7 +252,7 @@ fn text_of(value: &Value) -> Option<String> {
         _ => return None,
     };
     let words = words.trim();
-    (!words.is_empty()).then(|| words::clip(words, limits::TEXT_BYTES))
+    (!words.is_empty()).then(|| fields::clip(words, limits::TEXT_BYTES))
 }
 
 /// The first of these fields that is there, as a list; one text is a list of one.

@@ -9,9 +9,12 @@ use std::borrow::Cow;
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
+use twining_store::{FeatureShelf, TextFile};
 
-use crate::workflow::feature::{self, Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED};
-use crate::workflow::spans::{self, JsonKind, TextRange};
+use crate::failure::Failure;
+use crate::workflow::feature::{Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED};
+use crate::workflow::json_spans::{JsonKind, TextRange};
+use crate::workflow::{feature, json_spans};
 
 /// How deep groups may be nested.
 const DEPTH: usize = 6;
@@ -43,8 +46,8 @@ impl FeatureList {
             return Ok(Self::default());
         }
         let bare = text.trim_start_matches('\u{FEFF}');
-        let root = spans::whole(bare).map_err(|error| format!("is no JSON: {error}"))?;
-        if spans::kind(bare, &root) == JsonKind::Other {
+        let root = json_spans::whole(bare).map_err(|error| format!("is no JSON: {error}"))?;
+        if json_spans::kind(bare, &root) == JsonKind::Other {
             return Err("is neither a JSON array nor an object".to_owned());
         }
         let mut walk = ListWalk { text: bare, found: Vec::new(), homes: Vec::new(), problems: Vec::new() };
@@ -56,7 +59,7 @@ impl FeatureList {
         let mut list = Self { text: text.to_owned(), home: home_of(homes), ..Self::default() };
         let mut seen = std::collections::HashSet::new();
         for (at, around) in found {
-            let members = spans::members(bare, &at);
+            let members = json_spans::members(bare, &at);
             let (feature, feature_problems) = Feature::read(&FeatureFields::of(bare, &members), around);
             let name = || text::excerpt(&feature.id, 80);
             problems.extend(feature_problems.into_iter().map(|feature_problems| format!("`{}` {feature_problems}", name())));
@@ -101,7 +104,7 @@ impl FeatureList {
         let start = self.places.get(index)?.start;
         for (key, value) in fields {
             let at = object_at(&text, start)?;
-            text = spans::set_member(&text, &at, own_key(&text, &at, key), value);
+            text = json_spans::set_member(&text, &at, own_key(&text, &at, key), value);
         }
         Some(format!("{}{text}", &self.text[..skipped]))
     }
@@ -109,7 +112,7 @@ impl FeatureList {
     /// Everything a feature says, read or not.
     pub(crate) fn raw(&self, id: &str) -> Map<String, Value> {
         let place = self.features.iter().position(|feature| feature.id == id).and_then(|at| self.places.get(at));
-        match place.map(|at| spans::value(self.bare(), at)) {
+        match place.map(|at| json_spans::value(self.bare(), at)) {
             Some(Value::Object(fields)) => fields,
             _ => Map::new(),
         }
@@ -124,10 +127,10 @@ impl FeatureList {
     pub(crate) fn with_feature(&self, id: &str, fields: &Map<String, Value>) -> String {
         let skipped = self.text.len() - self.bare().len();
         let bare = self.bare();
-        let text = match (&self.home, spans::whole(bare)) {
-            (Some(at), _) if spans::kind(bare, at) == JsonKind::Array => spans::push_element(bare, at, &json!(fields)),
-            (Some(at), _) => spans::set_member(bare, at, id, &json!(fields)),
-            (None, Ok(root)) => spans::set_member(bare, &root, "features", &json!([fields])),
+        let text = match (&self.home, json_spans::whole(bare)) {
+            (Some(at), _) if json_spans::kind(bare, at) == JsonKind::Array => json_spans::push_element(bare, at, &json!(fields)),
+            (Some(at), _) => json_spans::set_member(bare, at, id, &json!(fields)),
+            (None, Ok(root)) => json_spans::set_member(bare, &root, "features", &json!([fields])),
             (None, Err(_)) => format!("{:#}\n", json!({ "features": [fields] })),
         };
         format!("{}{text}", &self.text[..skipped])
@@ -148,7 +151,7 @@ fn object_at(text: &str, start: usize) -> Option<TextRange> {
 /// The spelling this feature has for a field of ours: a second spelling beside
 /// it would be a second opinion.
 fn own_key<'k>(text: &str, at: &TextRange, key: &'k str) -> &'k str {
-    let members = spans::members(text, at);
+    let members = json_spans::members(text, at);
     let spellings = SPELLINGS.iter().find(|names| names[0] == key).copied().unwrap_or_default();
     let own = spellings.iter().find(|name| members.iter().any(|(member, _)| member == *name));
     own.copied().unwrap_or(key)
@@ -173,7 +176,7 @@ struct ListWalk<'t> {
 
 impl ListWalk<'_> {
     fn begin(&mut self, root: &TextRange) {
-        if spans::kind(self.text, root) == JsonKind::Array {
+        if json_spans::kind(self.text, root) == JsonKind::Array {
             self.take_array(root, None, None, DEPTH);
             return;
         }
@@ -189,8 +192,8 @@ impl ListWalk<'_> {
 
     /// Looks for features in an object that is none itself.
     fn scan(&mut self, object: &TextRange, group: Option<&str>, depth: usize) {
-        for (key, at) in spans::members(self.text, object) {
-            let kind = spans::kind(self.text, &at);
+        for (key, at) in json_spans::members(self.text, object) {
+            let kind = json_spans::kind(self.text, &at);
             match kind {
                 _ if ABOUT.contains(&&*key) => {}
                 JsonKind::Array if LISTS.contains(&&*key) => self.take_array(&at, group, None, depth),
@@ -198,8 +201,8 @@ impl ListWalk<'_> {
                 JsonKind::Array if bucket_status(&key).is_some() => self.take_array(&at, group, bucket_status(&key), depth),
                 JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 JsonKind::Array if depth > 0 => {
-                    for element in spans::elements(self.text, &at) {
-                        if spans::kind(self.text, &element) == JsonKind::Object {
+                    for element in json_spans::elements(self.text, &at) {
+                        if json_spans::kind(self.text, &element) == JsonKind::Object {
                             let name = self.name_of(&element);
                             self.scan(&element, name.as_deref().or(group), depth - 1);
                         }
@@ -212,8 +215,8 @@ impl ListWalk<'_> {
 
     fn take_array(&mut self, array: &TextRange, group: Option<&str>, bucket: Option<FeatureStatus>, depth: usize) {
         self.homes.push((array.clone(), bucket));
-        for (index, at) in spans::elements(self.text, array).into_iter().enumerate() {
-            if spans::kind(self.text, &at) != JsonKind::Object {
+        for (index, at) in json_spans::elements(self.text, array).into_iter().enumerate() {
+            if json_spans::kind(self.text, &at) != JsonKind::Object {
                 let shown = text::excerpt(&self.text[at], 40);
                 self.problems.push(format!("element {} of a list of features is no object and is left out: {shown}", index + 1));
             } else if depth > 0 && self.is_group(&at) {
@@ -228,8 +231,8 @@ impl ListWalk<'_> {
     /// Features by their ids, or groups by their names.
     fn take_map(&mut self, map: &TextRange, group: Option<&str>, depth: usize) {
         let before = self.found.len();
-        for (key, at) in spans::members(self.text, map) {
-            match spans::kind(self.text, &at) {
+        for (key, at) in json_spans::members(self.text, map) {
+            match json_spans::kind(self.text, &at) {
                 _ if ABOUT.contains(&&*key) => {}
                 JsonKind::Object if self.is_feature(&at) => {
                     self.found.push((at, ListContext { key: Some(key.into_owned()), bucket: None, group: group.map(str::to_owned) }));
@@ -239,7 +242,7 @@ impl ListWalk<'_> {
                 _ => {}
             }
         }
-        if self.found.len() > before || spans::members(self.text, map).is_empty() {
+        if self.found.len() > before || json_spans::members(self.text, map).is_empty() {
             self.homes.push((map.clone(), None));
         }
     }
@@ -249,19 +252,20 @@ impl ListWalk<'_> {
         if memmem::find(self.text[object.clone()].as_bytes(), b"feature").is_none() {
             return false;
         }
-        let members = spans::members(self.text, object);
-        members.iter().any(|(key, at)| LISTS.contains(&&**key) && spans::kind(self.text, at) != JsonKind::Other)
+        let members = json_spans::members(self.text, object);
+        members.iter().any(|(key, at)| LISTS.contains(&&**key) && json_spans::kind(self.text, at) != JsonKind::Other)
             && !members.iter().any(|(key, _)| MARKS[..4].contains(&&**key))
     }
 
     fn is_feature(&self, object: &TextRange) -> bool {
-        spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&&**key) || key == "description") && !self.is_group(object)
+        json_spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&&**key) || key == "description")
+            && !self.is_group(object)
     }
 
     fn name_of(&self, object: &TextRange) -> Option<String> {
-        let members = spans::members(self.text, object);
+        let members = json_spans::members(self.text, object);
         let (_, at) = ["name", "title", "category", "id"].iter().find_map(|name| members.iter().find(|(key, _)| key == name))?;
-        spans::value(self.text, at).as_str().map(str::to_owned)
+        json_spans::value(self.text, at).as_str().map(str::to_owned)
     }
 }
 
@@ -275,4 +279,25 @@ fn home_of(homes: Vec<(TextRange, Option<FeatureStatus>)>) -> Option<TextRange> 
     let pending = homes.iter().position(|(_, bucket)| *bucket == Some(FeatureStatus::Pending));
     let plain = homes.iter().rposition(|(_, bucket)| bucket.is_none());
     homes.into_iter().nth(plain.or(pending)?).map(|(home, _)| home)
+}
+
+/// The list on a shelf; none where none is.
+pub(crate) fn read_list(feature_file: &FeatureShelf) -> Result<Option<FeatureList>, Failure> {
+    let unreadable = |why: String| Failure::UnreadableList { path: feature_file.path.clone(), why };
+    match &feature_file.file {
+        TextFile::Missing => Ok(None),
+        TextFile::Text(text) if text.trim().is_empty() => Ok(None),
+        TextFile::Unusable(why) => Err(unreadable(format!("cannot be read: {why}"))),
+        TextFile::Text(text) => {
+            // Without our driver git leaves both sides of a merge in the file; the next edit puts it right.
+            let mut list = match FeatureList::parse(text) {
+                Ok(list) => list,
+                Err(why) => FeatureList::parse(&super::merge::one_list(text).ok_or_else(|| unreadable(why))?).map_err(unreadable)?,
+            };
+            if let Some(unused) = &feature_file.unused {
+                list.problems.push(format!("`{unused}` is there too and is not used; `{}` is", feature_file.path));
+            }
+            Ok(Some(list))
+        }
+    }
 }

@@ -12,8 +12,9 @@ use twining_store::merge::tree::{Node, has_keys_once};
 use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, join_sides};
 
 use crate::workflow::feature::{Feature, FeatureStatus, PASSES, SPELLINGS, TESTED};
+use crate::workflow::json_spans;
+use crate::workflow::json_spans::{JsonKind, TextRange};
 use crate::workflow::list::{FeatureList, bucket_status};
-use crate::workflow::spans::{self, JsonKind, TextRange};
 
 /// What stands for a feature while the list around it is merged; no JSON begins so.
 const MARK: char = '@';
@@ -109,7 +110,7 @@ impl SplitList {
         let list = FeatureList::parse(text).map_err(|why| unreadable(format!("it {why}")))?;
         let places: BTreeMap<usize, String> =
             list.places().iter().zip(&list.features).map(|(at, feature)| (at.start, feature.id.clone())).collect();
-        let root = spans::whole(text).map_err(|error| unreadable(error.to_string()))?;
+        let root = json_spans::whole(text).map_err(|error| unreadable(error.to_string()))?;
         let mut nodes = BTreeMap::new();
         let surroundings = Some(split(text, &root, &places, &mut nodes, DEPTH));
         Ok(Self { list, nodes, surroundings })
@@ -128,13 +129,13 @@ fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &m
     if depth == 0 || places.range(at.start..at.end).next().is_none() {
         return whole();
     }
-    match spans::kind(text, at) {
+    match json_spans::kind(text, at) {
         JsonKind::Object => {
-            let members = spans::members(text, at).into_iter();
+            let members = json_spans::members(text, at).into_iter();
             Node::Object(members.map(|(key, at)| (key.into_owned(), split(text, &at, places, nodes, depth - 1))).collect())
         }
         JsonKind::Array => {
-            let elements = spans::elements(text, at).into_iter();
+            let elements = json_spans::elements(text, at).into_iter();
             Node::Array(elements.map(|at| split(text, &at, places, nodes, depth - 1)).collect())
         }
         JsonKind::Other => whole(),

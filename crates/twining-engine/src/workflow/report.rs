@@ -10,19 +10,18 @@ use twining_store::FeatureShelf;
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::fields;
 use crate::governance::TestCounts;
-use crate::hygiene::{Redact, Redaction, redact_fields};
 use crate::input::TestCountsInput;
-use crate::words;
-use crate::workflow::edit::no_feature;
+use crate::secrets::{Redact, Redaction, redact_fields};
 use crate::workflow::evidence::{AttemptReport, EvidenceCase, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
 use crate::workflow::feature::{Feature, FeatureStatus};
+use crate::workflow::feature_edit::no_feature;
 use crate::workflow::list::FeatureList;
-use crate::workflow::machine::{FeatureEvent, FeatureState, advance};
-use crate::workflow::next::next;
-use crate::workflow::order;
-use crate::workflow::prompt::NextBrief;
-use crate::workflow::read_list;
+use crate::workflow::list::read_list;
+use crate::workflow::next::NextBrief;
+use crate::workflow::next::{blocked_by, next};
+use crate::workflow::state_machine::{FeatureEvent, FeatureState, advance};
 
 /// A run, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -222,7 +221,7 @@ fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
         "reopen" => "reopened",
         other => other,
     };
-    words::one_of("outcome", same, &OUTCOMES)
+    fields::one_of("outcome", same, &OUTCOMES)
 }
 
 fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, InvalidInput> {
@@ -280,11 +279,11 @@ pub(crate) fn move_feature(
     let scope = feature.files.first().map_or("project", String::as_str);
     let id = text::excerpt(&feature.id, 60);
     if to.status == FeatureStatus::Blocked {
-        let summary = format!("Feature {id} is blocked: {}", words::fold(reason));
-        let failed = words::count(u64::from(to.retries), "failed test", "failed tests");
+        let summary = format!("Feature {id} is blocked: {}", fields::fold(reason));
+        let failed = fields::count(u64::from(to.retries), "failed test", "failed tests");
         let detail = format!("{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}", feature.description);
         let entry = Entry {
-            detail: words::clip(&detail, limits::TEXT_BYTES),
+            detail: fields::clip(&detail, limits::TEXT_BYTES),
             tags: vec!["workflow".to_owned()],
             ..note(stamp, EntryType::Need, scope, &summary)
         };
@@ -292,7 +291,7 @@ pub(crate) fn move_feature(
         moved.entries.push(entry);
     }
     if let Some(need) = feature.need.as_ref().filter(|_| event == FeatureEvent::Reopened) {
-        let summary = format!("Feature {id} is open again: {}", words::fold(reason));
+        let summary = format!("Feature {id} is open again: {}", fields::fold(reason));
         moved.entries.push(Entry { relates_to: vec![need.clone()], ..note(stamp, EntryType::Status, scope, &summary) });
         moved.fields.push(("need", Value::Null));
     }
@@ -304,7 +303,7 @@ pub(crate) fn accept(case: &EvidenceCase<'_>) -> Result<VerifiedBy, Failure> {
     match judge(case) {
         EvidenceVerdict::Accepted { run, note } => {
             let run = case.log.runs.iter().rev().find(|known| known.id == run).cloned().unwrap_or_default();
-            let command = words::shorten(&run.command, limits::SUMMARY_CHARS);
+            let command = fields::shorten(&run.command, limits::SUMMARY_CHARS);
             Ok(VerifiedBy { source: run.source, run: run.id, command, tests: run.tests, at: Some(run.at), note })
         }
         EvidenceVerdict::Missing { what, next_step } => {
@@ -383,12 +382,12 @@ pub(crate) fn plan_report(
 fn must_not_wait(list: &FeatureList, feature: &Feature) -> Result<(), Failure> {
     let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
     // What is in no list cannot be waited for; `next` tells of it.
-    let waits: Vec<&str> = order::blocked_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
+    let waits: Vec<&str> = blocked_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
     if waits.is_empty() {
         return Ok(());
     }
     let why = format!("`{}` depends on it", feature.id);
-    Err(InvalidInput::new("feature", format!("must wait until {} is tested", words::some_names(waits.into_iter()))).because(why).into())
+    Err(InvalidInput::new("feature", format!("must wait until {} is tested", fields::some_names(waits.into_iter()))).because(why).into())
 }
 
 /// What is remembered of a step.
@@ -406,7 +405,7 @@ pub(crate) fn attempt(
         agent: stamp.caller.agent.clone(),
         role: role.to_owned(),
         outcome: OUTCOMES.iter().find(|(_, known)| *known == event).map_or("", |(word, _)| word).to_owned(),
-        summary: words::clip(summary, 4 * limits::ELEMENT_BYTES),
+        summary: fields::clip(summary, 4 * limits::ELEMENT_BYTES),
         run,
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use twining_model::{Time, agent, scope, text};
 
 use crate::effects::{ChangeExtent, Effects};
-use crate::facts::{ActiveClaim, ClaimLookup, Facts};
+use crate::evaluate::{ActiveClaim, ClaimLookup, Facts};
 use crate::paths::normal;
 use crate::policy::rule::{Guard, GuardAnswer};
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use twining_model::text;
 
 use crate::effects::{Effects, FileChange, NewContent};
-use crate::facts::{EvidenceLookup, Facts, FeatureProof};
+use crate::evaluate::{EvidenceLookup, Facts, FeatureProof};
 use crate::policy::rule::{Guard, GuardAnswer};
 use crate::verdict::Verdict;
 

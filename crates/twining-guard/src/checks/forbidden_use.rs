@@ -11,10 +11,11 @@ use std::collections::HashSet;
 
 use twining_model::text;
 
+use crate::checks::imports;
+use crate::checks::lexer::contains;
 use crate::checks::lexer::{CommentStyle, LexedText};
-use crate::checks::{contains, imports};
 use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
-use crate::facts::Facts;
+use crate::evaluate::Facts;
 use crate::paths::normal;
 use crate::policy::GuardSet;
 use crate::policy::rule::{CheckKind, Guard, GuardAnswer};

@@ -3,7 +3,7 @@
 //! says so. A name that an import gives to something, or takes out of another
 //! module, is not the module.
 
-use crate::checks::contains;
+use crate::checks::lexer::contains;
 use crate::checks::lexer::{CommentStyle, LexedText};
 
 /// Words with which a statement begins that brings something in.

@@ -304,6 +304,11 @@ impl CodeLexer<'_> {
     }
 }
 
+/// Whether a list of words, separated by blanks, has this one.
+pub(crate) fn contains(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

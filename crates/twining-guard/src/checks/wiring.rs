@@ -2,7 +2,7 @@
 //! for elsewhere. Said only of files that call it now.
 
 use crate::effects::{Effects, FileChange, NewContent};
-use crate::facts::Facts;
+use crate::evaluate::Facts;
 use crate::paths::normal;
 use crate::policy::rule::{Guard, GuardAnswer};
 use crate::verdict::Verdict;

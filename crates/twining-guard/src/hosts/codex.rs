@@ -1,9 +1,10 @@
 //! Codex: the JSON of Claude Code, without `ask`, without an event for failures,
 //! and without a first message of our own.
 
+use super::adapter::HostAdapter;
+use super::adapter::{HookReply, HostAnswer};
+use super::claude;
 use super::payload::common;
-use super::reply::{HookReply, HostAnswer};
-use super::{HostAdapter, claude};
 use crate::event::EventKind;
 
 pub static HOST: HostAdapter =

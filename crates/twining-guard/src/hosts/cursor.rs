@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::HostAdapter;
+use super::adapter::HostAdapter;
+use super::adapter::{HookReply, HostAnswer, cut};
 use super::payload::{HostPayload, common, text};
-use super::reply::{HookReply, HostAnswer, cut};
 use crate::event::EventKind;
 
 pub static HOST: HostAdapter = HostAdapter {

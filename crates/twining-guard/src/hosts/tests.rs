@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{HookEvent, HookReply, HostAdapter, HostAnswer};
+use super::adapter::HostAdapter;
+use super::{HookEvent, HookReply, HostAnswer};
 use crate::event::{EventKind, ToolAction};
 
 fn host(name: &str) -> &'static HostAdapter {
@@ -294,7 +295,7 @@ fn an_event_is_known_by_the_host_s_name_and_by_ours() {
 
 #[test]
 fn a_sample_call_reads_as_what_it_stands_for() {
-    for host in super::HOSTS {
+    for host in super::adapter::HOSTS {
         let asked = (host.sample)(host.tool("Bash"), &json!({"command": "ls"}), "/p");
         let event = asked["hook_event_name"].as_str().unwrap_or("preToolUse");
         let parsed = parsed(host.name, event, &asked);

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::event;
 use crate::event::{EventKind, GuardEvent};
 use crate::paths::PathGlobs;
 use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
-use crate::tool_call;
 use crate::verdict::Verdict;
 
 /// The guard of Twining's own records.
@@ -128,7 +128,7 @@ fn examples(id: &str) -> Vec<Example> {
     };
     let of = |is_stopped: bool| {
         move |(tool, input, file): (&str, Value, Option<String>)| {
-            let event = GuardEvent::of_tool(tool, tool_call::action(tool, &input), "/project");
+            let event = GuardEvent::of_tool(tool, event::action(tool, &input), "/project");
             Example { event, input, file, is_stopped }
         }
     };

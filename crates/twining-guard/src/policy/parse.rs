@@ -4,13 +4,13 @@
 use serde_json::{Map, Value as Json};
 use twining_model::{limits, text};
 
+use crate::event;
 use crate::event::{EventKind, GuardEvent, ToolAction};
 use crate::paths::PathGlobs;
-use crate::policy::mistake::Mistake;
 use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
+use crate::policy::source::Mistake;
 use crate::policy::source::{PolicyLayer, PolicySource};
 use crate::policy::yaml::{self, LostPart, YamlKey, YamlNode, YamlPosition, YamlValue};
-use crate::tool_call;
 use crate::verdict::Verdict;
 
 /// Guards one file may have.
@@ -253,7 +253,7 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
     }
     let tool = tool.unwrap_or_else(|| usual.to_owned());
     let input = Json::Object(input);
-    let mut event = GuardEvent::of_tool(&tool, tool_call::action(&tool, &input), "/project");
+    let mut event = GuardEvent::of_tool(&tool, event::action(&tool, &input), "/project");
     event.agent_id = agent.as_deref().filter(|agent| *agent != "main").map(str::to_owned);
     event.agent_type = agent;
     Ok(Example { event, input, file, is_stopped })

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use memchr::memchr;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use twining_model::document::compact;
+use twining_model::json_document::compact;
 
 use crate::merge::tree::Node;
 use crate::merge::{ThreeWay, is_marker};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use twining_model::document::compact;
+use twining_model::json_document::compact;
 
 /// Deeper than this, a value is one leaf: nobody disagrees about its inside.
 const DEPTH: usize = 32;

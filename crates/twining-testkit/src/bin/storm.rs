@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 use twining_testkit::TestProject;
-use twining_testkit::storm::{self, Storm, StormWriter};
+use twining_testkit::crash_storm;
+use twining_testkit::crash_storm::{Storm, StormWriter};
 
 #[derive(Parser)]
 #[command(about = "Many processes write to one folder while they are killed or git works underneath")]
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
         StormKind::Write { project, who, writes, size, think_us, linger_ms, mixed } => {
             let acks = project.join("acks").join(&who);
             let (think, linger) = (Duration::from_micros(think_us), Duration::from_millis(linger_ms));
-            match storm::write(&StormWriter { project, acks, who, writes, size, think, mixed, linger }) {
+            match crash_storm::write(&StormWriter { project, acks, who, writes, size, think, mixed, linger }) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -84,7 +85,7 @@ fn main() -> ExitCode {
                 kill_every: Duration::from_millis(kill_ms),
             };
             let started = Instant::now();
-            let aftermath = storm::rage(&program, &project.path(), &storm);
+            let aftermath = crash_storm::rage(&program, &project.path(), &storm);
             println!("| writers | acked | killed | git operations | lost | corrupt lines | conflict markers | doubled ids | seconds |");
             println!("|---|---|---|---|---|---|---|---|---|");
             println!(

@@ -6,10 +6,10 @@ use twining_engine::{
 };
 use twining_model::Claim;
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::page::{StyledText, TextPage, count, dim, good, place, plain, strong, warn, when};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::text_page::{StyledText, TextPage, count, dim, good, place, plain, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for RegisterInput {
     const NAME: &'static str = "register";
@@ -65,8 +65,8 @@ impl Verb for AgentsInput {
         if outcome.gone > 0 {
             page.line([dim(format!("{} gone; --include-gone shows them", count(outcome.gone, "more agent")))]);
         }
-        shown::section(page, "Held", outcome.claims.iter().map(claim_row));
-        shown::section(page, "Waiting to be taken over", outcome.handoffs.iter().map(handoff_row));
+        rows::section(page, "Held", outcome.claims.iter().map(claim_row));
+        rows::section(page, "Waiting to be taken over", outcome.handoffs.iter().map(handoff_row));
     }
 }
 
@@ -156,7 +156,7 @@ impl Verb for DelegateInput {
         page.line([good("asked"), plain(&delegated.id), dim("until"), when(&delegated.expires_at)]);
         found(&delegated.suggested_agents, page);
         let offers = delegated.offers.iter().map(|offer| vec![dim(&offer.id), strong(&offer.agent_id), plain(&offer.summary)]);
-        shown::section(page, "Offers", offers);
+        rows::section(page, "Offers", offers);
     }
 }
 
@@ -212,9 +212,9 @@ impl Verb for AcknowledgeInput {
                 dim(result.notes.as_deref().unwrap_or_default()),
             ]
         });
-        shown::section(page, "Results", results);
+        rows::section(page, "Results", results);
         let lines = handoff.context_snapshot.iter().flat_map(|context| &context.summaries);
-        shown::section(page, "What held then", lines.map(|line| vec![plain(line)]));
+        rows::section(page, "What held then", lines.map(|line| vec![plain(line)]));
     }
 }
 
@@ -245,6 +245,6 @@ impl Verb for ClaimInput {
         if outcome.claims.is_empty() {
             page.line([dim("nobody holds anything")]);
         }
-        shown::section(page, "Held", outcome.claims.iter().map(claim_row));
+        rows::section(page, "Held", outcome.claims.iter().map(claim_row));
     }
 }

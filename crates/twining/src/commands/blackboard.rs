@@ -6,10 +6,10 @@ use twining_engine::{
 };
 use twining_model::limits;
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::page::{TextPage, bad, count, dim, good, plain, strong, warn, when};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::text_page::{TextPage, bad, count, dim, good, plain, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for PostInput {
     const NAME: &'static str = "post";
@@ -58,7 +58,7 @@ impl Verb for ReadInput {
 
     fn show(outcome: &ReadOutcome, page: &mut TextPage) {
         if !outcome.entries.is_empty() || outcome.decisions.is_empty() {
-            shown::entries(&outcome.entries, page);
+            rows::entries(&outcome.entries, page);
         }
         for decision in &outcome.decisions {
             page.line([strong(&decision.summary), dim(format!("{} {}", decision.id, decision.status.as_str()))]);
@@ -96,9 +96,9 @@ impl Verb for QueryInput {
     }
 
     fn show(outcome: &QueryOutcome, page: &mut TextPage) {
-        shown::hits(outcome.results.iter().map(|hit| (hit.relevance, shown::entry_row(&hit.entry))), page);
-        shown::embedding(page, outcome.mode, outcome.not_yet_embedded);
-        shown::truncated_note(page, outcome.truncated, "search for less at a time");
+        rows::hits(outcome.results.iter().map(|hit| (hit.relevance, rows::entry_row(&hit.entry))), page);
+        rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
+        rows::truncated_note(page, outcome.truncated, "search for less at a time");
     }
 }
 
@@ -119,8 +119,8 @@ impl Verb for RecentInput {
     }
 
     fn show(outcome: &RecentOutcome, page: &mut TextPage) {
-        shown::entries(&outcome.entries, page);
-        shown::truncated_note(page, outcome.truncated, "ask for fewer");
+        rows::entries(&outcome.entries, page);
+        rows::truncated_note(page, outcome.truncated, "ask for fewer");
     }
 }
 

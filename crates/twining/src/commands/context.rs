@@ -5,10 +5,10 @@ use twining_engine::{
     WhatChangedOutcome,
 };
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::page::{StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::text_page::{StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for AssembleInput {
     const NAME: &'static str = "assemble";
@@ -46,7 +46,7 @@ impl Verb for AssembleInput {
         show_entries("Open needs", &context.open_needs, warn, page);
         show_entries("Questions", &context.recent_questions, plain, page);
         show_entries("Findings", &context.recent_findings, plain, page);
-        shown::section(
+        rows::section(
             page,
             "Entities",
             context.related_entities.iter().map(|entity| vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]),
@@ -55,14 +55,14 @@ impl Verb for AssembleInput {
             let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
             vec![strong(&claim.agent_id), place(held), dim("until"), when(&claim.until), plain(&claim.reason)]
         });
-        shown::section(page, "Held by others", held);
+        rows::section(page, "Held by others", held);
         let waiting = context.handoffs.iter().map(|handoff| vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]);
-        shown::section(page, "Waiting to be taken over", waiting);
+        rows::section(page, "Waiting to be taken over", waiting);
         if context.omitted_count > 0 {
             page.heading(format!("{} left out for want of room", count(context.omitted_count, "record")));
             page.table(2, &context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]).collect::<Vec<_>>());
         }
-        shown::embedding(page, context.mode, context.not_yet_embedded);
+        rows::embedding(page, context.mode, context.not_yet_embedded);
     }
 }
 
@@ -145,7 +145,7 @@ impl Verb for WhatChangedInput {
             page.line([dim("nothing changed")]);
         }
         for (heading, rows) in sections {
-            shown::section(page, heading, rows.into_iter());
+            rows::section(page, heading, rows.into_iter());
         }
         if outcome.omitted_count > 0 {
             page.line([dim(format!("{} not shown", count(outcome.omitted_count, "change")))]);

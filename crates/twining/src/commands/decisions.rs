@@ -3,18 +3,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
-    CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome,
-    OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome, SearchDecisionsInput,
-    SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput,
+    LinkCommitOutcome, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome, RenameHistory,
+    SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 use twining_model::text::excerpt;
 use twining_model::{Authority, InvalidInput};
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::moved;
-use crate::page::{TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::text_page::{TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for DecideInput {
     const NAME: &'static str = "decide";
@@ -86,7 +85,7 @@ impl Verb for WhyInput {
             let outcome = ctx.engine.why_commit(commit, self.limit, ctx.history.commit(commit).as_ref())?;
             return Ok(WhyAnswer { outcome, asked: commit.clone(), is_commit: true });
         }
-        let outcome = ctx.engine.why_through(self, &moved::moves_to_head(ctx))?;
+        let outcome = ctx.engine.why_through(self, &moves_to_head(ctx))?;
         Ok(WhyAnswer { outcome, asked: self.scope.clone().unwrap_or_default(), is_commit: false })
     }
 
@@ -302,9 +301,9 @@ impl Verb for SearchDecisionsInput {
     }
 
     fn show(outcome: &SearchDecisionsOutcome, page: &mut TextPage) {
-        shown::hits(outcome.results.iter().map(|hit| (hit.relevance, shown::decision_row(&hit.decision))), page);
-        shown::embedding(page, outcome.mode, outcome.not_yet_embedded);
-        shown::truncated_note(page, outcome.truncated, "search for less at a time");
+        rows::hits(outcome.results.iter().map(|hit| (hit.relevance, rows::decision_row(&hit.decision))), page);
+        rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
+        rows::truncated_note(page, outcome.truncated, "search for less at a time");
     }
 }
 
@@ -374,22 +373,47 @@ impl Verb for ImpactInput {
 
     fn show(impact: &ImpactOutcome, page: &mut TextPage) {
         page.line([plain(&impact.summary)]);
-        shown::section(
+        rows::section(
             page,
             "Decisions that rest on it",
             impact.dependents.iter().map(|decision| vec![dim(&decision.id), standing(decision.status), plain(&decision.summary)]),
         );
-        shown::section(page, "Files", impact.affected_files.iter().map(|file| vec![place(file)]));
-        shown::section(page, "Symbols", impact.affected_symbols.iter().map(|symbol| vec![plain(symbol)]));
-        shown::section(page, "Entities", impact.entities.iter().map(shown::entity_row));
-        shown::section(
+        rows::section(page, "Files", impact.affected_files.iter().map(|file| vec![place(file)]));
+        rows::section(page, "Symbols", impact.affected_symbols.iter().map(|symbol| vec![plain(symbol)]));
+        rows::section(page, "Entities", impact.entities.iter().map(rows::entity_row));
+        rows::section(
             page,
             "Entries",
             impact.entries.iter().map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
         );
-        shown::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
-        shown::truncated_note(page, impact.truncated, "trace one of the decisions that rest on it");
+        rows::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
+        rows::truncated_note(page, impact.truncated, "trace one of the decisions that rest on it");
     }
+}
+
+/// The note of what is known, which all sessions share.
+const KEPT: &str = "shared-moves";
+
+/// Every move up to the commit that is checked out; none where git cannot tell.
+pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
+    let store = ctx.engine.store();
+    if store.place().git_dir.is_none() {
+        return RenameHistory::default();
+    }
+    let Some(head) = ctx.history.head() else { return RenameHistory::default() };
+    let known: Option<RenameHistory> = store.local_state().note(KEPT).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known = known.unwrap_or_default();
+    if known.head == head {
+        return known;
+    }
+    // A branch that does not go on from there has a past of its own.
+    let goes_on = !known.head.is_empty() && ctx.history.is_before(&known.head, &head);
+    let since = goes_on.then_some(known.head.as_str()).filter(|since| ctx.history.revision(since).is_ok());
+    let Some(fresh) = ctx.history.moves(since) else { return known };
+    let moves = if since.is_some() { known.clone().up_to(&head, fresh) } else { RenameHistory::default().up_to(&head, fresh) };
+    // If it cannot be kept, the next call asks again.
+    let _ = serde_json::to_vec(&moves).map(|bytes| store.local_state().leave_note(KEPT, &bytes));
+    moves
 }
 
 #[cfg(test)]

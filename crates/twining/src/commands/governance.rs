@@ -6,11 +6,11 @@ use twining_engine::{
     RecordTurnInput, RecordTurnOutcome, Role, RoleInput, SuggestModeInput, SuggestModeOutcome, TurnsInput, TurnsOutcome,
 };
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when};
-use crate::problem::ExitStatus;
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::command_error::ExitStatus;
+use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for RoleInput {
     const NAME: &'static str = "role";
@@ -37,9 +37,9 @@ impl Verb for RoleInput {
             ("Escalates when", "escalate_when", &role.escalate_when),
         ] {
             let sources = role.sources.get(name).into_iter().flatten().chain(std::iter::repeat(&PolicySource::DEFAULT));
-            shown::section(page, heading, items.iter().zip(sources).map(|(item, source)| vec![dim(source.to_string()), plain(item)]));
+            rows::section(page, heading, items.iter().zip(sources).map(|(item, source)| vec![dim(source.to_string()), plain(item)]));
         }
-        shown::mistakes(&role.mistakes, page);
+        rows::mistakes(&role.mistakes, page);
     }
 }
 
@@ -63,7 +63,7 @@ impl Verb for GatesInput {
         page.line([strong(&outcome.profile.id), dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity))]);
         page.table(2, &bars(&outcome.profile));
         outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        shown::mistakes(&outcome.mistakes, page);
+        rows::mistakes(&outcome.mistakes, page);
     }
 }
 
@@ -123,7 +123,7 @@ impl Verb for CheckGatesInput {
         page.heading("Next");
         page.table(2, &checked.next.iter().map(|next| vec![plain(next)]).collect::<Vec<_>>());
         checked.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        shown::mistakes(&checked.mistakes, page);
+        rows::mistakes(&checked.mistakes, page);
     }
 
     fn ending(checked: &CheckGatesOutcome) -> ExitStatus {
@@ -210,9 +210,9 @@ impl Verb for TurnsInput {
             page.block(2, &turn.progress_summary);
             page.block(2, &turn.coach_feedback);
         }
-        shown::truncated_note(page, outcome.truncated, "give --last");
+        rows::truncated_note(page, outcome.truncated, "give --last");
         let unreadable = outcome.unreadable.iter().map(|file| vec![place(&file.file), plain(&file.why)]);
-        shown::section(page, "Skipped, because they are no turns", unreadable);
+        rows::section(page, "Skipped, because they are no turns", unreadable);
     }
 }
 
@@ -244,12 +244,12 @@ impl Verb for SuggestModeInput {
         match &suggested.suggestion {
             Some(mode) => {
                 page.line([strong(&mode.mode), dim(format!("{} ceremony; advice only", mode.ceremony.as_str()))]);
-                shown::section(page, "Meant for", mode.when_to_use.iter().map(|item| vec![plain(item)]));
-                shown::section(page, "Beware", mode.pitfalls.iter().map(|item| vec![plain(item)]));
+                rows::section(page, "Meant for", mode.when_to_use.iter().map(|item| vec![plain(item)]));
+                rows::section(page, "Beware", mode.pitfalls.iter().map(|item| vec![plain(item)]));
             }
             None => page.line([dim("no mode is defined")]),
         }
         suggested.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        shown::mistakes(&suggested.mistakes, page);
+        rows::mistakes(&suggested.mistakes, page);
     }
 }

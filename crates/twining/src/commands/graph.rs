@@ -5,10 +5,10 @@ use twining_engine::{
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome,
 };
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::page::{TextPage, count, dim, good, plain, warn};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::text_page::{TextPage, count, dim, good, plain, warn};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for AddEntityInput {
     const NAME: &'static str = "add_entity";
@@ -69,13 +69,13 @@ impl Verb for NeighborsInput {
     }
 
     fn show(outcome: &NeighborsOutcome, page: &mut TextPage) {
-        page.table(0, &[shown::entity_row(&outcome.center)]);
+        page.table(0, &[rows::entity_row(&outcome.center)]);
         let rows = outcome.neighbors.iter().map(|neighbor| {
-            let arrow = shown::arrow(&neighbor.relation, neighbor.direction);
-            [dim(neighbor.depth.to_string()), plain(arrow)].into_iter().chain(shown::walked_entity_row(&neighbor.entity)).collect()
+            let arrow = rows::arrow(&neighbor.relation, neighbor.direction);
+            [dim(neighbor.depth.to_string()), plain(arrow)].into_iter().chain(rows::walked_entity_row(&neighbor.entity)).collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
-        shown::truncated_note(page, outcome.truncated, "ask for a smaller depth or for one relation type");
+        rows::truncated_note(page, outcome.truncated, "ask for a smaller depth or for one relation type");
     }
 }
 
@@ -98,16 +98,16 @@ impl Verb for PathInput {
     fn show(outcome: &PathOutcome, page: &mut TextPage) {
         if !outcome.found {
             page.line([dim("no path")]);
-            shown::truncated_note(page, outcome.truncated, "the search stopped at its limit; ask for one relation type");
+            rows::truncated_note(page, outcome.truncated, "the search stopped at its limit; ask for one relation type");
             return;
         }
         page.line([dim(count(outcome.length, "step"))]);
         let rows = outcome.path.iter().map(|step| {
             let arrow = match (&step.relation, &step.direction) {
-                (Some(relation), Some(direction)) => shown::arrow(relation, *direction),
+                (Some(relation), Some(direction)) => rows::arrow(relation, *direction),
                 _ => String::new(),
             };
-            std::iter::once(plain(arrow)).chain(shown::walked_entity_row(&step.entity)).collect()
+            std::iter::once(plain(arrow)).chain(rows::walked_entity_row(&step.entity)).collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
     }
@@ -133,8 +133,8 @@ impl Verb for GraphQueryInput {
         if outcome.entities.is_empty() {
             page.line([dim("nothing matches")]);
         }
-        page.table(0, &outcome.entities.iter().map(shown::entity_row).collect::<Vec<_>>());
-        shown::truncated_note(page, outcome.truncated, "raise --limit or search for more of the name");
+        page.table(0, &outcome.entities.iter().map(rows::entity_row).collect::<Vec<_>>());
+        rows::truncated_note(page, outcome.truncated, "raise --limit or search for more of the name");
     }
 }
 

@@ -7,10 +7,10 @@ use twining_engine::{
 };
 
 use crate::commands::with_command_names;
-use crate::desk::CommandContext;
-use crate::page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn};
-use crate::problem::ExitStatus;
-use crate::verbs::{Effect, Verb, VerbGroup};
+use crate::project::CommandContext;
+use crate::render::command_error::ExitStatus;
+use crate::render::text_page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for KnowledgeRetrieveInput {
     const NAME: &'static str = "knowledge_retrieve";

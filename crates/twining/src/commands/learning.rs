@@ -5,10 +5,10 @@ use twining_engine::{
     QueryTracesOutcome, SearchMode, StoreTraceInput, StoreTraceOutcome,
 };
 
-use super::shown;
-use crate::desk::CommandContext;
-use crate::page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use super::rows;
+use crate::project::CommandContext;
+use crate::render::text_page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for StoreTraceInput {
     const NAME: &'static str = "store_trace";
@@ -114,7 +114,7 @@ impl Verb for PatternsInput {
                 _ => {}
             }
         }
-        shown::truncated_note(page, outcome.truncated, "give --limit");
+        rows::truncated_note(page, outcome.truncated, "give --limit");
     }
 }
 
@@ -168,6 +168,6 @@ impl Verb for GuardsInput {
             vec![strong(&guard.id), plain(guard.action.as_str()), dim(&guard.source), standing]
         });
         page.table(0, &rows.collect::<Vec<_>>());
-        shown::mistakes(&outcome.mistakes, page);
+        rows::mistakes(&outcome.mistakes, page);
     }
 }

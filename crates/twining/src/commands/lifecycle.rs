@@ -13,12 +13,12 @@ use twining_engine::{
 use twining_model::InvalidInput;
 
 use super::agents::claim_row;
-use super::shown;
+use super::rows;
 use crate::commands::with_command_names;
-use crate::desk::CommandContext;
-use crate::page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
-use crate::problem::ExitStatus;
-use crate::verbs::{Effect, Verb, VerbGroup};
+use crate::project::CommandContext;
+use crate::render::command_error::ExitStatus;
+use crate::render::text_page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for ArchiveInput {
     const NAME: &'static str = "archive";
@@ -88,7 +88,7 @@ impl Verb for StatusInput {
         let last = (!report.last_activity.is_empty()).then(|| vec![dim("last activity"), when(&report.last_activity)]);
         let counted = counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
         page.table(2, &counted.chain(last).collect::<Vec<_>>());
-        shown::section(page, "Held", report.claims.iter().map(claim_row));
+        rows::section(page, "Held", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
             page.heading("Wants attention");
         }
@@ -99,7 +99,7 @@ impl Verb for StatusInput {
         if let Some(metrics) = &report.metrics {
             show_metrics(metrics, page);
         }
-        shown::section(
+        rows::section(
             page,
             "Could not be read",
             report.unreadable.iter().map(|unreadable| {
@@ -130,7 +130,7 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
         );
         vec![strong(id), plain(counts)]
     });
-    shown::section(page, "By story", stories);
+    rows::section(page, "By story", stories);
 }
 
 impl Verb for VerifyInput {
@@ -163,7 +163,7 @@ impl Verb for VerifyInput {
         });
         page.table(2, &rows.collect::<Vec<_>>());
         for (name, check) in &outcome.checks {
-            shown::section(
+            rows::section(
                 page,
                 name,
                 check.items.iter().map(|item| vec![dim(&item.id), place(item.file.as_deref().unwrap_or_default()), plain(&item.summary)]),

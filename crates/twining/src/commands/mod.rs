@@ -10,8 +10,8 @@ use twining_engine::{
     TraceInput, TurnsInput, VerifyInput, WhatChangedInput, WhyInput,
 };
 
-pub use self::tool_names::with_command_names;
-use crate::verbs::VerbEntry;
+pub use crate::commands::rows::with_command_names;
+use crate::verbs::verb::VerbEntry;
 
 mod agents;
 mod blackboard;
@@ -22,8 +22,7 @@ mod graph;
 mod knowledge;
 mod learning;
 mod lifecycle;
-mod shown;
-mod tool_names;
+mod rows;
 mod workflow;
 
 /// Every verb, group by group, in the order people read them.

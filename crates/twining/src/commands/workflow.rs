@@ -9,9 +9,9 @@ use twining_model::limits;
 use twining_store::disk;
 use twining_store::git::{BranchChanges, Git};
 
-use crate::desk::CommandContext;
-use crate::page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
-use crate::verbs::{Effect, Verb, VerbGroup};
+use crate::project::CommandContext;
+use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
+use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for FeaturesInput {
     const NAME: &'static str = "features";
@@ -36,7 +36,7 @@ impl Verb for FeaturesInput {
             page.line([dim("no features")]);
         }
         page.table(0, &outcome.features.iter().map(row).collect::<Vec<_>>());
-        super::shown::truncated_note(page, outcome.truncated, "--limit shows more, --status chooses");
+        super::rows::truncated_note(page, outcome.truncated, "--limit shows more, --status chooses");
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
         outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
     }

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use twining_store::git::Git;
 
+use super::checks::{DoctorCheck, Health};
+use super::checks::{this_version, version_of};
 use super::memory::STALE;
-use super::program::{this_version, version_of};
-use super::{DoctorCheck, Health};
-use crate::desk::Project;
-use crate::drivers::{DRIVERS, MergeDriver};
 use crate::init;
-use crate::installed;
+use crate::merge_driver::{DRIVERS, MergeDriver};
+use crate::program_path;
+use crate::project::Project;
 
 /// A file in three versions, and what a merge of them must hold.
 struct TrialMerge {
@@ -114,7 +114,7 @@ pub fn lock(project: &Project) -> Option<DoctorCheck> {
     let lock = project.history.shape()?.common.join("config.lock");
     let age = fs::symlink_metadata(&lock).and_then(|found| found.modified()).ok()?.elapsed().ok().filter(|age| *age > STALE)?;
     let words = format!("{} is {} minutes old: nobody can change git's settings while it is there", lock.display(), age.as_secs() / 60);
-    let hint = format!("if no git command runs here, one was interrupted: rm {}", installed::for_shell(&lock.to_string_lossy()));
+    let hint = format!("if no git command runs here, one was interrupted: rm {}", program_path::for_shell(&lock.to_string_lossy()));
     Some(DoctorCheck::new("git", Health::Warn, words).hinted(hint))
 }
 
@@ -133,10 +133,10 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
     if !path.is_file() {
         return Err(ill(Health::Fail, format!("git is to start {program}, which is gone: merges fail, and commits are not looked at")));
     }
-    if std::env::current_exe().is_ok_and(|here| installed::is_same(path, &here)) {
+    if std::env::current_exe().is_ok_and(|here| program_path::is_same(path, &here)) {
         return Ok(None);
     }
-    if let Err(why) = installed::outside(program, project) {
+    if let Err(why) = program_path::outside(program, project) {
         return Err(ill(Health::Fail, format!("git starts another program than this one: {why}")));
     }
     match version_of(path) {

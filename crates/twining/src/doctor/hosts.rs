@@ -15,15 +15,17 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use twining_guard::GuardSet;
 
-use super::{DoctorCheck, Health};
-use crate::desk::Project;
+use super::checks::{DoctorCheck, Health};
 use crate::hook;
+use crate::hook_trial;
+use crate::hook_trial::HostTrial;
 use crate::init::{self, HostKind, HostState, ServerEntry, Visibility};
-use crate::installed::{self, NAME, on_path};
-use crate::running::{TRIAL_TIMEOUT, run_until};
+use crate::process::{TRIAL_TIMEOUT, run_until};
+use crate::program_path;
+use crate::program_path::{NAME, on_path};
+use crate::project::Project;
 use crate::settings::jsonc::JsoncFile;
 use crate::tour::client::{McpClient, ProtocolEra};
-use crate::wiring::{self, HostTrial};
 
 /// The guard whose examples are tried.
 const GUARD: &str = "protect-twining-state";
@@ -35,7 +37,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         Err(problem) => return vec![DoctorCheck::failed("agents", &problem)],
     };
     let mut checks = not_wired(project, &wired);
-    let hooks = wiring::check(project, &proof(project));
+    let hooks = hook_trial::check(project, &proof(project));
     checks.extend(hooks.iter().flat_map(fires));
     for wiring in &wired {
         checks.push(settings(wiring));
@@ -45,7 +47,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
             HostKind::OpenCode => {
                 checks.push(DoctorCheck::new("hook", Health::NotChecked, "opencode: its plugin runs inside of it and was not tried"));
             }
-            host if !hooks.iter().any(|tried| tried.host == host.name()) => checks.push(does_not_fire(host.name(), wiring::NO_GATE)),
+            host if !hooks.iter().any(|tried| tried.host == host.name()) => checks.push(does_not_fire(host.name(), hook_trial::NO_GATE)),
             _ => {}
         }
         checks.extend(server(project, wiring));
@@ -132,7 +134,7 @@ fn replaced(wiring: &HostState) -> DoctorCheck {
 
 /// What to do about a program that does not answer: one that is not found is no fault of an entry.
 fn way(why: &str, usual: &str) -> String {
-    if why.contains(installed::NOT_ON_PATH) { super::program::path_hint() } else { usual.to_owned() }
+    if why.contains(program_path::NOT_ON_PATH) { super::checks::path_hint() } else { usual.to_owned() }
 }
 
 /// What comes of a host's entry for our server.
@@ -195,7 +197,7 @@ fn shown(words: &[String]) -> String {
 /// nothing else is started: another program, or another of our verbs.
 fn program_of(project: &Project, words: &[String]) -> Result<PathBuf, String> {
     let [word, verb, ..] = words else { return Err("does not start Twining".to_owned()) };
-    let found = installed::ours(word, &project.located.checkout)?;
+    let found = program_path::ours(word, &project.located.checkout)?;
     if verb == "mcp" { Ok(found) } else { Err("does not start Twining with `mcp`, so it was not started".to_owned()) }
 }
 

@@ -15,13 +15,13 @@ use twining_store::disk::Dir;
 use twining_store::git::Git;
 use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
-use super::{DoctorCheck, Health};
-use crate::desk::Project;
+use super::checks::{DoctorCheck, Health};
 use crate::hook;
 use crate::init;
-use crate::locate::FOLDER;
-use crate::page::count;
-use crate::problem::CommandError;
+use crate::locate_project::FOLDER;
+use crate::project::Project;
+use crate::render::command_error::CommandError;
+use crate::render::text_page::count;
 use crate::user_policy;
 
 /// How a summary begins that is not of a healthy memory.

@@ -9,7 +9,7 @@ use twining_engine::workflow::{NextInput, NextOutcome};
 use twining_guard::hosts::HookReply;
 
 use super::context::HookContext;
-use super::session_notes::SessionState;
+use super::session_state::SessionState;
 use crate::user_policy;
 
 /// Steps one session is sent on to.

@@ -1,20 +1,20 @@
 //! An event, the project it happens in, and what hooks remember of the session.
 
-use std::path::PathBuf;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use twining_engine::hygiene::redact_name;
 use twining_engine::learning::RecordedCall;
-use twining_engine::{Caller, PostInput};
+use twining_engine::secrets::redact_name;
+use twining_engine::workflow::EvidenceVerdict;
+use twining_engine::{Caller, Engine, FeatureProofs, PostInput};
 use twining_guard::hosts::HookEvent;
-use twining_guard::{ClaimOrigin, Claimant, Evaluation, Facts, ForeignClaims, GuardSet};
+use twining_guard::{ClaimOrigin, Claimant, Evaluation, EvidenceLookup, Facts, FeatureProof, ForeignClaims, GuardSet};
 use twining_model::{Channel, Origin, Time, Trust, text};
 
-use super::evidence::RecordedRuns;
-use super::session_notes::SessionState;
+use super::session_state::SessionState;
 use super::working_tree::WorkingTree;
-use crate::desk::Project;
-use crate::parent_processes::parent_processes;
+use crate::project::{Project, parent_processes};
 
 /// How long a hook waits for another process that has the index; hosts give it five seconds.
 pub const INDEX_TIMEOUT: Duration = Duration::from_millis(700);
@@ -127,5 +127,42 @@ impl HookContext {
         let entry = PostInput { entry_type: entry_type.to_owned(), summary, detail, scope, ..PostInput::default() };
         // If the board cannot be written, the person still reads the message.
         let _ = self.project.engine.post(&self.caller(), &entry);
+    }
+}
+
+/// The workflow's runs, and the working tree they are compared with. Nothing is read
+/// until somebody asks.
+pub struct RecordedRuns<'a> {
+    engine: &'a Engine,
+    checkout: &'a Path,
+    proofs: OnceCell<Result<FeatureProofs<'a>, String>>,
+}
+
+impl<'a> RecordedRuns<'a> {
+    /// The runs of a project.
+    pub fn of(engine: &'a Engine, checkout: &'a Path) -> Self {
+        Self { engine, checkout, proofs: OnceCell::new() }
+    }
+
+    fn proofs(&self) -> Result<&FeatureProofs<'a>, String> {
+        self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string())).as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether a feature was found to work when it was last reported: what changed or
+    /// failed after that is no reason to take the mark back.
+    pub fn was_proven(&self, feature: &str) -> bool {
+        self.proofs().is_ok_and(|proofs| proofs.passed(feature).is_some())
+    }
+}
+
+impl EvidenceLookup for RecordedRuns<'_> {
+    fn proof_of(&self, feature: &str) -> FeatureProof {
+        match self.proofs().and_then(|proofs| proofs.of(self.checkout, feature)) {
+            Ok(Some(EvidenceVerdict::Accepted { run, .. })) => FeatureProof::Recorded(run),
+            Ok(Some(EvidenceVerdict::Missing { what, .. })) => FeatureProof::Missing(what),
+            Ok(None) => FeatureProof::Missing("no run of its tests is recorded".to_owned()),
+            // What cannot be read proves nothing.
+            Err(why) => FeatureProof::Missing(why),
+        }
     }
 }

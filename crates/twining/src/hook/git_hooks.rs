@@ -3,7 +3,7 @@
 //! whatever goes wrong is told, and the commit stands.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Write, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,10 +11,15 @@ use twining_engine::{Caller, Failure};
 use twining_model::{Channel, Origin, Trust};
 use twining_store::git::GitFolders;
 
-use crate::desk::Project;
-use crate::init;
-use crate::locate::LocateInput;
-use crate::problem::CommandError;
+use super::checks::{COMMIT_CHECKS, CheckNotice, NoticeLevel, Stage, TreeComparison};
+use super::context::INDEX_TIMEOUT;
+use super::guard_cache;
+use super::working_tree::WorkingTree;
+use crate::allowances::PersonAllowances;
+use crate::locate_project::LocateInput;
+use crate::project::Project;
+use crate::render::command_error::CommandError;
+use crate::{allowances, init};
 
 /// Answers one of git's hooks; one we do not know needs no answer.
 pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
@@ -22,14 +27,14 @@ pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
     match event {
         "pre-commit" => {
             // Each tells what is wrong; one refusal is enough to stop the commit.
-            let refused = projects.into_iter().filter(|project| !super::commit::check(project.clone())).count();
+            let refused = projects.into_iter().filter(|project| !super::git_hooks::check(project.clone())).count();
             if refused > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS }
         }
         "post-commit" => {
             for problem in projects.into_iter().filter_map(|project| after_commit(project).err()) {
                 // The commit is made; all that is left is to say so.
-                let _ =
-                    anstream::stderr().write_all(format!("twining: the commit was not linked\n{}", crate::out::words(&problem)).as_bytes());
+                let _ = anstream::stderr()
+                    .write_all(format!("twining: the commit was not linked\n{}", crate::output::words(&problem)).as_bytes());
             }
             ExitCode::SUCCESS
         }
@@ -62,7 +67,94 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
     }
     let Some(commit) = project.history.commit("HEAD") else { return Ok(()) };
     let before = || commit.parents.first().and_then(|parent| project.history.committed_at(parent));
-    let origin = Origin { client: None, session: crate::desk::session_of_host(), via: Channel::Hook, trust: Trust::Tool };
+    let origin = Origin { client: None, session: crate::project::session_of_host(), via: Channel::Hook, trust: Trust::Tool };
     project.engine.link_new_commit(&Caller { agent: "git".to_owned(), origin }, &commit, &before)?;
     Ok(())
+}
+
+/// Files that are read from git at once; others one by one, where a check looks at them.
+const MAX_FILES: usize = 2_000;
+
+/// Whether the commit may be made.
+pub fn check(project: Option<PathBuf>) -> bool {
+    // A project that cannot be opened holds no commit.
+    let Ok(project) = Project::open(project) else { return true };
+    project.engine.store().hurry(INDEX_TIMEOUT);
+    let notices = notices(&project);
+    let (refused, told): (Vec<CheckNotice>, Vec<CheckNotice>) =
+        notices.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
+    for notice in &told {
+        say(&format!("{} [{}]", notice.text, notice.rule));
+    }
+    let refused = not_allowed(&project, refused);
+    let Some(first) = refused.first() else { return true };
+    for notice in &refused {
+        say(&format!("Blocked: {} [{}]", notice.text, notice.rule));
+    }
+    say(&format!(
+        "Nothing was committed. A person may answer: `twining guard allow {} --reason \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
+        first.rule
+    ));
+    false
+}
+
+fn notices(project: &Project) -> Vec<CheckNotice> {
+    let git = &project.history;
+    let (staged, is_first) = std::thread::scope(|scope| {
+        let staged = scope.spawn(|| git.staged());
+        let is_first = git.head().is_none();
+        (staged.join().unwrap_or_default(), is_first)
+    });
+    if staged.is_empty() {
+        return Vec::new();
+    }
+    let guards = guard_cache::guards(project);
+    let files = WorkingTree::of(project);
+    let mut comparison = TreeComparison::new(project, &guards, &files, Stage::Commit);
+    comparison.prefix = prefix(project);
+    comparison.changed = staged.iter().filter_map(|path| path.strip_prefix(&comparison.prefix)).map(str::to_owned).collect();
+    comparison.before = git.sides();
+    // The first commit of all takes what is there: there is nothing to compare it with.
+    let checks = if is_first { &COMMIT_CHECKS[..1] } else { &COMMIT_CHECKS[..] };
+    comparison.prefetch(&comparison.changed.iter().take(MAX_FILES).cloned().collect::<Vec<_>>());
+    comparison.run(checks)
+}
+
+/// The way from the top of the working tree to the project. git starts its hooks at the top.
+fn prefix(project: &Project) -> String {
+    let checkout = &project.located.checkout;
+    let here = std::env::var_os("GIT_INDEX_FILE").and_then(|_| std::env::current_dir().ok()).filter(|here| checkout.starts_with(here));
+    let top = here.or_else(|| project.history.shape().map(|shape| shape.top)).unwrap_or_else(|| checkout.clone());
+    let within = checkout.strip_prefix(&top).map(|within| within.display().to_string()).unwrap_or_default();
+    if within.is_empty() { within } else { format!("{within}/") }
+}
+
+/// What no person allowed. An allowance is recorded when it is used.
+fn not_allowed(project: &Project, refused: Vec<CheckNotice>) -> Vec<CheckNotice> {
+    if refused.is_empty() {
+        return refused;
+    }
+    let store = project.engine.store();
+    let (given, now, head) = (PersonAllowances::read(store), store.ids().now(), project.history.head());
+    let path_of = |notice: &CheckNotice| notice.path.clone().unwrap_or_default();
+    let refused: Vec<CheckNotice> = refused
+        .into_iter()
+        .filter(|notice| given.commit_allowance(&notice.rule, &path_of(notice), head.as_deref(), now).is_none())
+        .collect();
+    let Some(reason) = allowances::from_environment().filter(|_| !refused.is_empty()) else { return refused };
+    let findings: Vec<String> = refused.iter().map(|notice| notice.text.clone()).collect();
+    match allowances::allow_commit(project, &reason, &findings) {
+        Ok(()) => {
+            say(&format!("let through and recorded: {reason}"));
+            Vec::new()
+        }
+        Err(problem) => {
+            say(&format!("the reason could not be recorded: {}", crate::output::words(&problem)));
+            refused
+        }
+    }
+}
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "twining: {}", twining_model::text::visible(text));
 }

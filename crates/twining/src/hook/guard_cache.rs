@@ -9,7 +9,7 @@ use twining_guard::{Clause, GuardSet, UserPolicy, Verdict, inside};
 use twining_model::TextFile;
 use twining_store::disk::hash_of;
 
-use crate::desk::Project;
+use crate::project::Project;
 use crate::user_policy;
 
 /// The note of guards that were compiled.

@@ -5,116 +5,20 @@
 //! goes on and is told why; nobody is held for our mistakes.
 
 mod auto_loop;
-mod brief;
 mod checks;
-mod commit;
+mod compaction_snapshot;
 mod context;
-mod evidence;
 pub mod git_hooks;
 mod guard_cache;
-mod post_tool;
-mod pre_tool;
+mod run;
 mod session;
-mod session_notes;
-mod snapshot;
+mod session_state;
 mod stop;
-mod traces;
-
-mod verify_command;
+mod tool_call;
+mod trace_log;
 mod working_tree;
-
-use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
-
-use serde_json::Value;
-use twining_guard::hosts::{HOSTS, HookEvent, HookReply, HostAdapter, HostAnswer, parse_json};
-use twining_guard::{EventKind, Verdict};
 
 pub use context::HookContext;
 pub use guard_cache::{guards, guards_as_written};
-pub use traces::preview;
-
-/// Longest event that is read: a file of this size is written by no tool.
-const MAX_EVENT_BYTES: u64 = 16 * 1024 * 1024;
-
-/// Answers one event.
-pub fn run(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> ExitCode {
-    // An event of a newer host is not ours to stop.
-    let Some(kind) = host.event_kind(event) else { return ExitCode::SUCCESS };
-    let reply = respond(project, host, event).unwrap_or_else(|why| failed(kind, why));
-    // Answers carry the event's own name: what the host wrote, or ours for it.
-    let name = if host.events.is_empty() { kind.as_str() } else { event };
-    print((host.answer)(&reply, kind, name))
-}
-
-/// What our own failure means: nothing, unless the person's policy holds what cannot be read.
-fn failed(kind: EventKind, why: String) -> HookReply {
-    if kind != EventKind::PreToolUse {
-        return HookReply::Failed(why);
-    }
-    match guard_cache::on_unreadable() {
-        Verdict::Block => HookReply::Deny(format!("Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`.")),
-        Verdict::Ask => HookReply::Ask(format!("Twining could not judge this: {why}")),
-        Verdict::Off | Verdict::Warn => HookReply::Failed(why),
-    }
-}
-
-fn respond(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> Result<HookReply, String> {
-    let json = read_event()?;
-    let hook_event = host.parse(event, &json, &current_dir()).ok_or("the event is not known")?;
-    let context = HookContext::open(project, hook_event)?;
-    Ok(match context.event.event.kind {
-        EventKind::PreToolUse => pre_tool::reply(&context),
-        EventKind::PostToolUse | EventKind::ToolFailed => post_tool::reply(&context),
-        EventKind::Stop | EventKind::SubagentStop | EventKind::TaskCompleted => stop::reply(&context),
-        EventKind::SessionStart => session::started(&context),
-        EventKind::SubagentStart => session::subagent_started(&context),
-        EventKind::UserPromptSubmit => session::prompted(&context),
-        EventKind::PreCompact => snapshot::take(&context),
-        // What was forgotten is told when the host asks what to begin with.
-        EventKind::PostCompact => HookReply::Silence,
-        EventKind::SessionEnd => session::ended(&context),
-    })
-}
-
-/// Reads an event that names itself, so that one recorded can be replayed.
-pub fn read_any_event() -> Result<HookEvent, String> {
-    let json = read_event()?;
-    let named = json.get("hook_event_name").and_then(Value::as_str).unwrap_or("PreToolUse");
-    let parsed = HOSTS.into_iter().find_map(|host| host.parse(named, &json, &current_dir()));
-    parsed.ok_or_else(|| format!("`{}` is no event of a known host", twining_model::text::excerpt(named, 40)))
-}
-
-fn read_event() -> Result<Value, String> {
-    let mut text = String::new();
-    let read = std::io::stdin().take(MAX_EVENT_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| format!("the event cannot be read: {error}"))?;
-    if text.len() as u64 > MAX_EVENT_BYTES {
-        return Err(format!("the event is larger than {MAX_EVENT_BYTES} bytes"));
-    }
-    parse_json(&text)
-}
-
-fn current_dir() -> String {
-    std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default()
-}
-
-/// Writes an answer in one piece: half a JSON is taken for no answer.
-fn print(answer: HostAnswer) -> ExitCode {
-    let printed = match &answer.out {
-        None => Ok(()),
-        Some(json) => {
-            let mut out = std::io::stdout().lock();
-            out.write_all(format!("{json}\n").as_bytes()).and_then(|()| out.flush())
-        }
-    };
-    let answer = match printed {
-        Ok(()) => answer,
-        Err(error) => HostAnswer::failed(&format!("the answer cannot be written: {error}")),
-    };
-    if let Some(text) = &answer.err {
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
-    }
-    ExitCode::from(answer.code)
-}
+pub use run::{read_any_event, run};
+pub use trace_log::preview;

@@ -12,9 +12,9 @@ use twining_store::git::BranchChanges;
 
 use super::checks::{CheckNotice, NoticeLevel, Stage, TURN_CHECKS, TreeComparison};
 use super::context::HookContext;
-use super::session_notes::{SessionState, says_nothing_to_do};
-use super::{auto_loop, guard_cache, traces};
-use crate::allowed::PersonAllowances;
+use super::session_state::{SessionState, says_nothing_to_do};
+use super::{auto_loop, guard_cache, trace_log};
+use crate::allowances::PersonAllowances;
 
 /// The note of what was told in this project, whatever the session.
 const REPORTED: &str = "shared-told-at-turn-end";
@@ -103,7 +103,7 @@ fn lift(context: &HookContext, notices: &mut Vec<CheckNotice>) {
     let allowed = PersonAllowances::read(store);
     notices.retain(|notice| match allowed.bypass(&notice.rule, store.ids().now()) {
         Some(bypass) => {
-            traces::lifted_at_stop(context, &notice.rule, &notice.text, &bypass.reason);
+            trace_log::lifted_at_stop(context, &notice.rule, &notice.text, &bypass.reason);
             false
         }
         None => true,
@@ -140,7 +140,7 @@ fn hold(context: &HookContext, notes: &mut SessionState, holding: &[CheckNotice]
         *count += 1;
         match *count {
             1 if !context.event.stop_hook_active => {
-                traces::held(context, &notice.rule, &notice.text);
+                trace_log::held(context, &notice.rule, &notice.text);
                 reasons.push(format!("{} [{}]", notice.text, notice.rule));
             }
             // Held for it once, and it still stands: it becomes the person's to see.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use twining_guard::{FileAccess, inside, normal};
 use twining_store::git::Git;
 
-use crate::desk::Project;
-use crate::locate::ProjectLocation;
+use crate::locate_project::ProjectLocation;
+use crate::project::Project;
 
 /// Largest file that is compared.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;

@@ -6,11 +6,12 @@ use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES, PolicyImpor
 use twining_model::limits;
 use twining_store::{TextFile, disk};
 
-use crate::desk::Project;
-use crate::out::{self, OutputFormat};
-use crate::page::{dim, good, place, plain, warn};
-use crate::problem::{CommandError, ExitStatus};
-use crate::seed::POLICY;
+use crate::default_policy::POLICY;
+use crate::output;
+use crate::output::OutputFormat;
+use crate::project::Project;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::text_page::{dim, good, place, plain, warn};
 
 /// What to do with the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,11 @@ pub fn guardkit(project: &Project, aim: PolicyOutput, style: OutputFormat) -> Re
         return Err(CommandError::of_error("NOT_FOUND", &std::io::Error::other(message)));
     }
     if aim == PolicyOutput::Print {
-        let ending = out::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), ExitStatus::Done);
+        let ending = output::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), ExitStatus::Done);
         // What is printed may be piped into a file; what was left out of it is for whoever pipes.
         if style == OutputFormat::Words {
             for mistake in &imported.mistakes {
-                out::warn_about(&CommandError::of_error("LEFT_OUT", &std::io::Error::other(format!("left out: {mistake}"))));
+                output::warn_about(&CommandError::of_error("LEFT_OUT", &std::io::Error::other(format!("left out: {mistake}"))));
             }
         }
         return Ok(ending);
@@ -48,7 +49,7 @@ pub fn guardkit(project: &Project, aim: PolicyOutput, style: OutputFormat) -> Re
         return Err(CommandError::of_error("ALREADY_EXISTS", &error).with_hint(hint));
     }
     let written = !is_there && !imported.text.is_empty();
-    Ok(out::answer(
+    Ok(output::answer(
         style,
         || answer(&imported, written),
         |page| {

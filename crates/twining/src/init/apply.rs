@@ -6,9 +6,9 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::sheet::{FileEdit, unusable};
-use crate::installed::for_shell;
-use crate::problem::CommandError;
+use super::plan::{FileEdit, unusable};
+use crate::program_path::for_shell;
+use crate::render::command_error::CommandError;
 
 /// Folders that were made on the way, the outer before the inner.
 pub type CreatedFolders = Vec<PathBuf>;

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use twining_store::git::Shape;
 
-use super::block::{self, BlockPosition, MarkerStyle};
+use super::git_hooks::HookManager;
 use super::git_hooks::{HOOKS, calls_in, can_start, is_shell, program_of, starts};
-use super::hook_managers::HookManager;
-use super::sheet::{InstallPlan, unusable};
-use crate::drivers::{DRIVERS, MergeDriver};
-use crate::problem::CommandError;
+use super::marked_block;
+use super::marked_block::{BlockPosition, MarkerStyle};
+use super::plan::{InstallPlan, unusable};
+use crate::merge_driver::{DRIVERS, MergeDriver};
+use crate::render::command_error::CommandError;
 
 /// Where husky keeps what it made, and git looks.
 const HUSKY: &str = ".husky/_";
@@ -34,7 +35,7 @@ const OWN: [&str; 11] = [
 
 /// Where the projects of a repository are, from its top, as git was told of them.
 pub fn projects(attributes: &str) -> Vec<String> {
-    let block = block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
+    let block = marked_block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
     let prefix = |line: &str| {
         let (path, _) = line.trim_start_matches('"').strip_prefix('/')?.split_once(".twining/blackboard.jsonl")?;
         Some(path.to_owned())
@@ -71,7 +72,7 @@ impl GitWiring {
         put_block(plan, &common.join("config"), common, &drivers(&self.program))?;
         let attributes = common.join("info/attributes");
         plan.edit(&attributes, common, |text| {
-            Ok(text.map(|text| block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
+            Ok(text.map(|text| marked_block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
         })?;
         let lines = self.among_others(plan, &attributes, &self.attributes());
         put_block(plan, &attributes, common, &lines)
@@ -86,7 +87,7 @@ impl GitWiring {
     /// Our block with these lines as this project's, where they stood, and every other's.
     fn among_others(&self, plan: &mut InstallPlan, file: &Path, own: &str) -> String {
         let text = plan.text(file, &self.shape.common).ok().flatten().unwrap_or_default();
-        let block = block::around(&text, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
+        let block = marked_block::around(&text, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
         let there = || block.lines().filter(|line| line.trim_start_matches('"').starts_with('/'));
         let own: String = own.lines().map(|line| format!("{line}\n")).collect();
         let others = |lines: &mut dyn Iterator<Item = &str>| -> String {
@@ -137,7 +138,7 @@ impl GitWiring {
         plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
         let attributes = common.join("info/attributes");
         plan.edit(&attributes, common, |text| {
-            Ok(text.map(|text| block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
+            Ok(text.map(|text| marked_block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
         })?;
         for file in ["config", "info/attributes", "info/exclude"] {
             take_block(plan, &common.join(file), common)?;
@@ -170,7 +171,7 @@ impl GitWiring {
     pub fn excludes_memory(&self, plan: &mut InstallPlan) -> bool {
         let text = plan.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
         let line = format!("/{}.twining/", self.prefix.replace(' ', "\\ "));
-        block::is_there(&text, MarkerStyle::Hash) && text.lines().any(|there| there == line)
+        marked_block::is_there(&text, MarkerStyle::Hash) && text.lines().any(|there| there == line)
     }
 
     fn exclude(&self) -> PathBuf {
@@ -291,9 +292,9 @@ fn driver_in(config: &str, name: &str) -> Option<String> {
 /// Settings without sections of our name outside of our block, and without half a
 /// block: both are what git's own commands leave of it.
 fn without_strays(config: &str) -> String {
-    match block::around(config, MarkerStyle::Hash) {
+    match marked_block::around(config, MarkerStyle::Hash) {
         Some((before, block, behind)) => format!("{}{block}{}", without_ours(before), without_ours(behind)),
-        None => without_ours(&block::without_unmatched_markers(config, MarkerStyle::Hash, |_| false)),
+        None => without_ours(&marked_block::without_unmatched_markers(config, MarkerStyle::Hash, |_| false)),
     }
 }
 
@@ -340,7 +341,7 @@ fn quoted(pattern: &str) -> String {
 fn put_block(plan: &mut InstallPlan, file: &Path, within: &Path, body: &str) -> Result<(), CommandError> {
     let shown = plan.shown(file);
     plan.edit(file, within, |text| {
-        block::put(text.unwrap_or_default(), MarkerStyle::Hash, BlockPosition::Last, body)
+        marked_block::put(text.unwrap_or_default(), MarkerStyle::Hash, BlockPosition::Last, body)
             .map(Some)
             .map_err(|unmatched| unusable(&shown, &unmatched.to_string()))
     })
@@ -349,7 +350,7 @@ fn put_block(plan: &mut InstallPlan, file: &Path, within: &Path, body: &str) -> 
 fn take_block(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<(), CommandError> {
     let shown = plan.shown(file);
     plan.edit(file, within, |text| match text {
-        Some(text) => block::take_with_line(text, MarkerStyle::Hash).map_err(|unmatched| unusable(&shown, &unmatched.to_string())),
+        Some(text) => marked_block::take_with_line(text, MarkerStyle::Hash).map_err(|unmatched| unusable(&shown, &unmatched.to_string())),
         None => Ok(None),
     })
 }

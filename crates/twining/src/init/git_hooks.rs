@@ -1,14 +1,15 @@
 //! Git's hooks: our lines go into a shell script that is there; any other program is left alone.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::block::{self, BlockPosition, MarkerStyle};
 use super::git::GitWiring;
-use super::hook_managers::{self, HookManager};
-use super::sheet::{InstallPlan, unusable};
-use crate::installed::{NAME, for_shell, from_shell, on_path};
-use crate::problem::CommandError;
+use super::marked_block;
+use super::marked_block::{BlockPosition, MarkerStyle};
+use super::plan::{InstallPlan, unusable};
+use crate::program_path::{NAME, for_shell, from_shell, on_path};
+use crate::render::command_error::CommandError;
 
 /// The hooks, and what becomes of a commit where ours refuses: nothing can be
 /// stopped any more when it has happened.
@@ -48,7 +49,7 @@ impl GitWiring {
             return Ok(());
         }
         // One with our block could be started when that was put in.
-        let had_ours = matches!(plan.text(&file, &within), Ok(Some(script)) if block::is_there(&script, MarkerStyle::Hash));
+        let had_ours = matches!(plan.text(&file, &within), Ok(Some(script)) if marked_block::is_there(&script, MarkerStyle::Hash));
         if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
             // To make it start would wake whatever else stands in it.
             plan.note(format!("`{}` is not executable, so git never starts it; it was left as it is", plan.shown(&file)));
@@ -65,9 +66,9 @@ impl GitWiring {
             plan.note(format!("`{}` is no shell script, so it was left as it is; have it start `{call}` yourself", plan.shown(&file)));
             return Ok(());
         };
-        let unmatched = |unmatched: block::UnmatchedMarker| unusable(&file.display().to_string(), &unmatched.to_string());
-        let text =
-            block::put(there.as_deref().unwrap_or("#!/bin/sh\n"), MarkerStyle::Hash, BlockPosition::Second, &body).map_err(unmatched)?;
+        let unmatched = |unmatched: marked_block::UnmatchedMarker| unusable(&file.display().to_string(), &unmatched.to_string());
+        let text = marked_block::put(there.as_deref().unwrap_or("#!/bin/sh\n"), MarkerStyle::Hash, BlockPosition::Second, &body)
+            .map_err(unmatched)?;
         if self.is_husky() {
             return plan.edit(&file, &within, |_| Ok(Some(text)));
         }
@@ -77,17 +78,17 @@ impl GitWiring {
     /// Where our hook goes, with regard to the tool that made the one that is there.
     fn managed(&self, plan: &mut InstallPlan, hook: &Path, within: &Path, name: &str) -> HookFile {
         let script = plan.text(hook, within).ok().flatten().unwrap_or_default();
-        match HookManager::of(&script).filter(|_| !hook.is_symlink() && !block::is_there(&script, MarkerStyle::Hash)) {
+        match HookManager::of(&script).filter(|_| !hook.is_symlink() && !marked_block::is_there(&script, MarkerStyle::Hash)) {
             None => HookFile::Ours(hook.to_owned()),
             Some(tool) if tool.calls_us(&self.shape.top, hook, name) => HookFile::Theirs(None),
-            Some(HookManager::PreCommit) => HookFile::Ours(hook_managers::legacy(hook)),
+            Some(HookManager::PreCommit) => HookFile::Ours(legacy(hook)),
             Some(tool) => HookFile::Theirs(Some(tool.how(name))),
         }
     }
 
     pub(super) fn take_hook(&self, plan: &mut InstallPlan, name: &str) -> Result<(), CommandError> {
         let Some((folder, within)) = self.hooks() else { return Ok(()) };
-        hook_managers::places(&folder.join(name)).iter().try_for_each(|file| take_hook_from(plan, file, &within))
+        places(&folder.join(name)).iter().try_for_each(|file| take_hook_from(plan, file, &within))
     }
 }
 
@@ -97,11 +98,11 @@ fn take_hook_from(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<
         return Ok(());
     }
     let Ok(Some(script)) = plan.text(file, within) else { return Ok(()) };
-    if !block::is_there(&script, MarkerStyle::Hash) {
+    if !marked_block::is_there(&script, MarkerStyle::Hash) {
         return Ok(());
     }
-    let rest =
-        block::take(&script, MarkerStyle::Hash).map_err(|unmatched| unusable(&file.display().to_string(), &unmatched.to_string()))?;
+    let rest = marked_block::take(&script, MarkerStyle::Hash)
+        .map_err(|unmatched| unusable(&file.display().to_string(), &unmatched.to_string()))?;
     plan.edit(file, within, |_| Ok(rest.filter(|rest| rest.trim() != "#!/bin/sh")))
 }
 
@@ -135,6 +136,68 @@ pub fn is_shell(script: &str) -> bool {
     let Some(program) = first.strip_prefix("#!") else { return !script.starts_with('\u{7f}') };
     let words: Vec<&str> = program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();
     words.iter().any(|word| ["sh", "bash", "dash", "zsh", "ksh", "busybox"].contains(word))
+}
+
+/// A tool whose hooks are generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookManager {
+    /// Calls what its settings name.
+    Lefthook,
+    /// The tool of pre-commit.com: calls what its settings name, and the hook that was there before, as `.legacy`.
+    PreCommit,
+}
+
+impl HookManager {
+    /// The tool that made a hook, if one did.
+    pub fn of(script: &str) -> Option<Self> {
+        let found = [("File generated by pre-commit", Self::PreCommit), ("call_lefthook", Self::Lefthook)];
+        found.into_iter().find(|(mark, _)| script.contains(mark)).map(|(_, tool)| tool)
+    }
+
+    /// Whether the tool calls our hook `name`, which git looks for in `hook`.
+    pub fn calls_us(self, top: &Path, hook: &Path, name: &str) -> bool {
+        let text = |file: &Path| fs::read_to_string(file).unwrap_or_default();
+        let before = legacy(hook);
+        calls_in(&text(hook), name)
+            || self.settings().any(|file| calls_in(&text(&top.join(file)), name))
+            || (self == Self::PreCommit && starts(&before) && calls_in(&text(&before), name))
+    }
+
+    /// How a person has it call our hook.
+    pub fn how(self, name: &str) -> String {
+        let call = format!("twining hook --agent git {name}");
+        match self {
+            Self::Lefthook => {
+                format!("lefthook does not call Twining: add `{name}: {{commands: {{twining: {{run: {call}}}}}}}` to lefthook.yml")
+            }
+            Self::PreCommit => format!(
+                "pre-commit does not call Twining: add `- {{repo: local, hooks: [{{id: twining, name: twining, entry: {call}, language: system, always_run: true, pass_filenames: false}}]}}` to .pre-commit-config.yaml"
+            ),
+        }
+    }
+
+    fn settings(self) -> impl Iterator<Item = String> {
+        let (names, endings): (&[&str], &[&str]) = match self {
+            Self::Lefthook => (&["lefthook", ".lefthook", "lefthook-local", ".lefthook-local"], &["yml", "yaml", "toml", "json"]),
+            Self::PreCommit => (&[".pre-commit-config"], &["yaml"]),
+        };
+        names.iter().flat_map(|name| endings.iter().map(move |ending| format!("{name}.{ending}")))
+    }
+}
+
+/// Where the tool of pre-commit.com keeps the hook that was there before, and calls it.
+pub fn legacy(hook: &Path) -> PathBuf {
+    beside(hook, "legacy")
+}
+
+/// Every place where a hook of ours may lie by now: lefthook keeps the one before as `.old`.
+pub fn places(hook: &Path) -> [PathBuf; 3] {
+    [hook.to_owned(), legacy(hook), beside(hook, "old")]
+}
+
+fn beside(hook: &Path, ending: &str) -> PathBuf {
+    let name = hook.file_name().unwrap_or_default().to_string_lossy();
+    hook.with_file_name(format!("{name}.{ending}"))
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@
 
 use std::path::PathBuf;
 
-use super::block::{self, MarkerStyle};
 use super::git::GitWiring;
-use super::piece::{FilePatch, PatchKind};
-use super::sheet::InstallPlan;
+use super::marked_block;
+use super::marked_block::MarkerStyle;
+use super::patch::{FilePatch, PatchKind};
+use super::plan::InstallPlan;
 use super::{HostKind, InstallEnvironment};
-use crate::locate::FOLDER;
-use crate::problem::CommandError;
+use crate::locate_project::FOLDER;
+use crate::render::command_error::CommandError;
 
 /// How much the host is to keep agents from writing, the mild first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +76,7 @@ pub fn advice(host: HostKind) -> &'static str {
 /// and leaves what somebody has filled in.
 pub fn put_codeowners(plan: &mut InstallPlan, git: &GitWiring, owners: Option<&str>) -> Result<(), CommandError> {
     let patch = codeowners(git, owners);
-    let there = plan.text(&patch.file, &patch.within)?.is_some_and(|text| block::is_there(&text, MarkerStyle::Hash));
+    let there = plan.text(&patch.file, &patch.within)?.is_some_and(|text| marked_block::is_there(&text, MarkerStyle::Hash));
     if there && owners.is_none() { Ok(()) } else { patch.put(plan) }
 }
 

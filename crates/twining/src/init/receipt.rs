@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use twining_store::disk::hash_of;
 
-use super::sheet::FileEdit;
+use super::plan::FileEdit;
 
 /// Everything that was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,19 +3,18 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use super::back::{remove_patch, restore};
 use super::git::GitWiring;
-use super::piece::FilePatch;
-use super::receipt::Receipt;
-use super::sheet::InstallPlan;
-use super::telling::{EnterMeaning, InstallOutcome, agreed, tell};
-use super::worktree::LinkedWorktree;
-use super::{InstallOptions, Visibility, apply, environment, every_patch, git_wiring, home, protect};
-use crate::allowed::PersonAllowances;
-use crate::desk::Project;
-use crate::locate::FOLDER;
-use crate::person;
-use crate::problem::{CommandError, ExitStatus};
+use super::install::{InstallOptions, environment, every_patch, git_wiring, home};
+use super::patch::{FilePatch, PatchKind};
+use super::plan::InstallPlan;
+use super::receipt::{OriginalContent, Receipt};
+use super::report::{EnterMeaning, InstallOutcome, agreed, tell};
+use super::{Visibility, apply, git, marked_block, protect};
+use crate::allowances::PersonAllowances;
+use crate::locate_project::FOLDER;
+use crate::person_check;
+use crate::project::Project;
+use crate::render::command_error::{CommandError, ExitStatus};
 
 /// Takes everything back that `install` wrote, for every host.
 pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
@@ -27,7 +26,7 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let store = project.engine.store();
     let receipt = Receipt::read(store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
-    let agent = person::agent_shell();
+    let agent = person_check::agent_shell();
     let git = git_wiring(&project, &mut InstallPlan::new(Path::new("."), None));
     let patches = [Visibility::Team, Visibility::Stealth].map(|visibility| every_patch(&environment(&project, visibility))).concat();
     // In a file with several of ours, the last that was put goes first.
@@ -60,7 +59,7 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
         return Ok(tell(options, &outcome));
     }
     if let Some(why) = agent {
-        return Err(person::required(&format!("only a person takes Twining away: {why}")));
+        return Err(person_check::required(&format!("only a person takes Twining away: {why}")));
     }
     if options.purge && !options.yes && !std::io::stdin().is_terminal() {
         let problem = CommandError::misuse("--purge removes every record, and nobody is there to be asked");
@@ -117,4 +116,91 @@ fn take_shared(
         git.exclude_from_git(plan, &[format!("{}{FOLDER}/", git.prefix)])?;
     }
     Ok(())
+}
+
+/// Takes a piece out of its file, if it is in it.
+pub fn remove_patch(plan: &mut InstallPlan, receipt: &Receipt, patch: &FilePatch) -> Result<(), CommandError> {
+    let FilePatch { file, within, part } = patch;
+    if !within.is_dir() || !file.exists() {
+        return Ok(());
+    }
+    // A link that leads out was never written to.
+    let Ok(Some(text)) = plan.text(file, within) else { return Ok(()) };
+    let ours = match part {
+        // Nobody can tell whose it is, so it goes with the rest or not at all.
+        PatchKind::Setting(..) => plan.is_changed(file, within),
+        _ => part.is_in(&text),
+    };
+    if !ours {
+        return Ok(());
+    }
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    match (part, receipt.put_in(&real)) {
+        (PatchKind::Block(marks, _), Some(put_in)) => {
+            let taken = |text: Option<&str>| text.map_or(Ok(None), |text| marked_block::take_with_gap(text, *marks, put_in));
+            plan.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
+        }
+        _ => patch.take(plan)?,
+    }
+    // One that was there before us stays, even if nothing is left in it.
+    if receipt.was_there(&real) {
+        let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
+        plan.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
+    }
+    Ok(())
+}
+
+/// Restores to the byte what nobody touched since, but for what others need as it is.
+pub fn restore(plan: &mut InstallPlan, receipt: &Receipt, patches: &[FilePatch], needed: &[PathBuf]) -> Result<(), CommandError> {
+    let has_ours = |file: &Path, text: &str| patches.iter().any(|patch| patch.file == file && patch.part.is_in(text));
+    let is_needed = |file: &&Path| needed.iter().any(|needed| needed == file);
+    let files: Vec<PathBuf> = plan.files().filter(|file| !is_needed(file)).map(Path::to_owned).collect();
+    for file in files {
+        let Some(within) = file.parent().map(Path::to_owned) else { continue };
+        let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };
+        match receipt.original(&file, &now) {
+            OriginalContent::Unknown => {}
+            OriginalContent::Absent => plan.edit(&file, &within, |_| Ok(None))?,
+            // What was mended was ours already, in part: it is taken out, not brought back.
+            OriginalContent::Text(text) if marked_block::has_marker(&text) || git::has_driver(&text) || has_ours(&file, &text) => {}
+            OriginalContent::Text(text) => plan.edit(&file, &within, |_| Ok(Some(text)))?,
+        }
+    }
+    Ok(())
+}
+
+/// A worktree that is linked to a main checkout.
+#[derive(Debug)]
+pub struct LinkedWorktree {
+    /// The project in the main checkout.
+    main: PathBuf,
+    /// Whether its memory is this worktree's too.
+    pub shares_memory: bool,
+}
+
+impl LinkedWorktree {
+    /// The one a project lies in, if it is one.
+    pub fn of(project: &Project) -> Option<Self> {
+        // Without the slash that a join with nothing leaves.
+        let main: PathBuf = project.located.main.as_deref()?.components().collect();
+        let shares_memory = project.located.place.project == main;
+        Some(Self { main, shares_memory })
+    }
+
+    /// What is not taken away from here.
+    pub fn what_stays(&self) -> String {
+        let memory = if self.shares_memory { " and the memory" } else { "" };
+        let main = self.main.display();
+        format!(
+            "this is a linked worktree of {main}, whose git drivers, hooks and attributes{memory} stay; run it there to take Twining out of the repository"
+        )
+    }
+
+    /// The memory is not this worktree's to remove.
+    pub fn refusal(&self) -> CommandError {
+        let main = self.main.display();
+        let why = format!("this is a linked worktree of {main}, where the memory lies; nothing was removed");
+        CommandError::unavailable("LINKED_WORKTREE", why)
+            .with_hint("run it there to take Twining out of the repository; without --purge, only what lies in this worktree is taken out")
+    }
 }

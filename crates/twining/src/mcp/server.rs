@@ -1,6 +1,9 @@
 //! The server: what it says of itself, its tools, and how a call is carried out.
 
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
@@ -8,22 +11,23 @@ use rmcp::model::{
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Map, Value};
 use tokio::sync::RwLock;
 use twining_engine::EmbeddingThread;
 use twining_model::{Authority, IdSource, InvalidInput, text};
 use twining_store::Keeper;
 
-use super::ServerOptions;
-use super::person::{self, PendingQuestions, PersonAnswer};
-use super::tools::{self, ToolSelection};
-use crate::desk::{self, Project};
-use crate::parent_processes;
-use crate::problem::CommandError;
-use crate::verbs::{Effect, VerbEntry};
-use crate::world::SystemWorld;
+use super::elicitation::{PendingQuestions, PersonAnswer};
+use super::line_transport::LineTransport;
+use super::tool_list::ToolSelection;
+use super::{elicitation, tool_list};
+use crate::project::Project;
+use crate::render::command_error::CommandError;
+use crate::system_world::SystemWorld;
+use crate::verbs::verb::{Effect, VerbEntry};
+use crate::{output, project};
 
 /// What a client tells its model about us.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -67,8 +71,8 @@ struct ServedProject {
 impl McpServer {
     /// A server that has opened nothing yet.
     pub fn new(options: ServerOptions) -> Self {
-        let session = desk::session_of_host()
-            .unwrap_or_else(|| parent_processes::session_named(IdSource::new(Box::new(SystemWorld)).next().as_str()));
+        let session =
+            project::session_of_host().unwrap_or_else(|| project::session_named(IdSource::new(Box::new(SystemWorld)).next().as_str()));
         let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
         Self(Arc::new(ServerState {
             options,
@@ -113,9 +117,9 @@ impl McpServer {
             tokio::task::spawn_blocking(call).await
         };
         match outcome {
-            Ok(Ok(answer)) => tools::succeeded(answer),
-            Ok(Err(problem)) => tools::failed(&problem),
-            Err(error) => tools::failed(&CommandError::of_error("INTERNAL_ERROR", &error)),
+            Ok(Ok(answer)) => tool_list::succeeded(answer),
+            Ok(Err(problem)) => tool_list::failed(&problem),
+            Err(error) => tool_list::failed(&CommandError::of_error("INTERNAL_ERROR", &error)),
         }
     }
 
@@ -175,7 +179,7 @@ impl ServerState {
     }
 
     fn caller(&self, client: Option<String>) -> twining_engine::Caller {
-        desk::caller_over_mcp(self.options.agent.clone(), client, self.session.clone())
+        project::caller_over_mcp(self.options.agent.clone(), client, self.session.clone())
     }
 }
 
@@ -213,13 +217,13 @@ impl ServerHandler for McpServer {
         let fields = request.arguments.clone().unwrap_or_default();
         let mut authority = Authority::Claimed;
         if verb.question.is_some()
-            && person::can_be_asked(&context)
+            && elicitation::can_be_asked(&context)
             && let Some(question) = self.question(verb, &fields).await
         {
-            authority = match person::ask(&context, &self.0.open_questions, &request, &question).await? {
+            authority = match elicitation::ask(&context, &self.0.open_questions, &request, &question).await? {
                 PersonAnswer::Yes => Authority::Confirmed,
                 PersonAnswer::Missing => Authority::Claimed,
-                PersonAnswer::No => return Ok(CallToolResponse::Complete(tools::failed(&person::declined()))),
+                PersonAnswer::No => return Ok(CallToolResponse::Complete(tool_list::failed(&elicitation::declined()))),
                 PersonAnswer::Pending(asked) => return Ok(CallToolResponse::InputRequired(asked)),
             };
         }
@@ -231,7 +235,7 @@ impl ServerHandler for McpServer {
     async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
         if request.method == "tools/call" {
             let refused = InvalidInput::new("arguments", "must be an object").because("`params` must be {\"name\": …, \"arguments\": {…}}");
-            let result = serde_json::to_value(tools::failed(&CommandError::refused(&refused)));
+            let result = serde_json::to_value(tool_list::failed(&CommandError::refused(&refused)));
             return result.map(CustomResult).map_err(|error| ErrorData::internal_error(error.to_string(), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
@@ -266,6 +270,59 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
     }
+}
+
+/// How a server is started.
+#[derive(Clone, Debug, Default)]
+pub struct ServerOptions {
+    /// `--project`.
+    pub project: Option<PathBuf>,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// `--tools`; else what `config.yml` says.
+    pub tools: Option<ToolSelection>,
+    /// Whether tools are listed by their names, for a transport that puts the rest in.
+    pub names_only: bool,
+}
+
+/// Serves until the client closes our input.
+pub fn serve(options: ServerOptions) -> Result<(), CommandError> {
+    let caller = crate::project::caller_over_mcp(options.agent.clone(), None, String::new());
+    caller.fit().map_err(|refused| CommandError::refused(&refused))?;
+    // One thread for the wire; calls run on a few others, so that a slow one
+    // does not hold up the next line.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(8)
+        .thread_keep_alive(Duration::from_secs(600))
+        .build()
+        .map_err(|error| CommandError::of_error("RUNTIME", &error))?;
+    if std::io::stdin().is_terminal() {
+        let hint = "twining mcp talks JSON-RPC with an MCP client on stdin and stdout; end it with ctrl-d\n";
+        // Only a person would miss it.
+        let _ = std::io::stderr().write_all(hint.as_bytes());
+    }
+    if let Err(problem) = project::find(options.project.clone()) {
+        // Served all the same: every call answers it, and the folder may yet come.
+        output::warn_about(&problem);
+    }
+    let server = McpServer::new(options);
+    let ending = runtime.block_on(converse(&server));
+    server.leave();
+    // A read of stdin that still waits on another thread must not keep us alive.
+    runtime.shutdown_background();
+    ending
+}
+
+pub(super) async fn converse(server: &McpServer) -> Result<(), CommandError> {
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let running = match server.clone().serve(LineTransport::new(input, output)).await {
+        Ok(running) => running,
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(CommandError::of_error("PROTOCOL", &error)),
+    };
+    server.drain_in_background();
+    running.waiting().await.map(drop).map_err(|error| CommandError::of_error("RUNTIME", &error))
 }
 
 #[cfg(test)]

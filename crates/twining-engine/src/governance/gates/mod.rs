@@ -2,15 +2,13 @@
 //! did. Three answers, because "no failure was seen" is not "it passed".
 
 mod check;
-mod percent;
 mod profile;
-mod task;
 #[cfg(test)]
 mod tests;
 
+pub use check::Percent;
 pub use check::{CheckGatesInput, CheckGatesOutcome, GateEvidence, GateResult, GateResultsInput, GateStatus, TestCounts};
 pub(crate) use check::{GateMeasurements, check};
-pub use percent::Percent;
 pub use profile::{GateProfile, GatesInput, GatesOutcome};
+pub(crate) use profile::{Task, task};
 pub(crate) use profile::{gates, profile};
-pub(crate) use task::{Task, task};

@@ -9,12 +9,11 @@ mod patch;
 mod reader;
 #[cfg(test)]
 mod tests;
-mod values;
-mod write;
+mod yaml_output;
 
 pub(crate) use layers::strict;
 pub use layers::{DEFAULT_POLICY, GovernancePolicy};
 pub(crate) use patch::{HARDEST, PolicyPatch, Settings};
 pub(crate) use reader::{Dialect, read, word};
 pub use twining_guard::policy::{Mistake, PolicyLayer, PolicySource, UserPolicy};
-pub(crate) use write::to_yaml;
+pub(crate) use yaml_output::to_yaml;

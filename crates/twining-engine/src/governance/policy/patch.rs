@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use twining_guard::policy::mistake::Mistake;
+use twining_guard::policy::source::Mistake;
 use twining_guard::policy::source::{PolicyLayer, PolicySource, Sourced};
 
 /// Complexities run from 1 to this.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{LineCounts, ReportProblem};
+use super::read::{LineCounts, ReportProblem};
 
 /// What is known of a source file.
 #[derive(Default)]

@@ -2,8 +2,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use twining_model::ProjectRoot;
 
-use super::*;
+use super::read::*;
 
 fn tests(text: &str) -> (ReportFormat, u64, u64, u64) {
     match understand(text.as_bytes()).expect("is read") {

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use twining_model::{InvalidInput, ProjectRoot, Scope, Time, TurnKey, TurnName, limits, text};
 
+use crate::fields;
 use crate::governance::gates::Percent;
-use crate::hygiene::{redact_fields, redact_name};
 use crate::input::{TURN_MODES, VERDICTS};
-use crate::words;
+use crate::secrets::{redact_fields, redact_name};
 
 /// A turn, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -153,7 +153,7 @@ impl TurnDraft {
             if !results.is_object() {
                 return Err(InvalidInput::new("quality_gate_results", "must be an object"));
             }
-            words::fits("quality_gate_results", results, limits::TEXT_BYTES)?;
+            fields::fits("quality_gate_results", results, limits::TEXT_BYTES)?;
             fields.push(("quality_gate_results", results.clone()));
         }
         if let Some(completed) = input.feature_completed {
@@ -177,7 +177,7 @@ pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<Turn
         None => TurnName::parse("feature", &feature_of(task.as_str()))?,
     };
     let number = usize::try_from(number).unwrap_or(usize::MAX);
-    let number = words::within("turn", Some(number), 1, limits::TURN_NUMBER)?;
+    let number = fields::within("turn", Some(number), 1, limits::TURN_NUMBER)?;
     Ok(TurnKey { feature, task, number: u32::try_from(number).unwrap_or(u32::MAX) })
 }
 
@@ -221,7 +221,7 @@ fn mode(given: Option<&str>) -> Result<Option<&'static str>, InvalidInput> {
     let Some(given) = given.filter(|given| !given.trim().is_empty()) else { return Ok(None) };
     let word = given.trim().to_lowercase().replace([' ', '-'], "_");
     let known = ["fresh_start", "continuing_work", "recovering_state"].map(|word| (word, word));
-    words::one_of("mode", &word, &known).map(Some)
+    fields::one_of("mode", &word, &known).map(Some)
 }
 
 fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'static str>, InvalidInput> {
@@ -230,7 +230,7 @@ fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'stati
     let mut criteria = BTreeMap::new();
     for (name, status) in given {
         text::bounded(FIELD, name, limits::ELEMENT_BYTES)?;
-        let name = words::fold(name);
+        let name = fields::fold(name);
         if name.is_empty() {
             return Err(InvalidInput::new(FIELD, "must name each criterion"));
         }

@@ -4,15 +4,14 @@
 //! compute; the same turn again is an update that keeps what it does not mention.
 
 mod draft;
+mod list;
 mod record;
-mod retention;
-mod shown;
 #[cfg(test)]
 mod tests;
 
 pub use draft::{RecordTurnInput, feature_of};
 pub(crate) use draft::{TurnDraft, key};
+pub use list::{TurnsInput, TurnsOutcome, UnreadableTurn};
+pub(crate) use list::{before, turns, why_unreadable};
 pub use record::RecordTurnOutcome;
 pub(crate) use record::plan_record;
-pub use shown::{TurnsInput, TurnsOutcome, UnreadableTurn};
-pub(crate) use shown::{before, turns, why_unreadable};

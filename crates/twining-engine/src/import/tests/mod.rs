@@ -5,7 +5,8 @@ mod texts;
 use serde_json::Value;
 use twining_model::{Alternative, DecisionStatus, Trust};
 
-use super::{ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile};
+use super::records::{ImportSource, SourceFile};
+use super::{ImportCounts, ImportMode, ImportOutcome};
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput};
 
@@ -293,10 +294,10 @@ fn no_text_makes_an_import_panic() {
     ];
     for text in hostile {
         for source in [ImportSource::Adr, ImportSource::MemoryJsonl, ImportSource::Beads, ImportSource::ClaudeMd] {
-            drop(super::read(source, &[file("x", text)], twining_model::Time::from_ms(0)));
+            drop(super::records::read(source, &[file("x", text)], twining_model::Time::from_ms(0)));
         }
         for name in ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "decisions/x.json"] {
-            drop(super::read(ImportSource::Twining, &[file(name, text)], twining_model::Time::from_ms(0)));
+            drop(super::records::read(ImportSource::Twining, &[file(name, text)], twining_model::Time::from_ms(0)));
         }
     }
 }

@@ -12,7 +12,7 @@ use twining_store::disk::{Fault, Op, Probe};
 
 use super::{LOGGED_OUT, about_sessions, ask, finding, found};
 use crate::search::EmbeddingIndex;
-use crate::search::backlog::{EmbeddingBacklog, EmbeddingJob};
+use crate::search::embedding_worker::{EmbeddingBacklog, EmbeddingJob};
 use crate::testing::{Project, caller, choice};
 use crate::{ArchiveInput, AssembleInput, Engine, SearchMode};
 

@@ -4,15 +4,13 @@
 //! merge base and the head; the rules are those of the base, so that no pull request
 //! brings its own. Each rule is one function from a [`PullRequest`] to findings.
 
-mod finding;
 mod pull_request;
 mod report;
 mod rules;
-mod sarif;
 #[cfg(test)]
 mod tests;
 
-pub use finding::{CiFinding, Severity};
 pub use pull_request::{ChangedFile, PullRequest, RecordCommit};
+pub use report::sarif;
 pub use report::{CiEvidence, CiOptions, CiReport, CiSummary, verify_pull_request};
-pub use sarif::sarif;
+pub use report::{CiFinding, Severity};

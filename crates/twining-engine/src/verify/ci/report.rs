@@ -2,8 +2,8 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::finding::{CiFinding, Severity};
 use super::pull_request::PullRequest;
 use super::rules::{authors, clauses, features, policy, records, secrets};
 
@@ -131,4 +131,116 @@ fn patterns(given: &[String]) -> Result<Option<GlobSet>, String> {
         set.add(glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?);
     }
     set.build().map(Some).map_err(|error| error.to_string())
+}
+
+/// Words of a message; what is longer is cut.
+const MOST_WORDS: usize = 60;
+
+/// How bad a finding is. Only an error fails the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Listed, for whoever reviews.
+    Note,
+    /// Doubtful.
+    Warning,
+    /// Against a rule.
+    Error,
+}
+
+impl Severity {
+    /// The word for it, also SARIF's.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Something that a pull request did.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct CiFinding {
+    /// Which rule: `clauses`, `records`, `features`, `policy`, `authors` or `secrets`.
+    pub rule: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file, from the project's folder; none where the whole is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The line in the head, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What is wrong, and one way forward.
+    pub message: String,
+}
+
+impl CiFinding {
+    /// A finding in a file.
+    pub(super) fn at(rule: &'static str, severity: Severity, path: &str, message: &str) -> Self {
+        Self { path: Some(path.to_owned()), ..Self::of(rule, severity, message) }
+    }
+
+    /// A finding about the whole.
+    pub(super) fn of(rule: &'static str, severity: Severity, message: &str) -> Self {
+        let words: Vec<&str> = message.split_whitespace().collect();
+        let cut = if words.len() > MOST_WORDS { " …" } else { "" };
+        let first_words = words.iter().take(MOST_WORDS - usize::from(!cut.is_empty())).copied().collect::<Vec<_>>().join(" ");
+        Self { rule, severity, path: None, line: None, message: format!("{first_words}{cut}") }
+    }
+
+    /// The same at a line.
+    pub(super) fn on(mut self, line: impl Into<Option<usize>>) -> Self {
+        self.line = line.into();
+        self
+    }
+}
+
+/// The rules with what each demands.
+const RULES: [(&str, &str); 6] = [
+    ("clauses", "Nothing is brought in that a decision or the knowledge of the base rules out"),
+    ("records", "Records of the base are there, say the same, and can be read"),
+    ("features", "A feature that becomes tested is proven by JUnit"),
+    ("policy", "Policy and wiring do not become milder"),
+    ("authors", "A record in a person's name is in a person's commit"),
+    ("secrets", "No new record holds a secret"),
+];
+
+/// A report as a SARIF log.
+#[must_use]
+pub fn sarif(report: &CiReport, version: &str) -> Value {
+    let rules: Vec<Value> = RULES.iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
+    let results: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|finding| {
+            let mut result = json!({
+                "ruleId": finding.rule,
+                "level": finding.severity.as_str(),
+                "message": { "text": finding.message },
+            });
+            if let Some(path) = &finding.path {
+                let mut place = json!({ "artifactLocation": { "uri": encoded(path) } });
+                if let Some(line) = finding.line {
+                    place["region"] = json!({ "startLine": line.max(1) });
+                }
+                result["locations"] = json!([{ "physicalLocation": place }]);
+            }
+            result
+        })
+        .collect();
+    let driver = json!({ "name": "twining", "version": version, "rules": rules });
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{ "tool": { "driver": driver }, "results": results }],
+    })
+}
+
+/// A path as a URI reference.
+fn encoded(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

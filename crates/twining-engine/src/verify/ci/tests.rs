@@ -1,6 +1,6 @@
 //! What needs no repository.
 
-use super::finding::{CiFinding, Severity};
+use super::report::{CiFinding, Severity};
 use super::rules::{features, policy};
 use crate::governance::reports::TestCase;
 

@@ -7,7 +7,7 @@
 
 use twining_model::{EvidenceSource, Time, text};
 
-use crate::words;
+use crate::fields;
 use crate::workflow::evidence::run::{FileStates, RunLog, TestRun};
 use crate::workflow::feature::Feature;
 
@@ -161,7 +161,7 @@ impl<'c> EvidenceCase<'c> {
             nothing(run).is_none() && !run.has_failed() && run.selection.contains(&failed.selection) && ran(run) >= ran(failed)
         };
         let is_open = |&(place, failed): &(usize, &&TestRun)| {
-            let is_recent = accepted.at.as_ms().saturating_sub(failed.at.as_ms()) < words::DAY_MS;
+            let is_recent = accepted.at.as_ms().saturating_sub(failed.at.as_ms()) < fields::DAY_MS;
             let counts = failed.has_failed() && nothing(failed).is_none() && failed.selection.covers(&self.feature.tests);
             is_recent && counts && !runs[at..place].iter().any(|run| is_again(run, failed))
         };
@@ -179,7 +179,7 @@ impl<'c> EvidenceCase<'c> {
             }
             MissingEvidence::NoRun => "no run of its tests is recorded".to_owned(),
             MissingEvidence::NotCovered(run) => {
-                let listed = text::excerpt(&words::some_names(self.feature.tests.iter().map(String::as_str)), 80);
+                let listed = text::excerpt(&fields::some_names(self.feature.tests.iter().map(String::as_str)), 80);
                 format!("`{}` does not run the tests it lists ({listed})", short(&run.command))
             }
             MissingEvidence::ShowsNothing(why) => why.clone(),
@@ -204,7 +204,7 @@ impl<'c> EvidenceCase<'c> {
         };
         let listed = || match self.feature.tests.as_slice() {
             [] => format!("the tests of `{id}`"),
-            tests => format!("its tests ({})", text::excerpt(&words::some_names(tests.iter().map(String::as_str)), 80)),
+            tests => format!("its tests ({})", text::excerpt(&fields::some_names(tests.iter().map(String::as_str)), 80)),
         };
         let command = command.map_or_else(listed, |command| format!("`{}`", short(command)));
         match (self.needs, lack) {

@@ -3,12 +3,16 @@
 //! working tree, a clone has neither, and what must outlive them is in the list.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{EvidenceSource, Time};
+use twining_model::{EvidenceSource, InvalidInput, ProjectRoot, Scope, Time, limits};
+use twining_store::{StoreError, disk};
 
+use crate::failure::Failure;
+use crate::fields;
 use crate::governance::TestCounts;
-use crate::workflow::evidence::selection::TestSelection;
 
 /// A file or a folder as it was at some time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,5 +131,169 @@ impl RunLog {
     #[must_use]
     pub fn last_report(&self, feature: &str, which: impl Fn(&AttemptReport) -> bool) -> Option<&AttemptReport> {
         self.reports.iter().rev().find(|report| report.feature == feature && which(report))
+    }
+}
+
+/// How the paths of a feature are now.
+pub fn file_states(checkout: &Path, paths: &[String]) -> Result<FileStates, Failure> {
+    let states = paths.iter().take(limits::LIST).map(|path| Ok((path.clone(), state_of(checkout, path)?)));
+    states.collect()
+}
+
+fn state_of(checkout: &Path, path: &str) -> Result<Option<FileState>, Failure> {
+    // Of a pattern, the folder it looks in.
+    let plain = path.find(['*', '?', '[', '{']).map_or(path, |at| path[..at].rfind('/').map_or("", |slash| &path[..slash]));
+    let inside = match plain {
+        "" => ".".to_owned(),
+        plain => Scope::parse("files", plain, &ProjectRoot::new([checkout])).map(|scope| scope.to_string()).unwrap_or_default(),
+    };
+    if inside.is_empty() {
+        return Ok(None);
+    }
+    match disk::state_inside(checkout, &inside, limits::FEATURE_FILES, limits::EVIDENCE_BYTES) {
+        Ok(state) => Ok(state.map(|state| FileState { modified: time_of(state.mtime_ns), hash: format!("{:032x}", state.hash) })),
+        Err(StoreError::Unsafe { .. }) => Ok(None),
+        Err(StoreError::Damaged { what }) => Err(InvalidInput::new("files", "cannot be compared").because(what).into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether something is at a path.
+pub(crate) fn is_there(base: &Path, path: &str) -> bool {
+    !matches!(disk::state_inside(base, path, 1, 0), Ok(None))
+}
+
+/// When a file was last written; none where it is not there.
+pub(crate) fn written_at(base: &Path, path: &str) -> Option<Time> {
+    disk::state_inside(base, path, 1, 0).ok().flatten().map(|state| time_of(state.mtime_ns))
+}
+
+fn time_of(ns: i64) -> Time {
+    Time::from_ms(ns.div_euclid(1_000_000))
+}
+
+/// The tests a run selected: all of them where nothing is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TestSelection {
+    /// Files, folders (ending in `/`) and test ids (`path::name`), from the top of the project.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Expressions over the names of tests: `-k login`, `--test api`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+}
+
+impl TestSelection {
+    /// Whether nothing is left out.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.paths.is_empty() && self.filters.is_empty()
+    }
+
+    /// Whether it may run one of these tests; a feature that lists none is covered by any run.
+    #[must_use]
+    pub fn covers(&self, tests: &[String]) -> bool {
+        if tests.is_empty() || self.is_all() {
+            return true;
+        }
+        if !self.paths.is_empty() {
+            return tests.iter().any(|test| self.paths.iter().any(|path| is_within(test, path) || is_within(path, test)));
+        }
+        let name = |test: &str| test.rsplit(['/', ':', ' ']).next().unwrap_or_default().to_lowercase();
+        tests.iter().any(|test| {
+            let (whole, name) = (test.to_lowercase(), name(test));
+            self.filters.iter().map(|filter| filter.to_lowercase()).any(|filter| whole.contains(&filter) || filter.contains(&name))
+        })
+    }
+
+    /// Whether it selects everything that the other does.
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
+        let has_paths = self.paths.is_empty()
+            || (!other.paths.is_empty() && other.paths.iter().all(|path| self.paths.iter().any(|own| is_within(path, own))));
+        has_paths && (self.filters.is_empty() || self.filters == other.filters)
+    }
+}
+
+/// Whether a test or a path is `whole` or a part of it.
+fn is_within(part: &str, whole: &str) -> bool {
+    let rest = part.strip_prefix(whole.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest.starts_with("::"))
+}
+
+/// The run by which a feature became tested, as its list says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct VerifiedBy {
+    /// Who vouches for the run; a list that does not say has an agent's word.
+    pub source: EvidenceSource,
+    /// The run's id.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    /// What was run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    /// How its tests went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// What a reviewer should know of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl std::fmt::Display for VerifiedBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.source.as_str())?;
+        let tests = self.tests.map(|tests| format!("{} passed", tests.passed));
+        let command = (!self.command.is_empty()).then(|| format!("`{}`", fields::shorten(&self.command, 60)));
+        let parts: Vec<String> = tests.into_iter().chain(command).chain(self.note.clone()).collect();
+        if parts.is_empty() { Ok(()) } else { write!(f, ": {}", parts.join(", ")) }
+    }
+}
+
+/// Whether a word is in a list of words.
+pub(super) fn is_one_of(names: &str, word: &str) -> bool {
+    names.split(' ').any(|name| name == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workflow::evidence::run::*;
+
+    fn of(paths: &[&str], filters: &[&str]) -> TestSelection {
+        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        TestSelection { paths: owned(paths), filters: owned(filters) }
+    }
+
+    #[test]
+    fn a_run_covers_a_feature_if_it_runs_one_of_its_tests() {
+        let tests = ["tests/test_login.py".to_owned(), "auth::tests::locks".to_owned()];
+        for (selection, covers) in [
+            (of(&[], &[]), true),
+            (of(&["tests/"], &[]), true),
+            (of(&["tests/test_login.py::test_ok"], &[]), true),
+            (of(&["tests/test_login.py"], &["ok"]), true),
+            (of(&["tests/test_log"], &[]), false),
+            (of(&["tests/test_pay.py"], &[]), false),
+            (of(&[], &["login"]), true),
+            (of(&[], &["test(locks)"]), true),
+            (of(&[], &["pay"]), false),
+        ] {
+            assert_eq!(selection.covers(&tests), covers, "{selection:?}");
+        }
+        assert!(of(&["tests/test_pay.py"], &[]).covers(&[]));
+    }
+
+    #[test]
+    fn a_wider_selection_contains_a_narrower_one() {
+        assert!(of(&[], &[]).contains(&of(&["tests/a.py"], &["x"])));
+        assert!(of(&["tests/"], &[]).contains(&of(&["tests/a.py"], &["x"])));
+        assert!(!of(&["tests/"], &[]).contains(&of(&[], &[])));
+        assert!(!of(&["tests/a.py"], &[]).contains(&of(&["tests/"], &[])));
+        assert!(!of(&[], &["x"]).contains(&of(&[], &[])));
     }
 }

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-use super::paths::TestLanguage;
-use crate::checks::contains;
+use super::languages::TestLanguage;
+use crate::checks::lexer::contains;
 
 /// Words after which a bracket only groups.
 const OPERATORS: &str = "assert return in not and or if elif else while for is await async yield match";

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
+use super::interpreter::*;
 use super::tests::LINES;
-use super::*;
 
 /// Pieces that a shell line is made of.
 const TOKENS: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Git commands that change named files or throw uncommitted work away.
 
-use crate::effects::shell::WriteKind;
-use crate::effects::shell::arguments::ProgramArguments;
+use crate::effects::shell::interpreter::WriteKind;
 use crate::effects::shell::interpreter::{CommandOutput, Interpreter};
+use crate::effects::shell::programs::ProgramArguments;
 use crate::effects::shell::words::ShellWord;
 
 const STASH: &str = "git stash";

@@ -1,10 +1,9 @@
 //! Programs that write named files. Every other program runs unpredicted.
 
-use crate::effects::shell::arguments::ProgramArguments;
-use crate::effects::shell::cwd::WordTarget;
-use crate::effects::shell::interpreter::{CommandOutput, Interpreter};
+use crate::effects::shell::inserted_text;
+use crate::effects::shell::interpreter::{CommandOutput, Interpreter, WordTarget};
+use crate::effects::shell::interpreter::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind};
 use crate::effects::shell::words::{ShellWord, WordPart};
-use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
 
 /// Most programs that only run another: `sudo env nice …`.
 const MAX_WRAPPERS: usize = 8;
@@ -38,8 +37,8 @@ impl Interpreter {
             "read" | "mapfile" | "readarray" | "unset" | "getopts" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
             "printf" if first == "-v" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
             ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "exit" | "return" | "mkdir" => {}
-            "echo" => return text::echo(words),
-            "printf" => return text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
+            "echo" => return inserted_text::echo(words),
+            "printf" => return inserted_text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
             "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(CommandOutput::unknown),
             "tee" | "sponge" => return self.tee(name, words, input),
             "sed" | "gsed" | "yq" => return self.sed(name, words),
@@ -172,7 +171,7 @@ impl Interpreter {
         if !arguments.has(&["e", "expression", "f", "file", "from-file"]) {
             scripts.extend(files.next());
         }
-        let inserted: Vec<String> = scripts.iter().flat_map(|script| text::replacements(&script.text_lossy())).collect();
+        let inserted: Vec<String> = scripts.iter().flat_map(|script| inserted_text::replacements(&script.text_lossy())).collect();
         if arguments.has(&["i", "in-place", "inplace"]) {
             inserted.iter().for_each(|text| self.insert(text));
             self.write_all(files, &WriteKind::Edit, &format!("{name} -i"));
@@ -287,12 +286,12 @@ impl Interpreter {
         let arguments = ProgramArguments::parse(words, specification);
         let mut code: Vec<String> = arguments.values(options).map(ShellWord::text_lossy).collect();
         if arguments.has(&["i"]) {
-            code.iter().flat_map(|code| text::replacements(code)).for_each(|text| self.insert(&text));
+            code.iter().flat_map(|code| inserted_text::replacements(code)).for_each(|text| self.insert(&text));
             self.write_all(&arguments.operands, &WriteKind::Edit, &format!("{name} -i"));
         }
         let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
         code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
-        for (path, is_removed) in code.iter().flat_map(|code| code::code_writes(code)) {
+        for (path, is_removed) in code.iter().flat_map(|code| inserted_text::code_writes(code)) {
             self.write(&ShellWord::text(path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
         }
     }
@@ -345,4 +344,71 @@ fn program_name(word: &ShellWord) -> String {
 /// Whether a name ends as files do: `a.txt`, but not `.git`.
 fn has_ending(name: &str) -> bool {
     name.rfind('.').is_some_and(|at| at > 0)
+}
+
+/// Most letters of one word that are options.
+const MAX_LETTERS: usize = 32;
+
+/// Arguments taken apart.
+pub(super) struct ProgramArguments {
+    options: Vec<(String, Option<ShellWord>)>,
+    pub(super) operands: Vec<ShellWord>,
+}
+
+impl ProgramArguments {
+    /// Takes arguments apart. The specification names the options that have a value, each
+    /// with `:` after it (`o: output:`), or with `::` where the value can only follow in the
+    /// same word (`i::`). With `+` as its first word, everything after the first operand is
+    /// an operand too.
+    pub(super) fn parse(words: &[ShellWord], specification: &str) -> Self {
+        let takes = |name: &str, colons: &str| specification.split(' ').any(|option| option.strip_suffix(colons) == Some(name));
+        let mut arguments = Self { options: Vec::new(), operands: Vec::new() };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let prefix = word.prefix();
+            if prefix == "--" && word.0.len() == 1 {
+                break;
+            }
+            if let Some(long) = prefix.strip_prefix("--").filter(|long| !long.is_empty()) {
+                match long.split_once('=') {
+                    Some((name, _)) => arguments.options.push((name.to_owned(), Some(word.without_prefix(name.len() + 3)))),
+                    None => {
+                        let value = if takes(long, ":") { words.next().cloned() } else { None };
+                        arguments.options.push((long.to_owned(), value));
+                    }
+                }
+                continue;
+            }
+            let Some(letters) = prefix.strip_prefix('-').filter(|letters| (1..=MAX_LETTERS).contains(&letters.len())) else {
+                arguments.operands.push(word.clone());
+                if specification.starts_with('+') {
+                    break;
+                }
+                continue;
+            };
+            for (at, letter) in letters.char_indices() {
+                let name = letter.to_string();
+                let is_last = takes(&name, "::");
+                if is_last || takes(&name, ":") {
+                    let attached = Some(word.without_prefix(1 + at + letter.len_utf8())).filter(|rest| *rest != ShellWord::text(""));
+                    let value = if is_last { attached } else { attached.or_else(|| words.next().cloned()) };
+                    arguments.options.push((name, value));
+                    break;
+                }
+                arguments.options.push((name, None));
+            }
+        }
+        arguments.operands.extend(words.cloned());
+        arguments
+    }
+
+    /// Whether any of these options is given.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
+    }
+
+    /// The values of these options, in order.
+    pub(super) fn values<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a ShellWord> {
+        self.options.iter().filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.as_ref())
+    }
 }

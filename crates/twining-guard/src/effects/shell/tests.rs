@@ -1,4 +1,5 @@
-use super::*;
+use super::inserted_text::code_writes;
+use super::interpreter::*;
 
 /// A line and what it writes: `> file`, `>> file`, `edit file`, `rm file`, `rm -r folder`,
 /// `a -> b` for a copy, `a => b` for a move, `meta file`, `discard folder`; `? …` for each
@@ -358,7 +359,7 @@ fn code_writes_what_its_literals_name() {
         ("if d in ('.git', '.twining'): continue", &[]),
     ];
     for (code, paths) in rows {
-        let written: Vec<&str> = code::code_writes(code).into_iter().map(|(path, _)| path).collect();
+        let written: Vec<&str> = code_writes(code).into_iter().map(|(path, _)| path).collect();
         assert_eq!(written, *paths, "{code}");
     }
 }

@@ -1,7 +1,7 @@
 //! Words: quotes, expansions, and what is known of the result.
 
-use crate::effects::shell::ShellError;
 use crate::effects::shell::grammar::{self, ShellParser};
+use crate::effects::shell::interpreter::ShellError;
 
 /// Longest `{a,b}` that is recognized.
 const MAX_BRACES: usize = 256;

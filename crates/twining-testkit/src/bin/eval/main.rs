@@ -5,7 +5,7 @@
 //! figures go to `docs/retrieval.md`.
 
 mod data;
-mod measures;
+mod metrics;
 mod run;
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 
 use crate::data::EvalSet;
-use crate::measures::MetricTable;
+use crate::metrics::MetricTable;
 
 #[derive(Parser)]
 #[command(about = "Runs retrieval sets through the engine and prints recall, nDCG, MRR and recall within budgets")]

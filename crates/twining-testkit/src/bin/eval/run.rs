@@ -13,7 +13,7 @@ use twining_testkit::FixedWorld;
 
 use crate::Measure;
 use crate::data::{self, EvalOutcome, EvalSet, of, text, texts};
-use crate::measures::{LIST, MetricTable, of_ranking, share};
+use crate::metrics::{LIST, MetricTable, of_ranking, share};
 
 const CHARS_PER_TOKEN: usize = 4;
 const BUDGETS: [(usize, &str, &str); 2] = [(1000, "strict@1000", "over@1000"), (4000, "strict@4000", "over@4000")];

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::client::BenchResult;
-use crate::measure::Bench;
+use crate::latency::Bench;
 use crate::store::StoreSize;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::BenchResult;
-use crate::measure::Bench;
+use crate::latency::Bench;
 use crate::store::StoreSize;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};

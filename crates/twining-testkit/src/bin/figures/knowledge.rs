@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::client::{BenchClient, BenchResult, once};
-use crate::measure::Bench;
+use crate::latency::Bench;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};
 

@@ -2,19 +2,19 @@
 //! found beside the goals, as Markdown. A report, not a test: a missed goal is
 //! printed and the exit code stays 0; only a call that fails is an error.
 
-mod acknowledged;
 mod adoption;
 mod client;
-mod crowd;
-mod follow;
 mod guards;
 mod knowledge;
-mod measure;
+mod latency;
+mod log_following;
+mod many_processes;
 mod prompts;
 mod readers;
 mod search;
 mod store;
 mod table;
+mod write_acknowledgement;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::client::BenchResult;
-use crate::crowd::CrowdMember;
-use crate::measure::Bench;
+use crate::latency::Bench;
+use crate::many_processes::CrowdMember;
 use crate::store::BenchStores;
 
 #[derive(Parser)]
@@ -105,9 +105,9 @@ fn main() -> ExitCode {
     let outcome = match arguments.role {
         Some(ProcessRole::CrowdMember { project, lasting_us, think_us, offset_us }) => {
             let [lasting, think, offset] = [lasting_us, think_us, offset_us].map(Duration::from_micros);
-            crowd::be_member(&CrowdMember { project, lasting, think, offset })
+            many_processes::be_member(&CrowdMember { project, lasting, think, offset })
         }
-        Some(ProcessRole::Victim { project }) => crowd::be_victim(project),
+        Some(ProcessRole::Victim { project }) => many_processes::be_victim(project),
         None => report(arguments),
     };
     match outcome {
@@ -137,19 +137,19 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
     let began = Instant::now();
     for part in FigurePart::value_variants().iter().filter(|part| what.is_empty() || what.contains(part)) {
         match part {
-            FigurePart::Start => measure::start(&mut bench)?,
-            FigurePart::Writes => measure::writes(&mut bench)?,
-            FigurePart::Reads => measure::reads(&mut bench)?,
+            FigurePart::Start => latency::start(&mut bench)?,
+            FigurePart::Writes => latency::writes(&mut bench)?,
+            FigurePart::Reads => latency::reads(&mut bench)?,
             FigurePart::Readers => readers::readers(&mut bench)?,
             FigurePart::Search => search::search(&mut bench)?,
-            FigurePart::Rebuild => measure::rebuild(&mut bench)?,
+            FigurePart::Rebuild => latency::rebuild(&mut bench)?,
             FigurePart::Prompts => prompts::prompts(&mut bench)?,
             FigurePart::Guards => guards::guards(&mut bench)?,
             FigurePart::Adoption => adoption::adoption(&mut bench)?,
             FigurePart::Knowledge => knowledge::knowledge(&mut bench)?,
-            FigurePart::Acknowledged => acknowledged::acknowledged(&mut bench)?,
-            FigurePart::Crowd => crowd::crowd(&mut bench)?,
-            FigurePart::Follow => follow::follow(&mut bench)?,
+            FigurePart::Acknowledged => write_acknowledgement::acknowledged(&mut bench)?,
+            FigurePart::Crowd => many_processes::crowd(&mut bench)?,
+            FigurePart::Follow => log_following::follow(&mut bench)?,
         }
     }
     show(&format!("\nMeasured in {} s; load average at the end: {}.", began.elapsed().as_secs(), load()));

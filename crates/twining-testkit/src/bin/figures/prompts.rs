@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::client::{BenchResult, once};
-use crate::measure::Bench;
+use crate::latency::Bench;
 use crate::store::StoreSize;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
 use crate::{say, show};

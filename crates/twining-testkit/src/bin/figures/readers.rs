@@ -9,7 +9,7 @@ use twining_model::{Channel, Origin, Trust};
 use twining_store::{Keeper, Place, Store};
 
 use crate::client::BenchResult;
-use crate::measure::Bench;
+use crate::latency::Bench;
 use crate::store::{FixedRandom, StoreSize};
 use crate::table::{FigureTable, at_least, number, thousands};
 use crate::{say, show};

@@ -11,7 +11,7 @@ use twining_store::{Place, Sense, Store, VectorBytes, decision_text, entry_text}
 use twining_testkit::FixedWorld;
 
 use crate::client::{BenchClient, BenchResult};
-use crate::measure::{Bench, post_arguments};
+use crate::latency::{Bench, post_arguments};
 use crate::store::{BenchProject, FixedRandom, StoreSize};
 use crate::table::{FigureTable, LatencySample, at_most, below, number, thousands};
 use crate::{say, show};

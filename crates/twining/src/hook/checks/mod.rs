@@ -12,9 +12,9 @@ use std::collections::HashMap;
 
 use twining_guard::GuardSet;
 
-use super::evidence::RecordedRuns;
+use super::context::RecordedRuns;
 use super::working_tree::WorkingTree;
-use crate::desk::Project;
+use crate::project::Project;
 
 /// What a notice asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

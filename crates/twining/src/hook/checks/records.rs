@@ -3,7 +3,7 @@
 use twining_store::integrity::{Change, Difference, RecordKind, Tree, compare_changed};
 
 use super::{CheckNotice, NoticeLevel, TreeComparison};
-use crate::desk::Project;
+use crate::project::Project;
 
 /// The rule that these notices are about.
 const RULE: &str = "records";

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, Visibility, group, instructions_file};
-use crate::init::block::MarkerStyle;
-use crate::init::piece::{FilePatch, PatchKind};
+use crate::init::marked_block::MarkerStyle;
+use crate::init::patch::{FilePatch, PatchKind};
 
 /// Tools whose calls are judged: those that write, that may write, and that read
 /// what should be asked for.

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, group, in_words};
-use crate::init::piece::{FilePatch, PatchKind};
+use crate::init::patch::{FilePatch, PatchKind};
 
 const EVENTS: [(&str, Option<&str>); 9] = [
     ("SessionStart", None),

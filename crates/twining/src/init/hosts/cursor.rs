@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, in_words};
-use crate::init::piece::{FilePatch, PatchKind};
+use crate::init::patch::{FilePatch, PatchKind};
 
 /// Events. None is `failClosed`, as in Claude Code.
 const EVENTS: [&str; 10] = [

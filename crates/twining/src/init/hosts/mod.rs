@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::block::MarkerStyle;
-use super::piece::{FilePatch, PatchKind};
+use super::marked_block::MarkerStyle;
+use super::patch::{FilePatch, PatchKind};
 
 /// Seconds a host waits for a hook; one takes milliseconds.
 pub const HOOK_TIMEOUT_SECONDS: u64 = 5;

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::InstallEnvironment;
-use crate::init::piece::{FilePatch, PatchKind};
+use crate::init::patch::{FilePatch, PatchKind};
 
 /// What OpenCode needs.
 pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {

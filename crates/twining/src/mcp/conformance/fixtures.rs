@@ -20,8 +20,8 @@ use tokio::sync::broadcast;
 use super::BoxError;
 use super::answers::{self, complete, made, text};
 use super::rounds;
-use crate::mcp::ServerOptions;
 use crate::mcp::server::McpServer;
+use crate::mcp::server::ServerOptions;
 
 /// What is listed, as the suite wants to find it.
 const LISTED: &str = include_str!("listed.json");

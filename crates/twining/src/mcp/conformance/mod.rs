@@ -14,8 +14,8 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::ServerOptions;
 use super::server::McpServer;
+use super::server::ServerOptions;
 use fixtures::Fixtures;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use globset::GlobSet;
 use serde_json::Value;
 
-use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest, RecordCommit};
+use crate::verify::ci::report::{CiFinding, Severity};
 
 const RULE: &str = "authors";
 

@@ -8,8 +8,8 @@ use twining_model::{Decision, text};
 
 use crate::decisions::{clause_of_decision, clause_of_edge};
 use crate::knowledge::{KnowledgeFacts, KnowledgeGraph};
-use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::report::{CiFinding, Severity};
 
 const RULE: &str = "clauses";
 /// Characters of a reason that a finding repeats.

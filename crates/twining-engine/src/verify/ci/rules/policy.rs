@@ -6,8 +6,8 @@ use twining_guard::checks::wiring::unwired;
 use twining_guard::policy::policy_weakened;
 use twining_guard::policy::yaml::{self, YamlNode, YamlValue};
 
-use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::report::{CiFinding, Severity};
 
 const RULE: &str = "policy";
 const POLICY: &str = ".twining/policy.yml";

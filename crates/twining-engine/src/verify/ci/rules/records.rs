@@ -4,8 +4,8 @@ use twining_guard::policy::yaml;
 use twining_store::integrity::{Change, Difference, RecordKind, compare_changed};
 
 use crate::knowledge::{KnowledgeFacts, KnowledgeGraph};
-use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{MEMORY, PullRequest};
+use crate::verify::ci::report::{CiFinding, Severity};
 
 const RULE: &str = "records";
 /// Mistakes of one file that are told.

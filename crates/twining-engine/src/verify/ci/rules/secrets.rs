@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::hygiene::secrets_in;
-use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::secrets::secrets_in;
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::report::{CiFinding, Severity};
 
 const RULE: &str = "secrets";
 

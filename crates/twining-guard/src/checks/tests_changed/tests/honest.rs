@@ -1,7 +1,7 @@
 //! Work that leaves tests what they were: nothing is noted.
 
 use super::changes;
-use crate::checks::tests_changed::{TestChanges, compare_files};
+use crate::checks::tests_changed::compare::{TestChanges, compare_files};
 
 changes! {
     black_reformats: "tests/test_a.py",

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::checks::tests_changed::{TestChanges, compare_files};
+use crate::checks::tests_changed::compare::{TestChanges, compare_files};
 
 fn compare_file(path: &str, before: Option<&str>, after: Option<&str>) -> TestChanges {
     compare_files([(path, before, after)])

@@ -12,8 +12,8 @@ macro_rules! changes {
         fn $name() {
             let [before, after] = [String::from($before), String::from($after)];
             let [before, after] = [&before, &after].map(|text| Some(text.as_str()).filter(|text| !text.is_empty()));
-            let noted = crate::checks::tests_changed::compare_files([($path, before, after)]);
-            let expected = crate::checks::tests_changed::TestChanges {
+            let noted = crate::checks::tests_changed::compare::compare_files([($path, before, after)]);
+            let expected = crate::checks::tests_changed::compare::TestChanges {
                 $($kind: $noted.iter().map(ToString::to_string).collect(),)*
                 ..Default::default()
             };

@@ -1,6 +1,7 @@
 //! Paths, and the line that people read.
 
-use crate::checks::tests_changed::{TestChanges, is_test_file};
+use crate::checks::tests_changed::compare::TestChanges;
+use crate::checks::tests_changed::is_test_file;
 
 #[test]
 fn test_files_are_known_by_the_conventions_of_their_runners() {

@@ -1,0 +1,171 @@
+//! Repeats: a post that says what somebody said a moment ago.
+//!
+//! Compared with the last few hundred lines of the board, which each process
+//! keeps and reads on: no index, and the same cost on any board. Two at the same
+//! instant from two processes may both be written; that is no harm.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
+use twining_store::Tail;
+
+use crate::fields;
+use crate::fields::DAY_MS;
+
+/// Entries that are compared with.
+const WINDOW: usize = 300;
+/// Two summaries this much alike say the same, by pairs of neighbouring words.
+const ALIKE: f64 = 0.8;
+/// So much of a detail must be known already for it to add nothing.
+const KNOWN: f64 = 0.9;
+const ARTICLES: [&str; 3] = ["a", "an", "the"];
+/// Words that turn what is said into its opposite; the `t` is that of "don't".
+const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
+
+/// What was said lately.
+#[derive(Default)]
+pub(crate) struct RecentEntries {
+    pub(crate) tail: Tail,
+    entries: VecDeque<RecentEntry>,
+}
+
+struct RecentEntry {
+    id: String,
+    timestamp: String,
+    at: Time,
+    kind: EntryType,
+    scope: Scope,
+    relates_to: Vec<String>,
+    tags: Vec<String>,
+    fingerprint: SummaryFingerprint,
+    words: BTreeSet<String>,
+}
+
+/// A summary, ready to be compared with hundreds of others.
+struct SummaryFingerprint {
+    words: Vec<String>,
+    /// Numbers and denials, by which two like sentences say different things.
+    negations_and_numbers: Vec<String>,
+    /// Pairs of neighbouring words, by their hashes, in order.
+    pairs: Vec<u64>,
+}
+
+/// What is about to be said.
+pub(crate) struct PostContent<'a> {
+    pub(crate) kind: EntryType,
+    pub(crate) scope: &'a Scope,
+    pub(crate) relates_to: &'a [String],
+    pub(crate) tags: &'a [String],
+    pub(crate) summary: &'a str,
+    pub(crate) detail: &'a str,
+}
+
+impl RecentEntries {
+    /// Takes in the lines that came since; all of them anew if `afresh`.
+    pub(crate) fn add_lines(&mut self, lines: &[u8], afresh: bool) {
+        if afresh {
+            self.entries.clear();
+        }
+        for line in lines.split(|byte| *byte == b'\n') {
+            if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
+                self.add_entry(entry);
+            }
+        }
+    }
+
+    fn add_entry(&mut self, entry: Entry) {
+        let Some(kind) = entry.kind() else { return };
+        if kind.closes() {
+            // What was settled may be said again.
+            self.entries.retain(|entries| !entry.relates_to.contains(&entries.id));
+        }
+        let Some(at) = Time::read(&entry.timestamp).filter(|_| repeats(kind)) else { return };
+        let fingerprint = SummaryFingerprint::of(&entry.summary);
+        let words = fingerprint.words.iter().cloned().chain(split(&entry.detail)).collect();
+        let scope = Scope::read(&entry.scope);
+        let (id, timestamp, relates_to, tags) = (entry.id, entry.timestamp, entry.relates_to, entry.tags);
+        self.entries.push_back(RecentEntry { id, timestamp, at, kind, scope, relates_to, tags, fingerprint, words });
+        if self.entries.len() > WINDOW {
+            self.entries.pop_front();
+        }
+    }
+
+    /// The newest entry that says this already: its id and its time.
+    pub(crate) fn same_as(&self, content: &PostContent<'_>, folding: CaseFolding, now: Time) -> Option<(String, String)> {
+        if !repeats(content.kind) {
+            return None;
+        }
+        let (fingerprint, detail) = (SummaryFingerprint::of(content.summary), split(content.detail));
+        let since = fields::earlier(now, DAY_MS);
+        let same = |entries: &&RecentEntry| {
+            entries.kind == content.kind
+                && entries.at >= since
+                && entries.relates_to == content.relates_to
+                && content.tags.iter().all(|tag| entries.tags.contains(tag))
+                && entries.fingerprint.same_as(&fingerprint)
+                // Last: to fold a path costs more than all the words.
+                && is_covered(&detail, &entries.words)
+                // Whoever looks where this would stand has to find the earlier one.
+                && entries.scope.covers(content.scope, folding)
+        };
+        self.entries.iter().rev().find(same).map(|entries| (entries.id.clone(), entries.timestamp.clone()))
+    }
+}
+
+/// Whether saying it twice is a mistake. Where a task stands is said again and
+/// again, an answer closes what it answers, and each result is one of its own.
+fn repeats(kind: EntryType) -> bool {
+    matches!(
+        kind,
+        EntryType::Need | EntryType::Offer | EntryType::Finding | EntryType::Constraint | EntryType::Question | EntryType::Warning
+    )
+}
+
+fn split(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let parts = lower.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty() && !ARTICLES.contains(word));
+    parts.map(str::to_owned).collect()
+}
+
+impl SummaryFingerprint {
+    fn of(summary: &str) -> Self {
+        let words = split(summary);
+        let turns = |word: &&String| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word.as_str());
+        let negations_and_numbers = words.iter().filter(turns).cloned().collect();
+        let mut pairs: Vec<u64> = words.windows(2).map(hash).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        Self { words, negations_and_numbers, pairs }
+    }
+
+    /// Whether the two say the same.
+    fn same_as(&self, other: &Self) -> bool {
+        self.negations_and_numbers == other.negations_and_numbers && (self.words == other.words || self.alike(other) >= ALIKE)
+    }
+
+    /// The share of pairs of neighbouring words that two texts have in common:
+    /// "a calls b" and "b calls a" have none.
+    fn alike(&self, other: &Self) -> f64 {
+        let both = self.pairs.iter().filter(|pair| other.pairs.binary_search(pair).is_ok()).count();
+        let all = self.pairs.len() + other.pairs.len() - both;
+        if all == 0 { 0.0 } else { both as f64 / all as f64 }
+    }
+}
+
+fn hash(words: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn is_covered(detail: &[String], known: &BTreeSet<String>) -> bool {
+    let detail_words: BTreeSet<&String> = detail.iter().collect();
+    let is_new = |word: &&&String| !known.contains(**word);
+    let new = detail_words.iter().filter(is_new).count();
+    let new_number = detail_words.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
+    detail_words.is_empty() || (!new_number && (detail_words.len() - new) as f64 >= KNOWN * detail_words.len() as f64)
+}
+
+#[cfg(test)]
+mod tests;

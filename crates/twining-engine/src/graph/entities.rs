@@ -1,0 +1,318 @@
+//! Adding an entity, or what is newly known of one.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+use twining_model::{Change, Entity, EntityType, Id, InvalidInput, ProjectRoot, Relation, RelationType, Scope, limits, text};
+use twining_store::{Durability, View};
+
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::{EntityCandidate, Failure};
+use crate::graph;
+use crate::graph::*;
+use crate::input::{ENTITY_TYPES, RELATION_TYPES};
+use crate::secrets::{Redaction, clean, redact_fields};
+
+/// Which entity to add, in the caller's words.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddEntityInput {
+    /// What people call it
+    pub name: String,
+    /// What it is
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ENTITY_TYPES))]
+    pub kind: String,
+    /// What is known of it
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// Your name
+    pub agent_id: Option<String>,
+}
+
+redact_fields!(AddEntityInput { name, properties });
+
+/// What was added.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AddEntityOutcome {
+    /// The entity.
+    pub id: String,
+    /// False if it was there already.
+    pub created: bool,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// An entity to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityDraft {
+    name: String,
+    kind: EntityType,
+    properties: BTreeMap<String, String>,
+}
+
+impl EntityDraft {
+    /// Checks every word. A file inside the project goes by its relative path,
+    /// which is how decisions name it.
+    pub fn parse(input: &AddEntityInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
+        let kind = EntityType::parse("type", input.kind.trim())?;
+        let mut name = text::name("name", &input.name)?;
+        if kind == EntityType::File
+            && let Ok(path) = Scope::parse("name", &name, root)
+        {
+            name = path.to_string();
+        }
+        Ok(Self { name, kind, properties: properties(&input.properties)? })
+    }
+}
+
+/// Plans an entity: made if its name and type are new, else its properties join
+/// those there. Nothing new is nothing written.
+pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) -> Result<(Change, AddEntityOutcome), Failure> {
+    let mut change = Change::default();
+    let now = stamp.at.to_string();
+    let (entity, created) = match view.graph().named_as(&draft.name, draft.kind.as_str())? {
+        Some(old) => {
+            let properties = merged(&old.properties, &draft.properties)?;
+            if properties == old.properties {
+                return Ok((change, AddEntityOutcome { id: old.id, created: false, redacted: Vec::new() }));
+            }
+            // Whoever adds to it answers for what it says now.
+            let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
+            (Entity { properties, updated_at: now, agent_id, origin, ..old }, false)
+        }
+        None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
+    };
+    let added = AddEntityOutcome { id: entity.id.clone(), created, redacted: Vec::new() };
+    change.entities.push(entity);
+    Ok((change, added))
+}
+
+pub(crate) fn new_entity(name: &str, kind: EntityType, properties: BTreeMap<String, String>, stamp: &Stamp<'_>) -> Entity {
+    let now = stamp.at.to_string();
+    Entity {
+        id: stamp.ids.next().into(),
+        name: name.to_owned(),
+        kind: kind.as_str().to_owned(),
+        properties,
+        created_at: now.clone(),
+        updated_at: now,
+        agent_id: Some(stamp.caller.agent.clone()),
+        origin: Some(stamp.caller.origin.clone()),
+        extra: Map::new(),
+    }
+}
+
+/// Which relation to add, in the caller's words.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddRelationInput {
+    /// Entity id or name
+    pub source: String,
+    /// Entity id or name
+    pub target: String,
+    /// How they hang together
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = RELATION_TYPES))]
+    pub kind: String,
+    /// What is known of it
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// Your name
+    pub agent_id: Option<String>,
+}
+
+redact_fields!(AddRelationInput { source, target, properties });
+
+/// What was added.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AddRelationOutcome {
+    /// The relation.
+    pub id: String,
+    /// False if it was there already.
+    pub created: bool,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// A relation to be; its ends are looked up when it is planned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RelationDraft {
+    source: String,
+    target: String,
+    kind: RelationType,
+    properties: BTreeMap<String, String>,
+}
+
+impl RelationDraft {
+    /// Checks every word.
+    pub fn parse(input: &AddRelationInput) -> Result<Self, InvalidInput> {
+        Ok(Self {
+            source: input.source.clone(),
+            target: input.target.clone(),
+            kind: RelationType::parse("type", input.kind.trim())?,
+            properties: properties(&input.properties)?,
+        })
+    }
+}
+
+/// Plans a relation: made if the two are not so related yet, else its properties
+/// join those there.
+pub fn plan_add_relation(
+    view: &View<'_>,
+    draft: &RelationDraft,
+    root: &ProjectRoot,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, AddRelationOutcome), Failure> {
+    let source = resolve(view, "source", &draft.source, root)?;
+    let target = resolve(view, "target", &draft.target, root)?;
+    let mut change = Change::default();
+    let (relation, created) = match view.graph().relation_between(&source.id, &target.id, draft.kind.as_str())? {
+        Some(old) => {
+            let properties = merged(&old.properties, &draft.properties)?;
+            if properties == old.properties {
+                return Ok((change, AddRelationOutcome { id: old.id, created: false, redacted: Vec::new() }));
+            }
+            let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
+            (Relation { properties, agent_id, origin, ..old }, false)
+        }
+        None => (new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp), true),
+    };
+    let added = AddRelationOutcome { id: relation.id.clone(), created, redacted: Vec::new() };
+    change.relations.push(relation);
+    Ok((change, added))
+}
+
+pub(crate) fn new_relation(
+    source: &str,
+    target: &str,
+    kind: RelationType,
+    properties: BTreeMap<String, String>,
+    stamp: &Stamp<'_>,
+) -> Relation {
+    Relation {
+        id: stamp.ids.next().into(),
+        source: source.to_owned(),
+        target: target.to_owned(),
+        kind: kind.as_str().to_owned(),
+        properties,
+        created_at: stamp.at.to_string(),
+        agent_id: Some(stamp.caller.agent.clone()),
+        origin: Some(stamp.caller.origin.clone()),
+        extra: Map::new(),
+    }
+}
+
+/// The entity that `given` names.
+pub(crate) fn resolve(view: &View<'_>, field: &'static str, given: &str, root: &ProjectRoot) -> Result<Entity, Failure> {
+    let given = text::name(field, given)?;
+    let id = Id::read(&given).map_or_else(|| given.clone(), String::from);
+    if let Some(entity) = view.graph().entity(&id)? {
+        return Ok(entity);
+    }
+    let mut named = view.graph().named(&given)?;
+    if named.is_empty() {
+        // Agents give files by absolute path; the graph knows them relative to the project.
+        if let Ok(path) = Scope::parse(field, &given, root) {
+            named = view.graph().named(path.as_str())?;
+        }
+    }
+    // Two branches may each have made the same entity; a merge keeps both, and the older is meant.
+    named.sort_by(|a, b| (&a.kind, &a.id).cmp(&(&b.kind, &b.id)));
+    named.dedup_by(|younger, older| younger.kind == older.kind);
+    match named.len() {
+        0 => Err(Failure::no_entity(&given)),
+        1 => Ok(named.remove(0)),
+        _ => Err(Failure::Ambiguous { name: text::excerpt(&given, 80), candidates: named.into_iter().map(candidate).collect() }),
+    }
+}
+
+/// Takes the relation types that a walk may follow; all if none is given.
+pub(crate) fn relation_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    limits::at_most("relation_types", given, limits::LIST)?;
+    given.iter().map(|word| Ok(RelationType::parse("relation_types", word.trim())?.as_str().to_owned())).collect()
+}
+
+/// Takes the properties of an entity or a relation.
+pub(crate) fn properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidInput> {
+    if given.len() > limits::PROPERTIES {
+        return Err(InvalidInput::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
+            .because(format!("{} were given", given.len())));
+    }
+    let mut result = BTreeMap::new();
+    for (key, value) in given {
+        text::bounded("properties", value, limits::PROPERTY_BYTES)?;
+        text::bounded("properties", key, limits::PROPERTY_BYTES)?;
+        if key.trim().is_empty() {
+            return Err(InvalidInput::new("properties", "must not have an empty key"));
+        }
+        result.insert(key.trim().to_owned(), value.trim().to_owned());
+    }
+    Ok(result)
+}
+
+/// The properties there are with those given on top.
+pub(crate) fn merged(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidInput> {
+    let mut all = old.clone();
+    all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
+    if all.len() > limits::PROPERTIES && all.len() > old.len() {
+        return Err(InvalidInput::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
+            .because(format!("with those there already it would be {}", all.len())));
+    }
+    Ok(all)
+}
+
+fn candidate(entity: Entity) -> EntityCandidate {
+    EntityCandidate { id: entity.id, name: entity.name, kind: entity.kind }
+}
+
+impl Engine {
+    /// Adds an entity, or what is newly known of one.
+    pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<AddEntityOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
+        let draft = EntityDraft::parse(&input, self.store().root())?;
+        let added = self.store().transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))?;
+        Ok(AddEntityOutcome { redacted, ..added })
+    }
+
+    /// Adds a relation.
+    pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<AddRelationOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
+        let draft = RelationDraft::parse(&input)?;
+        let added =
+            self.store().transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store().root(), &self.stamp(caller)))?;
+        Ok(AddRelationOutcome { redacted, ..added })
+    }
+
+    /// Finds who is near an entity.
+    pub fn neighbors(&self, input: &NeighborsInput) -> Result<NeighborsOutcome, Failure> {
+        self.store().view(|view| graph::neighbors(view, input, self.store().root()))
+    }
+
+    /// Finds the shortest way between two entities.
+    pub fn path(&self, input: &PathInput) -> Result<PathOutcome, Failure> {
+        self.store().view(|view| graph::path(view, input, self.store().root()))
+    }
+
+    /// Finds entities by a part of their name.
+    pub fn graph_query(&self, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
+        self.store().view(|view| graph::graph_query(view, input))
+    }
+
+    /// Removes entities without relations and relations without ends.
+    pub fn prune_graph(&self, caller: &Caller, input: &PruneInput) -> Result<PruneOutcome, Failure> {
+        // What is removed carries no name; one that is none is refused all the same.
+        caller.called(input.agent_id.as_deref())?;
+        if input.dry_run.unwrap_or(true) {
+            return self.store().view(graph::prunable);
+        }
+        self.store().transact(Durability::Normal, graph::plan_prune)
+    }
+}

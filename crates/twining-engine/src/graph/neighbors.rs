@@ -1,0 +1,163 @@
+//! Walking: who is near an entity, within bounds.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_model::{Entity, EntityType, InvalidInput, ProjectRoot, limits};
+use twining_store::View;
+
+use crate::failure::Failure;
+use crate::fields;
+use crate::fields::fit_reply;
+use crate::graph::entities::{relation_types, resolve};
+use crate::graph::namesakes;
+use crate::input::{ENTITY_TYPES, RELATION_TYPES};
+
+/// Relations one walk may look at; many more than nodes, since most lead back.
+const EDGES: usize = 10 * limits::WALK_NODES;
+
+/// Whose neighbours to find.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NeighborsInput {
+    /// Entity id or name
+    pub entity: String,
+    /// Steps, 1 (default) to 3
+    pub depth: Option<usize>,
+    /// Only over these relations
+    #[serde(default)]
+    #[schemars(extend("x-offered" = RELATION_TYPES))]
+    pub relation_types: Vec<String>,
+}
+
+/// An entity nearby.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Neighbor {
+    /// The entity.
+    pub entity: Entity,
+    /// The relation it was reached by.
+    pub relation: String,
+    /// Which way that points, seen from nearer the centre.
+    pub direction: RelationDirection,
+    /// Steps from the centre.
+    pub depth: u64,
+}
+
+/// Who is near an entity.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NeighborsOutcome {
+    /// The entity.
+    pub center: Entity,
+    /// Nearest first, each once.
+    pub neighbors: Vec<Neighbor>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// The entities within a few steps of one, nearest first.
+pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &ProjectRoot) -> Result<NeighborsOutcome, Failure> {
+    let depth = fields::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
+    let kinds = relation_types(&input.relation_types)?;
+    let center = resolve(view, "entity", &input.entity, root)?;
+    let center = namesakes::one(view, &center.id)?.unwrap_or(center);
+
+    let mut seen: HashSet<String> = HashSet::from([center.id.clone()]);
+    let mut frontier = vec![center.id.clone()];
+    let mut found: Vec<Neighbor> = Vec::new();
+    let mut edges_left = EDGES;
+    let mut truncated = false;
+    for step in 1..=depth {
+        let mut next: Vec<String> = Vec::new();
+        for id in &frontier {
+            let most = edges_left.min(limits::WALK_NODES);
+            let edges = namesakes::edges(view, id, &kinds, most)?;
+            truncated |= edges.len() == most;
+            edges_left -= edges.len();
+            for edge in edges {
+                if !seen.insert(edge.other.clone()) {
+                    continue;
+                }
+                // A relation whose end is missing leads nowhere; `status` reports it.
+                let Some(entity) = namesakes::one(view, &edge.other)? else { continue };
+                if entity.id != edge.other && !seen.insert(entity.id.clone()) {
+                    continue;
+                }
+                if found.len() == limits::WALK_NODES {
+                    truncated = true;
+                    break;
+                }
+                next.push(entity.id.clone());
+                found.push(Neighbor {
+                    entity,
+                    relation: edge.relation.kind,
+                    direction: RelationDirection::of(edge.outgoing),
+                    depth: step as u64,
+                });
+            }
+        }
+        frontier = next;
+    }
+    let (neighbors, cut) = fit_reply(found);
+    Ok(NeighborsOutcome { center, neighbors, truncated: truncated || cut })
+}
+
+/// Which entities to find.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphQueryInput {
+    /// Part of a name or property
+    pub query: String,
+    /// Only these types
+    #[serde(default)]
+    #[schemars(extend("x-offered" = ENTITY_TYPES))]
+    pub entity_types: Vec<String>,
+    /// Default 10
+    pub limit: Option<usize>,
+}
+
+/// The entities found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GraphQueryOutcome {
+    /// Exact names first.
+    pub entities: Vec<Entity>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// The entities whose name or properties hold the words, exact names first.
+pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
+    let query = fields::query("query", &input.query)?;
+    let kinds = entity_types(&input.entity_types)?;
+    let (found, more) = view.graph().find(&query, &kinds, fields::page("limit", input.limit, 10)?)?;
+    let mut entities: Vec<Entity> = Vec::with_capacity(found.len());
+    for entity in found {
+        let entity = namesakes::one(view, &entity.id)?.unwrap_or(entity);
+        if entities.iter().all(|known| known.id != entity.id) {
+            entities.push(entity);
+        }
+    }
+    let (entities, cut) = fit_reply(entities);
+    Ok(GraphQueryOutcome { entities, truncated: more || cut })
+}
+
+fn entity_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    limits::at_most("entity_types", given, limits::LIST)?;
+    given.iter().map(|word| Ok(EntityType::parse("entity_types", word.trim())?.as_str().to_owned())).collect()
+}
+
+/// Which way a relation points, seen from where one stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RelationDirection {
+    /// Away.
+    Outgoing,
+    /// Here.
+    Incoming,
+}
+
+impl RelationDirection {
+    pub(super) fn of(outgoing: bool) -> Self {
+        if outgoing { Self::Outgoing } else { Self::Incoming }
+    }
+}

@@ -1,0 +1,175 @@
+//! Queues: what hooks left to be posted or done.
+//!
+//! A queue file may come with a cloned repository, so it can do no more than
+//! post an entry or tidy the board, and never with authority.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_model::{Channel, Entry, InvalidInput, Origin, ProjectRoot, Time, Trust, text};
+use twining_store::Config;
+
+use crate::archive::ArchiveDraft;
+use crate::blackboard::{PostDraft, PostInput, plan_post};
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::secrets;
+use crate::verify::{History, NoHistory};
+
+/// What came out of the queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QueueOutcome {
+    /// Entries posted.
+    pub posted: u64,
+    /// Entries archived.
+    pub archived: u64,
+    /// Lines set aside.
+    pub rejected: u64,
+}
+
+/// A line of `pending-posts.jsonl`.
+#[derive(Deserialize)]
+struct PendingPost {
+    #[serde(default)]
+    tool: Option<String>,
+    entry_type: String,
+    summary: String,
+    #[serde(default)]
+    detail: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    scope: Option<String>,
+    #[serde(default)]
+    relates_to: Vec<String>,
+    #[serde(default)]
+    agent_id: Option<String>,
+}
+
+/// A line of `pending-actions.jsonl`.
+#[derive(Deserialize)]
+struct ActionLine {
+    action: String,
+    #[serde(default)]
+    trigger: Option<String>,
+    #[serde(default)]
+    before: Option<String>,
+}
+
+/// An archive that a hook asks for: on which occasion, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PendingAction {
+    occasion: ArchiveTrigger,
+    before: Option<Time>,
+}
+
+/// When a hook asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ArchiveTrigger {
+    None,
+    Commit,
+    ContextSwitch,
+}
+
+impl PendingAction {
+    /// Whether the settings want it done. What names no occasion was asked for.
+    fn is_wanted(self, config: &Config) -> bool {
+        match self.occasion {
+            ArchiveTrigger::None => true,
+            ArchiveTrigger::Commit => config.archive.auto_archive_on_commit,
+            ArchiveTrigger::ContextSwitch => config.archive.auto_archive_on_context_switch,
+        }
+    }
+}
+
+/// Up to when to archive, so that one archive does all that was asked for; none
+/// if there is nothing to do. A commit settles what came before the previous
+/// one; if there is none, everything is still part of the work at hand. Commits may
+/// follow each other in seconds, as a merge does: what was said today stays.
+fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
+    let wanted = || actions.iter().filter(|action| action.is_wanted(config));
+    let asks_git = wanted().any(|action| action.occasion == ArchiveTrigger::Commit && action.before.is_none());
+    let previous_commit = if asks_git { history.previous_commit() } else { None };
+    let age = i64::try_from(config.archive.min_age_hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX);
+    let settled = Time::from_ms(now.as_ms().saturating_sub(age));
+    let of = |action: &PendingAction| match action.occasion {
+        ArchiveTrigger::Commit => action.before.or(previous_commit.map(|previous| previous.min(settled))),
+        ArchiveTrigger::ContextSwitch => Some(action.before.unwrap_or(settled)),
+        ArchiveTrigger::None => Some(action.before.unwrap_or(now)),
+    };
+    wanted().filter_map(of).max()
+}
+
+/// The caller whose words come out of a queue.
+fn hook(caller: &Caller) -> Caller {
+    Caller { agent: caller.agent.clone(), origin: Origin { client: None, session: None, via: Channel::Hook, trust: Trust::Tool } }
+}
+
+/// Takes one queued post, or says why not.
+fn pending_post(line: &str, root: &ProjectRoot, stamp: &Stamp<'_>) -> Result<Entry, String> {
+    let post: PendingPost = serde_json::from_str(line).map_err(|error| format!("not a queued post: {error}"))?;
+    if let Some(tool) = post.tool.filter(|tool| tool != "twining_post") {
+        return Err(format!("`tool` must be twining_post; `{}` cannot be queued", text::excerpt(&tool, 40)));
+    }
+    let input = PostInput {
+        entry_type: post.entry_type,
+        summary: post.summary,
+        detail: post.detail,
+        tags: post.tags,
+        scope: post.scope,
+        relates_to: post.relates_to,
+        agent_id: post.agent_id,
+        // A queue is taken exactly once; what stands in it was meant.
+        force: true,
+    };
+    let (input, _) = secrets::clean(&input);
+    let checked = || {
+        let caller = stamp.caller.called(input.agent_id.as_deref())?;
+        let (entry, _) = plan_post(&PostDraft::parse(&input, root)?, &Stamp { caller: &caller, ..*stamp })?;
+        Ok(entry)
+    };
+    checked().map_err(|refused: InvalidInput| refused.to_string())
+}
+
+/// Takes one queued action, or says why not.
+fn pending_action(line: &str) -> Result<PendingAction, String> {
+    let queued: ActionLine = serde_json::from_str(line).map_err(|error| format!("not a queued action: {error}"))?;
+    if queued.action != "archive" {
+        return Err("`action` must be archive; nothing else can be queued".to_owned());
+    }
+    let occasion = match queued.trigger.as_deref() {
+        None => ArchiveTrigger::None,
+        Some("commit") => ArchiveTrigger::Commit,
+        Some("context_switch") => ArchiveTrigger::ContextSwitch,
+        Some(_) => return Err("`trigger` must be commit or context_switch".to_owned()),
+    };
+    let before = queued.before.as_deref().map(|before| Time::parse("before", before)).transpose();
+    Ok(PendingAction { occasion, before: before.map_err(|refused| refused.to_string())? })
+}
+
+impl Engine {
+    /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
+    pub fn drain_queues(&self, caller: &Caller) -> Result<QueueOutcome, Failure> {
+        self.drain_queues_with(caller, &NoHistory)
+    }
+
+    /// Takes in what hooks left. Cheap when there is nothing.
+    pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<QueueOutcome, Failure> {
+        let hook = hook(caller);
+        let posts = self.store().queues().drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
+        let mut wanted: Vec<PendingAction> = Vec::new();
+        let actions = self.store().queues().drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
+        let mut drained = QueueOutcome { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
+        if wanted.is_empty() {
+            return Ok(drained);
+        }
+        let config = self.store().config().unwrap_or_default();
+        if let Some(before) = cutoff(&wanted, &config, history, self.store().ids().now()) {
+            drained.archived = self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
+        }
+        Ok(drained)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! Another folder of ours: its board, decisions and graph, by their own ids.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use twining_model::knowledge::Standing;
+use twining_model::{Change, Channel, Decision, Entity, Entry, Origin, Relation, Trust, limits};
+use twining_store::merge::one_decision;
+use twining_store::{Documents, Durability, KnowledgeFile, array};
+
+use super::apply::{ImportCounts, ImportMode, ImportOutcome};
+use super::records::{ImportProblem, ImportRecords, SourceFile, origin};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::knowledge::{KnowledgeGraph, Operation, OperationKind};
+use crate::secrets::redact;
+use crate::workflow;
+use crate::workflow::{FeatureList, FeatureStatus};
+
+/// The files of a folder, by what they hold.
+#[derive(Debug, Default)]
+pub struct FolderText<'f> {
+    files: Vec<&'f SourceFile>,
+}
+
+impl<'f> FolderText<'f> {
+    /// The files as they were given, with their paths inside the folder.
+    #[must_use]
+    pub fn of(files: &'f [SourceFile]) -> Self {
+        Self { files: files.iter().collect() }
+    }
+
+    /// The files that are read from such a folder.
+    #[must_use]
+    pub fn names() -> [&'static str; 5] {
+        ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "features.json", "knowledge.dot"]
+    }
+}
+
+pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
+    for file in &folder.files {
+        match file.name.as_str() {
+            "blackboard.jsonl" => board(file, found),
+            "graph/entities.json" => elements::<Entity>(file, found, |found, entity| {
+                found.entities.push(Entity { origin: Some(imported_origin(entity.origin.clone())), ..entity });
+            }),
+            "graph/relations.json" => elements::<Relation>(file, found, |found, relation| {
+                found.relations.push(Relation { origin: Some(imported_origin(relation.origin.clone())), ..relation });
+            }),
+            name if name.starts_with("decisions/") && name != "decisions/index.json" => match one(file) {
+                Ok(decision) => found.decisions.push(decision),
+                Err(why) => found.unread(&file.name, None, why),
+            },
+            // The last two are taken in by `parcel`.
+            "decisions/index.json" | "features.json" | "knowledge.dot" => {}
+            _ => found.unread(&file.name, None, "not taken over; copy it by hand if you want it"),
+        }
+    }
+}
+
+fn board(file: &SourceFile, found: &mut ImportRecords) {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
+        let line = line.trim();
+        let is_marker = ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker)) || line == "=======";
+        if line.is_empty() || is_marker {
+            continue;
+        }
+        match serde_json::from_str::<Entry>(line) {
+            Ok(entry) if line.len() <= limits::RECORD_BYTES && !entry.id.is_empty() && entry.id.len() <= limits::NAME_BYTES => {
+                let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
+                // Of two lines with one id the later counts, as on any board.
+                match places.insert(entry.id.clone(), entries.len()) {
+                    Some(at) => {
+                        places.insert(entry.id.clone(), at);
+                        entries[at] = entry;
+                    }
+                    None => entries.push(entry),
+                }
+            }
+            Ok(_) => found.unread(&file.name, number, "an entry whose id or size no record of ours has"),
+            Err(error) => found.unread(&file.name, number, format!("no entry: {error}")),
+        }
+    }
+    found.entries.extend(entries);
+}
+
+fn elements<T: serde::de::DeserializeOwned>(file: &SourceFile, found: &mut ImportRecords, mut take: impl FnMut(&mut ImportRecords, T)) {
+    let scanned = array::scan(file.text.as_bytes());
+    for (line, why) in scanned.unreadable {
+        found.unread(&file.name, line, why);
+    }
+    for (line, element) in scanned.elements {
+        match serde_json::from_str(&element) {
+            Ok(element) => take(found, element),
+            Err(error) => found.unread(&file.name, line, format!("no element of this array: {error}")),
+        }
+    }
+}
+
+fn one(file: &SourceFile) -> Result<Decision, String> {
+    let text = one_decision(file.text.as_bytes());
+    let decision: Decision = serde_json::from_slice(&text).map_err(|error| format!("no decision: {error}"))?;
+    if file.name != format!("decisions/{}.json", decision.id) {
+        return Err(format!("it holds the decision {}, not the one its name says", decision.id));
+    }
+    Ok(Decision { origin: Some(imported_origin(decision.origin.clone())), ..decision })
+}
+
+/// What another folder says of its authors is kept, and believed no further than any import.
+pub(super) fn imported_origin(origin: Option<Origin>) -> Origin {
+    let (client, session) = origin.map_or((None, None), |origin| (origin.client, origin.session));
+    Origin { client, session, via: Channel::Import, trust: Trust::Imported }
+}
+
+/// A record without secrets: those of another folder were written before anybody looked.
+pub(super) fn cleaned<T: Serialize + DeserializeOwned>(record: T) -> T {
+    let Ok(mut value) = serde_json::to_value(&record) else { return record };
+    clean(&mut value);
+    serde_json::from_value(value).unwrap_or(record)
+}
+
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let (clean, kinds) = redact(text);
+            if !kinds.is_empty() {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(fields) => fields.values_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+impl Engine {
+    /// Takes in what `folder` does not.
+    pub(super) fn import_other_files(&self, files: &[SourceFile], intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+        files.iter().try_for_each(|file| match file.name.as_str() {
+            "features.json" => self.import_features(file, intent, outcome),
+            "knowledge.dot" => self.import_knowledge(file, intent, outcome),
+            _ => Ok(()),
+        })
+    }
+
+    fn import_features(&self, file: &SourceFile, intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+        let theirs = match FeatureList::parse(&file.text) {
+            Ok(list) => list,
+            Err(why) => {
+                outcome.unread.push(ImportProblem { file: file.name.clone(), line: None, why: format!("no feature list: {why}") });
+                return Ok(());
+            }
+        };
+        let plan = |stored: &twining_store::FeatureShelf| {
+            let mut counts = ImportCounts::default();
+            let mut list = workflow::read_list(stored)?.map_or_else(|| FeatureList::parse("{}"), Ok);
+            for feature in &theirs.features {
+                let Ok(here) = &list else { break };
+                if here.get(&feature.id).is_some() {
+                    counts.known += 1;
+                    continue;
+                }
+                counts.new += 1;
+                let mut fields = theirs.raw(&feature.id);
+                fields.insert("id".to_owned(), json!(feature.id));
+                if feature.status == FeatureStatus::Tested || feature.tested {
+                    // It was shown to work there.
+                    fields.insert("status".to_owned(), json!(FeatureStatus::Completed.as_str()));
+                    fields.insert("tested".to_owned(), json!(false));
+                }
+                fields.insert("origin".to_owned(), json!(origin()));
+                let mut fields = Value::Object(fields);
+                clean(&mut fields);
+                let fields: Map<String, Value> = fields.as_object().cloned().unwrap_or_default();
+                list = FeatureList::parse(&here.with_feature(&feature.id, &fields));
+            }
+            let list = list.map_err(|why| Failure::UnreadableList { path: stored.path.clone(), why })?;
+            let list = (counts.new > 0).then(|| list.text().to_owned());
+            Ok::<_, Failure>((Change::of_document(&stored.path, list), counts))
+        };
+        outcome.features = match intent {
+            ImportMode::Import => self.store().transact_on(Durability::Strict, Documents::features, plan)?,
+            ImportMode::Try => plan(&self.store().documents().features()?)?.1,
+        };
+        Ok(())
+    }
+
+    fn import_knowledge(&self, file: &SourceFile, intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+        let theirs = KnowledgeGraph::read(redact(&file.text).0.as_bytes());
+        for error in &theirs.errors {
+            let line = u64::try_from(error.line).ok();
+            outcome.unread.push(ImportProblem { file: file.name.clone(), line, why: error.message.clone() });
+        }
+        let plan = |here: &KnowledgeFile| {
+            let ours = KnowledgeGraph::read(here.bytes.as_deref().unwrap_or_default());
+            let wanted = additions(&ours, &theirs);
+            let mut lost = Vec::new();
+            let bytes = carried_out(here.bytes.clone(), &wanted, &mut lost);
+            let nodes = |all: &mut dyn Iterator<Item = &Operation>| all.filter(|one| one.op == OperationKind::AddNode).count() as u64;
+            let new = nodes(&mut wanted.iter()) - nodes(&mut lost.iter().map(|(one, _)| one));
+            let known = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_some()).count() as u64;
+            let written = if bytes == here.bytes { None } else { bytes };
+            Ok::<_, Failure>((written, (ImportCounts { new, known, completed: 0 }, lost)))
+        };
+        let (counts, lost) = match intent {
+            ImportMode::Import => self.change_knowledge(plan)?,
+            ImportMode::Try => plan(&self.store().documents().knowledge()?)?.1,
+        };
+        outcome.nodes = counts;
+        for (one, why) in lost {
+            let what = one.id.unwrap_or_else(|| format!("{} -> {}", one.from.unwrap_or_default(), one.to.unwrap_or_default()));
+            outcome.unread.push(ImportProblem { file: file.name.clone(), line: None, why: format!("`{what}` was left out: {why}") });
+        }
+        Ok(())
+    }
+}
+
+/// What adds to our graph the nodes and edges that only theirs has.
+fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
+    let ends = |edge: &twining_dot::Edge| [edge.from(), edge.to()].map(|id| id.as_str().to_owned());
+    let valid_edges: HashSet<([String; 2], &str)> =
+        ours.valid_edges().map(|valid_edge| (ends(valid_edge.edge()), valid_edge.relation())).collect();
+    let nodes = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_none()).map(|node| {
+        let given = |name: &str| Some(node.field(name).to_owned()).filter(|text| !text.is_empty());
+        let status = given("status").filter(|status| status != Standing::Current.as_str());
+        Operation {
+            op: OperationKind::AddNode,
+            id: Some(node.id().to_owned()),
+            kind: given("type"),
+            level: given("level"),
+            status: status.or_else(|| Some(Standing::Future.as_str().to_owned())),
+            description: given("description"),
+            tag: given("tag"),
+            component: given("component"),
+            path: given("path"),
+            example: given("example"),
+            priority: given("priority"),
+            ..Operation::default()
+        }
+    });
+    let edges = theirs.valid_edges().filter(|valid_edge| !valid_edges.contains(&(ends(valid_edge.edge()), valid_edge.relation()))).map(
+        |valid_edge| {
+            let [from, to] = ends(valid_edge.edge()).map(Some);
+            let note = Some(valid_edge.note().to_owned()).filter(|note| !note.is_empty());
+            Operation {
+                op: OperationKind::AddEdge,
+                from,
+                to,
+                relation: Some(valid_edge.relation().to_owned()),
+                note,
+                ..Operation::default()
+            }
+        },
+    );
+    nodes.chain(edges).collect()
+}
+
+/// Carries out what can be: where one of them cannot, each half by itself.
+fn carried_out(bytes: Option<Vec<u8>>, wanted: &[Operation], lost: &mut Vec<(Operation, String)>) -> Option<Vec<u8>> {
+    match (crate::knowledge::plan(bytes.as_deref(), wanted), wanted) {
+        (_, []) => bytes,
+        (Ok(after), _) => Some(after),
+        (Err(why), [one]) => {
+            lost.push((one.clone(), why.to_string()));
+            bytes
+        }
+        (Err(_), _) => {
+            let (first, second) = wanted.split_at(wanted.len() / 2);
+            let bytes = carried_out(bytes, first, lost);
+            carried_out(bytes, second, lost)
+        }
+    }
+}

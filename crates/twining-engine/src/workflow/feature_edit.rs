@@ -1,0 +1,302 @@
+//! The list, read and changed through the rules: what a feature is may be said
+//! at will, how far it is only step by step.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, Scope, limits, text};
+use twining_store::FeatureShelf;
+
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::fields;
+use crate::input::{FEATURE_ACTIONS, FEATURE_STATUSES, number_or_text};
+use crate::secrets::{Redaction, redact_fields};
+use crate::workflow::evidence::VerifiedBy;
+use crate::workflow::feature::{Feature, FeatureStatus, priority};
+use crate::workflow::list::FeatureList;
+use crate::workflow::list::read_list;
+use crate::workflow::next;
+use crate::workflow::report::{StepChanges, attempt, move_feature};
+use crate::workflow::state_machine::{FeatureEvent, event_towards};
+
+/// What to do with the list, in the caller's words.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FeaturesInput {
+    /// list (default), add or update
+    #[schemars(extend("enum" = FEATURE_ACTIONS))]
+    pub action: Option<String>,
+    /// The feature's id
+    pub id: Option<String>,
+    /// What is to be built
+    pub description: Option<String>,
+    /// One step from where it is; with list, which to show
+    #[schemars(extend("enum" = FEATURE_STATUSES))]
+    pub status: Option<String>,
+    /// Whether it was shown to work; needs a recorded run
+    pub tested: Option<bool>,
+    /// Its files and folders, with commas between
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Its tests, paths or ids, with commas between
+    #[serde(default)]
+    pub tests: Vec<String>,
+    /// What must hold for it to work; repeat the flag for more
+    #[serde(default)]
+    pub acceptance_criteria: Vec<String>,
+    /// A number, lower first, or high, medium, low
+    #[serde(default, deserialize_with = "number_or_text")]
+    #[schemars(with = "Option<String>")]
+    pub priority: Option<String>,
+    /// Features to be tested before it, with commas between
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+    /// Why it is blocked or reopened
+    pub reason: Option<String>,
+    /// How many to show; default 50
+    pub limit: Option<usize>,
+    /// Your name
+    pub agent_id: Option<String>,
+}
+
+redact_fields!(FeaturesInput { id, description, files, tests, acceptance_criteria, depends_on, reason, agent_id });
+
+/// How many features stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FeatureCounts {
+    /// Nobody began.
+    pub pending: u64,
+    /// Someone is at it.
+    pub in_progress: u64,
+    /// Waits for its tests.
+    pub completed: u64,
+    /// Shown to work.
+    pub tested: u64,
+    /// Waits for a person.
+    pub blocked: u64,
+}
+
+impl FeatureCounts {
+    /// Counts a list.
+    #[must_use]
+    pub fn of(list: &FeatureList) -> Self {
+        let count = |status| list.features.iter().filter(|feature| feature.status == status).count() as u64;
+        Self {
+            pending: count(FeatureStatus::Pending),
+            in_progress: count(FeatureStatus::InProgress),
+            completed: count(FeatureStatus::Completed),
+            tested: count(FeatureStatus::Tested),
+            blocked: count(FeatureStatus::Blocked),
+        }
+    }
+}
+
+/// The list, or the feature that changed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FeaturesOutcome {
+    /// Where the list is, relative to the project.
+    pub path: String,
+    /// The features asked for, or the one that was added or changed.
+    pub features: Vec<Feature>,
+    /// How many there are in all.
+    pub total: u64,
+    /// Whether some were left out.
+    pub truncated: bool,
+    /// How many stand where.
+    pub counts: FeatureCounts,
+    /// What is odd about the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// What to do with the list, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) enum FeaturesDraft {
+    List { status: Option<FeatureStatus>, id: Option<String>, limit: usize },
+    Add { id: String, fields: Vec<(&'static str, Value)> },
+    Update { id: String, fields: Vec<(&'static str, Value)>, status: Option<FeatureStatus>, reason: String },
+}
+
+impl FeaturesDraft {
+    pub(crate) fn parse(input: &FeaturesInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
+        let action = input.action.as_deref().map(str::trim).filter(|word| !word.is_empty()).unwrap_or("list");
+        let known = ["list", "add", "update"].map(|word| (word, word));
+        let action = fields::one_of("action", action, &known)?;
+        let status = input.status.as_deref().map(status).transpose()?;
+        let id = input.id.as_deref().map(|id| text::name("id", id)).transpose()?;
+        if action == "list" {
+            return Ok(Self::List { status, id, limit: fields::page("limit", input.limit, 50)? });
+        }
+        let id = id.ok_or_else(|| InvalidInput::new("id", "is required to add or update a feature"))?;
+        let fields = fields(input, root)?;
+        if action == "add" {
+            if input.description.is_none() {
+                return Err(InvalidInput::new("description", "is required: say what is to be built"));
+            }
+            if status.is_some_and(|status| status != FeatureStatus::Pending) || input.tested == Some(true) {
+                return Err(
+                    InvalidInput::new("status", "must be pending in a feature that is new").because("add it, then report what was done")
+                );
+            }
+            return Ok(Self::Add { id, fields });
+        }
+        let status = match (status, input.tested) {
+            (None, Some(true)) => Some(FeatureStatus::Tested),
+            (Some(status), Some(tested)) if tested != (status == FeatureStatus::Tested) => {
+                return Err(InvalidInput::new("tested", "contradicts `status`").because(format!("the status is {}", status.as_str())));
+            }
+            (None, Some(false)) => {
+                return Err(InvalidInput::new("tested", "cannot be taken back by itself")
+                    .because("report the feature as failed with what broke, or as reopened"));
+            }
+            (status, _) => status,
+        };
+        let reason = text::long("reason", input.reason.as_deref().unwrap_or_default())?;
+        Ok(Self::Update { id, fields, status, reason })
+    }
+}
+
+fn status(word: &str) -> Result<FeatureStatus, InvalidInput> {
+    let known = FeatureStatus::ALL.map(|status| (status.as_str(), status));
+    fields::one_of("status", &word.trim().to_lowercase(), &known)
+}
+
+fn fields(input: &FeaturesInput, root: &ProjectRoot) -> Result<Vec<(&'static str, Value)>, InvalidInput> {
+    let mut fields = Vec::new();
+    if let Some(description) = &input.description {
+        fields.push(("description", Value::from(text::required("description", description)?)));
+    }
+    let paths = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
+    let files = text::list("files", &paths.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
+    let tests = text::list("tests", &input.tests, limits::LIST, limits::ELEMENT_BYTES)?;
+    let criteria = text::list("acceptance_criteria", &input.acceptance_criteria, limits::LIST, limits::ELEMENT_BYTES)?;
+    let depends_on = text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
+    for (key, items) in [("files", files), ("tests", tests), ("acceptance_criteria", criteria), ("depends_on", depends_on)] {
+        if !items.is_empty() {
+            fields.push((key, items.into()));
+        }
+    }
+    if let Some(given) = &input.priority {
+        let word = text::name("priority", given)?;
+        let value = word.parse::<i64>().map_or_else(|_| Value::from(word.as_str()), Value::from);
+        if priority(&value).is_none() {
+            return Err(InvalidInput::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
+                .because(format!("`{}` is none of them", text::excerpt(given, 40))));
+        }
+        fields.push(("priority", value));
+    }
+    Ok(fields)
+}
+
+/// Reads the list.
+pub(crate) fn read_features(
+    feature_file: &FeatureShelf,
+    status: Option<FeatureStatus>,
+    id: Option<&str>,
+    limit: usize,
+) -> Result<FeaturesOutcome, Failure> {
+    let list = read_list(feature_file)?.unwrap_or_default();
+    if let Some(id) = id.filter(|id| list.get(id).is_none()) {
+        return Err(no_feature(id));
+    }
+    let chosen = |feature: &&Feature| status.is_none_or(|status| feature.status == status) && id.is_none_or(|id| feature.id == id);
+    let mut features: Vec<Feature> = list.features.iter().filter(chosen).cloned().collect();
+    let total = features.len() as u64;
+    features.truncate(limit);
+    let (features, _) = crate::fields::fit_reply(features);
+    let mut outcome = outcome(feature_file, &list, features);
+    (outcome.total, outcome.truncated) = (total, total > outcome.features.len() as u64);
+    Ok(outcome)
+}
+
+fn outcome(feature_file: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
+    let problems = list.problems.iter().cloned().chain(next::cycle_problems(&list.features)).take(limits::LIST).collect();
+    FeaturesOutcome {
+        path: feature_file.path.clone(),
+        features,
+        total: list.features.len() as u64,
+        truncated: false,
+        counts: FeatureCounts::of(list),
+        problems,
+        redacted: Vec::new(),
+    }
+}
+
+/// Plans an addition or a change. `passes` judges the evidence of a feature that
+/// is to be tested.
+pub(crate) fn plan_features(
+    feature_file: &FeatureShelf,
+    draft: &FeaturesDraft,
+    max_test_failures: u32,
+    passes: impl FnOnce(&Feature) -> Result<VerifiedBy, Failure>,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, FeaturesOutcome), Failure> {
+    let list = read_list(feature_file)?.unwrap_or_default();
+    let (id, text, mut change) = match draft {
+        FeaturesDraft::List { status, id, limit } => {
+            return Ok((Change::default(), read_features(feature_file, *status, id.as_deref(), *limit)?));
+        }
+        FeaturesDraft::Add { id, fields } => {
+            if list.get(id).is_some() {
+                return Err(InvalidInput::new("id", "is taken")
+                    .because(format!("`{id}` is in the list already; update it instead"))
+                    .into());
+            }
+            let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
+            let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
+            // Another tool's list has fields of its own.
+            let ours = feature_file.path.starts_with(".twining/");
+            let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
+            let all = all.chain(who.into_iter().filter(|_| ours));
+            let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
+            (id, Some(list.with_feature(id, &feature)), Change::default())
+        }
+        FeaturesDraft::Update { id, fields, status, reason } => {
+            let feature = list.get(id).ok_or_else(|| no_feature(id))?;
+            let mut fields = fields.clone();
+            let mut change = Change::default();
+            if let Some(status) = status.filter(|status| *status != feature.status) {
+                let event = event_towards(id, feature.status, status)?;
+                if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened) && reason.trim().is_empty() {
+                    return Err(InvalidInput::new("reason", format!("is required to make a feature {}", status.as_str())).into());
+                }
+                let evidence = if event == FeatureEvent::Passed { Some(passes(feature)?) } else { None };
+                // A step is one however it is told: what counts after a report counts after this.
+                let run = evidence.as_ref().map(|by| by.run.clone());
+                change.runs.push(attempt(id, event, "other", reason, run, stamp).to_line());
+                let moved: StepChanges = move_feature(feature, event, reason, evidence.as_ref(), max_test_failures, stamp)?;
+                fields.extend(moved.fields);
+                change.entries = moved.entries;
+            }
+            if fields.is_empty() {
+                return Err(InvalidInput::new("arguments", "change nothing").because("give the fields that are to be different").into());
+            }
+            (id, list.with_fields(id, &fields), change)
+        }
+    };
+    let after = FeatureList::parse(text.as_deref().unwrap_or_default())
+        .map_err(|why| Failure::UnreadableList { path: feature_file.path.clone(), why })?;
+    let feature = after.get(id).cloned().ok_or_else(|| no_feature(id))?;
+    if let Some(cycle) = next::cycles(&after.features).into_iter().find(|cycle| cycle.contains(id))
+        && next::cycles(&list.features).iter().all(|known| !known.contains(id))
+    {
+        return Err(InvalidInput::new("depends_on", "would make a circle").because(cycle.join(" -> ")).into());
+    }
+    if after.features.len() > limits::FEATURES {
+        return Err(InvalidInput::new("features", format!("may be at most {}", limits::FEATURES)).into());
+    }
+    // The same text again is no change, and needs no write.
+    if after.get(id) != list.get(id) || !change.entries.is_empty() {
+        change.documents.extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
+    }
+    Ok((change, outcome(feature_file, &after, vec![feature])))
+}
+
+pub(crate) fn no_feature(id: &str) -> Failure {
+    let hint = "twining_features lists them, and adds one with action add".to_owned();
+    Failure::NotFound { what: "feature", id: text::excerpt(id, 80), hint }
+}

@@ -1,0 +1,231 @@
+//! Edits carried out in memory, so that checks compare the file as it was with the
+//! file as it would be, not with the text of the edit.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use memchr::memmem;
+use serde_json::{Value, json};
+
+use super::file_changes::NewContent;
+use crate::event::{NotebookCell, Replacement};
+
+/// Bytes that the edits of one file may make, each the whole file once.
+const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
+/// Places where all of them together may replace something everywhere.
+const MAX_REPLACED: usize = 100_000;
+
+/// Edits that nobody makes: to carry them out would take all the time there is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooManyEdits;
+
+/// The text with replacements made one after another; none where one of them
+/// finds nothing, as the tool itself will say.
+pub(super) fn edited(before: &str, replacements: &[Replacement]) -> Result<Option<String>, TooManyEdits> {
+    if before.len().saturating_mul(replacements.len()) > MAX_EDITED_BYTES {
+        return Err(TooManyEdits);
+    }
+    let mut budget = EditBudget { bytes: MAX_EDITED_BYTES, places: MAX_REPLACED };
+    let mut text = Cow::Borrowed(before);
+    for Replacement { old, new, everywhere } in replacements {
+        let found = memmem::find(text.as_bytes(), old.as_bytes());
+        let edited = match (old.is_empty(), found, everywhere) {
+            (true, ..) => new.clone(),
+            (_, Some(at), false) => [&text[..at], new, &text[at + old.len()..]].concat(),
+            (_, Some(_), true) => budget.replace_all(&text, old, new)?,
+            // Hosts take straight quotes for curly ones, and CRLF for LF.
+            (_, None, _) if normalized(&text).contains(&normalized(old)) => {
+                budget.replace_all(&normalized(&text), &normalized(old), new)?
+            }
+            (_, None, _) => return Ok(None),
+        };
+        budget.bytes = budget.bytes.checked_sub(edited.len()).ok_or(TooManyEdits)?;
+        text = Cow::Owned(edited);
+    }
+    Ok(Some(text.into_owned()))
+}
+
+/// What edits may still take.
+struct EditBudget {
+    bytes: usize,
+    places: usize,
+}
+
+impl EditBudget {
+    /// Replaces everywhere, once it is known how long the result is.
+    fn replace_all(&mut self, text: &str, old: &str, new: &str) -> Result<String, TooManyEdits> {
+        let places = memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();
+        self.places = self.places.checked_sub(places).ok_or(TooManyEdits)?;
+        let length = places.checked_mul(new.len()).and_then(|added| added.checked_add(text.len()));
+        if length.is_none_or(|length| length > self.bytes) { Err(TooManyEdits) } else { Ok(text.replace(old, new)) }
+    }
+}
+
+fn normalized(text: &str) -> String {
+    text.replace("\r\n", "\n").replace(['\u{2018}', '\u{2019}'], "'").replace(['\u{201c}', '\u{201d}'], "\"")
+}
+
+/// Bytes of the files of one patch that are read.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// Each file of a patch and what content of it. A part that does not fit the
+/// file leaves its outcome unknown; the tool may be more lenient than we are.
+pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, String>) -> Vec<(String, NewContent)> {
+    let mut changes: Vec<(String, NewContent)> = Vec::new();
+    let seen = Cell::new(0);
+    let read = &|path: &str| {
+        if seen.get() > MAX_BYTES {
+            return Err("the patch changes more than is compared".to_owned());
+        }
+        let text = read(path);
+        seen.set(seen.get() + text.as_ref().map_or(0, |text| text.as_deref().map_or(0, str::len)));
+        text
+    };
+    let becomes =
+        |path: &str, after: Option<String>| read(path).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after });
+    let mut lines = patch.lines().peekable();
+    while let Some(line) = lines.next() {
+        let header = |name: &str| line.trim_start().strip_prefix(name).map(|path| path.trim().to_owned());
+        let mut body = Vec::new();
+        let is_header = |line: &&str| line.trim_start().starts_with("*** ") && !line.contains("End of File") && !line.contains("Move to:");
+        if let Some(path) = header("*** Add File:") {
+            while let Some(line) = lines.next_if(|line| !is_header(line)) {
+                body.push(line.strip_prefix('+').unwrap_or(line));
+            }
+            let content = becomes(&path, Some(body.iter().map(|line| format!("{line}\n")).collect()));
+            changes.push((path, content));
+        } else if let Some(path) = header("*** Delete File:") {
+            let content = becomes(&path, None);
+            changes.push((path, content));
+        } else if let Some(path) = header("*** Update File:") {
+            let mut moved = None;
+            while let Some(line) = lines.next_if(|line| !is_header(line)) {
+                match line.trim_start().strip_prefix("*** Move to:") {
+                    Some(to) => moved = Some(to.trim().to_owned()),
+                    None => body.push(line),
+                }
+            }
+            let mut content = match read(&path) {
+                Err(why) => NewContent::Unknown(why),
+                Ok(before) => match updated(before.as_deref().unwrap_or_default(), &body) {
+                    Some(after) => NewContent::Text { before, after: Some(after) },
+                    None => NewContent::Unknown("the patch does not fit the file as it is".to_owned()),
+                },
+            };
+            if let Some(to) = moved {
+                let there = match &mut content {
+                    // What moves is no longer where it was.
+                    NewContent::Text { after, .. } => becomes(&to, after.take()),
+                    unknown @ NewContent::Unknown(_) => unknown.clone(),
+                };
+                changes.push((to, there));
+            }
+            changes.push((path, content));
+        } else if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
+            // A patch as `diff` writes it: which files it names can be told.
+            let path = path.split('\t').next().unwrap_or(path).trim();
+            let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+            if path != "/dev/null" {
+                changes.push((path.to_owned(), NewContent::Unknown("it is a patch that is not carried out here".to_owned())));
+            }
+        }
+    }
+    changes
+}
+
+/// Lines that are looked at to find where the parts of a patch belong.
+const MAX_COMPARED: usize = 32_000_000;
+
+/// The text with each `@@` part put in, in order.
+fn updated(before: &str, body: &[&str]) -> Option<String> {
+    let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
+    let (mut from, mut compared) = (0, 0);
+    for part in body.split(|line| line.starts_with("@@")) {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for line in part.iter().filter(|line| !line.starts_with("*** End of File")) {
+            match line.split_at_checked(1) {
+                Some(("-", gone)) => old.push(gone),
+                Some(("+", added)) => new.push(added.to_owned()),
+                _ => {
+                    let context_line = line.strip_prefix(' ').unwrap_or(line);
+                    old.push(context_line);
+                    new.push(context_line.to_owned());
+                }
+            }
+        }
+        if old.is_empty() && new.is_empty() {
+            continue;
+        }
+        let fits =
+            |at: usize| old.iter().enumerate().all(|(i, line)| lines.get(at + i).is_some_and(|there| there.trim_end() == line.trim_end()));
+        // Every line may begin the part, and each part moves what comes after it.
+        compared += lines.len().saturating_mul(old.len().max(1));
+        if compared > MAX_COMPARED {
+            return None;
+        }
+        let at = if old.is_empty() { lines.len() } else { (from..lines.len()).chain(0..from).find(|at| fits(*at))? };
+        let added = new.len();
+        lines.splice(at..at + old.len(), new);
+        from = at + added;
+    }
+    Some(lines.iter().map(|line| format!("{line}\n")).collect())
+}
+
+/// The notebook with the edit carried out; none where it is no notebook, or has no such cell.
+pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Option<String> {
+    let mut whole: Value = match notebook {
+        Some(text) if !text.trim().is_empty() => serde_json::from_str(text).ok()?,
+        _ => json!({ "cells": [] }),
+    };
+    let cells = whole.get_mut("cells")?.as_array_mut()?;
+    let is_meant = |(at, known): &(usize, &Value)| match (&cell.id, cell.number) {
+        (Some(id), _) => {
+            known.get("id").and_then(Value::as_str) == Some(id) || id.strip_prefix("cell-").and_then(|at| at.parse().ok()) == Some(*at)
+        }
+        (None, Some(number)) => *at == number,
+        (None, None) => false,
+    };
+    let meant = cells.iter().enumerate().find(is_meant).map(|(at, _)| at);
+    // Each line by itself, as notebooks are written and rules read.
+    let source = json!(cell.source.split_inclusive('\n').collect::<Vec<_>>());
+    match (cell.mode.as_str(), meant) {
+        ("insert", after) => {
+            let kind = if cell.kind.is_empty() { "code" } else { &cell.kind };
+            let at = after.map_or(0, |at| at + 1).min(cells.len());
+            cells.insert(at, json!({"cell_type": kind, "metadata": {}, "source": source}));
+        }
+        ("delete", Some(at)) => drop(cells.remove(at)),
+        ("delete", None) => return None,
+        (_, Some(at)) => *cells.get_mut(at)?.as_object_mut()?.entry("source").or_insert(Value::Null) = source,
+        (_, None) => return None,
+    }
+    serde_json::to_string_pretty(&whole).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::effects::edits::*;
+
+    #[test]
+    fn a_cell_is_replaced_put_in_and_taken_out() {
+        let notebook = r##"{"cells": [{"id": "a", "cell_type": "code", "source": ["x = 1\n"]}, {"id": "b", "cell_type": "markdown", "source": "# B"}], "nbformat": 4}"##;
+        let of = |id: &str, mode: &str| NotebookCell {
+            id: Some(id.to_owned()),
+            source: "import kind\nx".to_owned(),
+            mode: mode.to_owned(),
+            ..NotebookCell::default()
+        };
+        let sources = |cell: &NotebookCell| {
+            let edited: Value = serde_json::from_str(&edited_notebook(Some(notebook), cell)?).ok()?;
+            Some(edited["cells"].as_array()?.iter().map(|cell| cell["source"].to_string()).collect::<Vec<_>>())
+        };
+        let new = r#"["import kind\n","x"]"#;
+        assert_eq!(sources(&of("a", "replace")), Some(vec![new.to_owned(), "\"# B\"".to_owned()]));
+        assert_eq!(sources(&of("cell-1", "")), Some(vec![r#"["x = 1\n"]"#.to_owned(), new.to_owned()]));
+        assert_eq!(sources(&of("a", "insert")).map(|all| all[1].clone()), Some(new.to_owned()));
+        assert_eq!(sources(&of("b", "delete")).map(|all| all.len()), Some(1));
+        assert_eq!(sources(&of("nobody", "replace")), None);
+        assert_eq!(edited_notebook(Some("no notebook"), &of("a", "insert")), None);
+        assert!(edited_notebook(None, &of("a", "insert")).is_some_and(|text| text.contains("import kind")));
+    }
+}

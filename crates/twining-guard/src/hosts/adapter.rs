@@ -1,0 +1,130 @@
+//! What a hook answers, whichever host asked.
+
+use serde_json::Value;
+
+use super::payload::{HookEvent, HostPayload};
+use crate::event::EventKind;
+
+/// What a hook answers, whoever asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookReply {
+    /// Nothing to say.
+    Silence,
+    /// Something for the agent to read.
+    Context(String),
+    /// The same, and something to begin with at once.
+    Start {
+        /// What to read.
+        context: String,
+        /// What to do.
+        go: String,
+    },
+    /// Something for the person to read.
+    Notice(String),
+    /// The person decides.
+    Ask(String),
+    /// The tool does not run.
+    Deny(String),
+    /// The agent goes on.
+    Hold(String),
+    /// Twining itself failed.
+    Failed(String),
+}
+
+/// A host's answer: what is printed, what is said, and how the process ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostAnswer {
+    /// For the host.
+    pub out: Option<Value>,
+    /// For whoever reads along.
+    pub err: Option<String>,
+    /// How it ends.
+    pub code: u8,
+}
+
+/// What Claude Code moves to a file if there is more, and others cut.
+const MOST_CHARS: usize = 9_000;
+
+/// As much of a text as every host takes.
+pub fn cut(text: &str) -> String {
+    text.chars().take(MOST_CHARS).collect()
+}
+
+impl HostAnswer {
+    /// An answer in JSON.
+    pub fn json(out: Value) -> Self {
+        Self { out: Some(out), ..Self::default() }
+    }
+
+    /// A refusal by the one code that all hosts know.
+    pub fn refused(reason: &str) -> Self {
+        Self { err: Some(cut(reason)), code: 2, ..Self::default() }
+    }
+
+    /// What went wrong with us. Nobody is held for it: the host goes on, and whoever
+    /// reads along sees why nothing was judged.
+    #[must_use]
+    pub fn failed(why: &str) -> Self {
+        let err = Some(format!("twining could not judge this, so it was let through: {}", twining_model::text::visible(why)));
+        Self { err, code: 1, ..Self::default() }
+    }
+}
+
+/// Who asks.
+pub struct HostAdapter {
+    /// What `--agent` calls it.
+    pub name: &'static str,
+    /// Its own names of events that are not called as ours are, whatever their case.
+    pub events: &'static [(&'static str, EventKind)],
+    /// Reads an event, given the host's name of it.
+    pub read: fn(&str, EventKind, &Value) -> HostPayload,
+    /// Answers an event.
+    pub answer: fn(&HookReply, EventKind, &str) -> HostAnswer,
+    /// What it would send before this tool runs with this input in this folder.
+    pub sample: fn(&str, &Value, &str) -> Value,
+    /// Its own names of tools, beside Claude Code's.
+    pub tools: &'static [(&'static str, &'static str)],
+}
+
+/// Every host there is an adapter for.
+pub static HOSTS: [&HostAdapter; 5] =
+    [&super::claude::HOST, &super::codex::HOST, &super::gemini::HOST, &super::cursor::HOST, &super::copilot::HOST];
+
+/// Parses a host's JSON. Hosts that cut a text short may leave a lone surrogate in
+/// it, which no JSON parser takes; it is read as U+FFFD.
+pub fn parse_json(text: &str) -> Result<Value, String> {
+    let repaired = |error| super::payload::replaced(text).map_or(Err(error), |text| serde_json::from_str(&text));
+    let json: Value = serde_json::from_str(text).or_else(repaired).map_err(|error| format!("the event is no JSON: {error}"))?;
+    if json.is_object() { Ok(json) } else { Err("the event is no object".to_owned()) }
+}
+
+impl HostAdapter {
+    /// The event that a host sent under this name; none if the name is not known.
+    #[must_use]
+    pub fn parse(&self, event: &str, json: &Value, current_dir: &str) -> Option<HookEvent> {
+        let kind = self.event_kind(event)?;
+        Some((self.read)(event, kind, json).into_event(kind, current_dir))
+    }
+
+    /// The host of a name; Claude Code where none is given.
+    #[must_use]
+    pub fn named(name: Option<&str>) -> Option<&'static Self> {
+        match name {
+            None | Some("claude-code") => Some(&super::claude::HOST),
+            Some(name) => HOSTS.into_iter().find(|host| host.name == name),
+        }
+    }
+
+    /// What an event of this host is to us, by its name or by ours.
+    #[must_use]
+    pub fn event_kind(&self, event: &str) -> Option<EventKind> {
+        let own = self.events.iter().find(|(name, _)| name.eq_ignore_ascii_case(event)).map(|(_, kind)| *kind);
+        own.or_else(|| EventKind::read(event))
+    }
+
+    /// What this host calls a tool.
+    #[must_use]
+    pub fn tool<'t>(&self, tool: &'t str) -> &'t str {
+        self.tools.iter().find(|(ours, _)| *ours == tool).map_or(tool, |(_, own)| own)
+    }
+}

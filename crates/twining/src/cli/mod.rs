@@ -1,0 +1,7 @@
+//! Cli.
+
+pub(crate) mod completions;
+pub(crate) mod help;
+pub(crate) mod hyphen_values;
+pub(crate) mod run;
+pub(crate) mod usage_errors;

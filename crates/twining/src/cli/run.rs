@@ -1,0 +1,296 @@
+//! The command-line door: flags and words in, a page or JSON out.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use serde_json::{Map, Value};
+use twining_model::{InvalidInput, limits};
+
+use crate::cli::help;
+use crate::cli::hyphen_values;
+use crate::cli::usage_errors;
+use crate::commands::VERBS;
+use crate::output;
+use crate::output::OutputFormat;
+use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
+use crate::verbs::serde_messages;
+use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
+use crate::{hook, knowledge_show, merge_driver, verify_ci};
+
+/// The command that hosts wait for.
+const HOOK: ToolCommand = TOOL_COMMANDS[1];
+
+/// Where a verb's JSON comes from when it is not given in flags.
+const JSON_INPUT: &str = "json-input";
+
+/// The heading of flags every command has, so that its own stand together.
+const GLOBAL_HEADING: &str = "Everywhere";
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    output::apply_terminal_settings();
+    match read(&words) {
+        Ok(matches) => match matches.subcommand() {
+            Some(("hook", given)) => hook(given),
+            Some(("merge-driver", _)) => merge(&matches),
+            _ => run(&matches).into(),
+        },
+        Err(error) => usage_errors::tell(error, &words, format_of(&words)).into(),
+    }
+}
+
+/// Reads the words, once more where a value that begins with a dash was taken for a flag.
+fn read(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    command_for(words).try_get_matches_from(words).or_else(|error| match hyphen_values::joined(&command_for(words), words) {
+        Some(joined) => command_for(words).try_get_matches_from(joined),
+        None => Err(error),
+    })
+}
+
+/// Whether JSON is asked for, known even where the words make no sense.
+fn format_of(words: &[OsString]) -> OutputFormat {
+    if words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json") {
+        OutputFormat::Json
+    } else {
+        OutputFormat::Words
+    }
+}
+
+/// What is needed to read these words. A hook waits for every start, and the
+/// flags of forty commands take longer to put together than most of them take to
+/// run: where the first word is a verb, there is only that one.
+fn command_for(words: &[OsString]) -> Command {
+    let called = VERBS
+        .iter()
+        .filter(|verb| verb.family().is_none())
+        .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
+    let family = FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
+    match (called, family) {
+        (Some(verb), _) => root().subcommand(verb_command(verb, verb.name)),
+        (None, Some((family, about))) => root().subcommand(family_command(family, about)),
+        // A host waits for this one before every tool call.
+        (None, None) if words.get(1).is_some_and(|word| word == HOOK.name) => root().subcommand(HOOK.command()),
+        (None, None) => command(),
+    }
+}
+
+fn command() -> Command {
+    let alone = VERBS.iter().filter(|verb| verb.family().is_none());
+    root()
+        .help_template(help::template(&TOOL_COMMANDS.map(|tool| tool.listed())))
+        .subcommands(alone.map(|verb| verb_command(verb, verb.name)))
+        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about)))
+        .subcommands(TOOL_COMMANDS.iter().map(ToolCommand::command))
+}
+
+fn root() -> Command {
+    Command::new("twining")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Shared memory for coding agents")
+        .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
+        .after_long_help(help::ENDINGS)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .infer_long_args(true)
+        .args(global_flags())
+}
+
+fn global_flags() -> [Arg; 3] {
+    [
+        Arg::new("project")
+            .long("project")
+            .value_name("DIR")
+            .value_parser(value_parser!(PathBuf))
+            .value_hint(ValueHint::DirPath)
+            .global(true)
+            .help("The project to work on; default: the one around the working directory"),
+        Arg::new("agent").long("agent").value_name("NAME").global(true).help("The name to sign with; default: main"),
+        Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).help("Print exactly the JSON the MCP tool returns"),
+    ]
+    .map(|flag| flag.help_heading(GLOBAL_HEADING))
+}
+
+/// The verbs of a family, each a command of its own below it.
+fn family_command(family: &'static str, about: &'static str) -> Command {
+    let members = VERBS.iter().filter_map(|verb| verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name)));
+    let command = Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
+    command.subcommands(members.map(|(verb, name)| verb_command(verb, name))).subcommand(knowledge_show::command())
+}
+
+fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
+    let name = spelled.replace('_', "-");
+    let json_input = Arg::new(JSON_INPUT)
+        .long(JSON_INPUT)
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .value_hint(ValueHint::FilePath)
+        .help("Take the tool's JSON from a file, or `-` for stdin, instead of flags")
+        .help_heading(GLOBAL_HEADING);
+    let mut command = (verb.with_flags)(Command::new(name.clone()));
+    if spelled != name {
+        command = command.alias(spelled);
+    }
+    if verb.name == "verify" {
+        command = verify_ci::flags(command);
+    }
+    let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
+    command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
+}
+
+/// Answers a host. Its contract, not ours, says how this ends.
+fn hook(given: &ArgMatches) -> ExitCode {
+    let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
+    let event = given.get_one::<String>("event").map_or("", String::as_str);
+    if agent == Some("git") {
+        return hook::git_hooks::run(project, event);
+    }
+    let Some(host) = twining_guard::hosts::HostAdapter::named(agent) else {
+        let known = twining_guard::hosts::HOSTS.map(|host| host.name).join(", ");
+        return output::problem(OutputFormat::Words, &CommandError::misuse(format!("--agent names a host: {known} or git"))).into();
+    };
+    hook::run(project, host, event)
+}
+
+/// Ends as git expects of a merge driver, and not as our commands do.
+fn merge(matches: &ArgMatches) -> ExitCode {
+    let Some((kind, given)) = matches.subcommand().and_then(|(_, given)| given.subcommand()) else { return ExitStatus::Misused.into() };
+    let version = |name: &str| given.get_one::<PathBuf>(name).cloned();
+    let (Some(base), Some(ours), Some(theirs)) = (version("base"), version("ours"), version("theirs")) else {
+        return ExitStatus::Misused.into();
+    };
+    let path = version("path").map(|path| path.to_string_lossy().into_owned());
+    merge_driver::run(kind, &merge_driver::MergeInputs { base, ours, theirs, path })
+}
+
+fn run(matches: &ArgMatches) -> ExitStatus {
+    let Some((name, given)) = matches.subcommand() else { return ExitStatus::Misused };
+    // A flag that every command has is found where it was given: at the innermost one.
+    let (name, given) = match given.subcommand() {
+        Some((inner, given)) => (format!("{name} {inner}"), given),
+        None => (name.to_owned(), given),
+    };
+    let style = if given.get_flag("json") { OutputFormat::Json } else { OutputFormat::Words };
+    let project = given.get_one::<PathBuf>("project").cloned();
+    let agent = match checked_agent(given.get_one::<String>("agent").cloned()) {
+        Ok(agent) => agent,
+        Err(problem) => return output::problem(style, &problem),
+    };
+    let tool = matches.subcommand_name().and_then(|outer| TOOL_COMMANDS.iter().find(|tool| tool.name == outer));
+    let ended = match (tool.and_then(|tool| tool.run), name.as_str()) {
+        (Some(run), _) => run(ToolCall { given, project, agent, style, all: command }),
+        (None, "knowledge show") => Project::open(project).and_then(|project| knowledge_show::draw(&project, given, style)),
+        (None, "verify") if given.get_flag("ci") => verify_ci::run(project, given, style),
+        (None, name) => match VERBS.iter().find(|verb| verb.command_name() == name) {
+            Some(verb) => run_verb(verb, given, project, agent, style),
+            None => return ExitStatus::Misused,
+        },
+    };
+    ended.unwrap_or_else(|problem| output::problem(style, &problem))
+}
+
+fn run_verb(
+    verb: &VerbEntry,
+    matches: &ArgMatches,
+    project: Option<PathBuf>,
+    agent: Option<String>,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let refused = |refused: InvalidInput| {
+        CommandError::refused(&refused).with_hint(format!("twining {} --help shows its flags and an example", verb.command_name()))
+    };
+    let given = (verb.read_flags)(matches).map_err(refused)?;
+    let fields = match matches.get_one::<PathBuf>(JSON_INPUT) {
+        Some(_) if !given.is_empty() => return Err(refused(InvalidInput::new(JSON_INPUT, "cannot be given beside other flags"))),
+        Some(source) => read_json(source)?,
+        None => given,
+    };
+    let project = Project::open(project)?;
+    let (caller, authority) = caller_at_cli(agent);
+    let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
+    let drained = project.engine.drain_queues_with(&caller, &project.history);
+    // If this fails too, it is for the same reason, and that is told once.
+    let answer = (verb.run)(&CommandContext { flags: Some(matches), ..project.context(caller, authority) }, fields)?;
+    if let Err(failure) = drained {
+        // What hooks queued can wait; what the person asked for cannot.
+        output::warn_about(&CommandError::from(failure));
+    }
+    let ending = output::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
+    if verb.effect == Effect::Reads {
+        project.finish_reads();
+    } else {
+        project.finish_writes();
+    }
+    Ok(ending)
+}
+
+/// Reads a verb's JSON from a file, or from stdin for `-`.
+fn read_json(source: &PathBuf) -> Result<Map<String, Value>, CommandError> {
+    let refused = |rule: &'static str| CommandError::refused(&InvalidInput::new(JSON_INPUT, rule));
+    let limit = u64::try_from(limits::RECORD_BYTES).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    let read = if source.as_os_str() == "-" {
+        io::stdin().take(limit + 1).read_to_string(&mut text)
+    } else {
+        File::open(source).and_then(|file| file.take(limit + 1).read_to_string(&mut text))
+    };
+    read.map_err(|error| {
+        CommandError::refused(&InvalidInput::new(JSON_INPUT, "cannot be read").because(format!("{}: {error}", source.display())))
+    })?;
+    if text.len() > limits::RECORD_BYTES {
+        return Err(refused("must be at most 1 MiB"));
+    }
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(refused("must hold one JSON object")),
+        Err(error) => Err(CommandError::refused(
+            &InvalidInput::new(JSON_INPUT, "must hold one JSON object").because(serde_messages::plain_message(&error.to_string())),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::run::*;
+
+    #[test]
+    fn the_commands_are_put_together_without_contradiction() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn nothing_is_required_of_the_parser() {
+        for verb in &VERBS {
+            let words: Vec<String> = ["twining".to_owned()].into_iter().chain(verb.command_name().split(' ').map(str::to_owned)).collect();
+            assert!(command().try_get_matches_from(&words).is_ok(), "{}", verb.name);
+        }
+    }
+
+    #[test]
+    fn one_verb_alone_reads_its_words_as_all_of_them_would() {
+        for verb in &VERBS {
+            let name = verb.command_name();
+            for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
+                let words: Vec<OsString> =
+                    ["twining"].into_iter().chain(name.split(' ')).chain(flags.iter().copied()).map(OsString::from).collect();
+                let told = |command: Command| command.try_get_matches_from(&words).map_err(|error| error.render().to_string());
+                assert_eq!(told(command_for(&words)).err(), told(command()).err(), "{words:?}");
+            }
+        }
+        let with_flags_first: Vec<OsString> = ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
+        let matches = command_for(&with_flags_first).try_get_matches_from(&with_flags_first).expect("parses");
+        assert_eq!(matches.subcommand_name(), Some("recent"));
+    }
+
+    #[test]
+    fn an_underscore_works_where_the_hyphen_does() {
+        let matches = command().try_get_matches_from(["twining", "search_decisions", "jwt"]).expect("parses");
+        assert_eq!(matches.subcommand_name(), Some("search-decisions"));
+    }
+}

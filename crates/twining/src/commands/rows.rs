@@ -1,0 +1,115 @@
+//! How records look to a person, the same under every verb.
+
+use twining_engine::{Mistake, RelationDirection, SearchMode};
+use twining_model::{Decision, Entity, Entry, Trust};
+
+use super::VERBS;
+use crate::render::text_page::{StyledText, TextPage, count, dim, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::verb::VerbEntry;
+
+/// A list of entries, one a line.
+pub fn entries(entries: &[Entry], page: &mut TextPage) {
+    if entries.is_empty() {
+        page.line([dim("no entries")]);
+    }
+    page.table(0, &entries.iter().map(entry_row).collect::<Vec<_>>());
+}
+
+/// An entry on one line.
+pub fn entry_row(entry: &Entry) -> Vec<StyledText> {
+    let from_elsewhere = entry.origin.as_ref().is_none_or(|origin| origin.trust <= Trust::Imported);
+    let author = if from_elsewhere { format!("{} (imported)", entry.agent_id) } else { entry.agent_id.clone() };
+    vec![dim(&entry.id), when(&entry.timestamp), kind(&entry.entry_type), place(&entry.scope), dim(author), plain(&entry.summary)]
+}
+
+/// A decision on one line.
+pub fn decision_row(decision: &Decision) -> Vec<StyledText> {
+    vec![
+        dim(decision.id.as_str()),
+        when(&decision.timestamp),
+        standing(decision.status),
+        place(&decision.scope),
+        dim(&decision.domain),
+        strong(&decision.summary),
+    ]
+}
+
+/// An entity on one line.
+pub fn entity_row(entity: &Entity) -> Vec<StyledText> {
+    let properties: Vec<String> = entity.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    vec![dim(&entity.id), kind(&entity.kind), strong(&entity.name), dim(properties.join(" "))]
+}
+
+/// An entity met on a walk: what it is called, and for one named by an id, as
+/// decisions are, what it says.
+pub fn walked_entity_row(entity: &Entity) -> Vec<StyledText> {
+    let named = [strong(&entity.name), dim(&entity.kind), dim(&entity.id)];
+    named.into_iter().chain(entity.properties.get("summary").map(plain)).collect()
+}
+
+/// Search results with how well each matches.
+pub fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut TextPage) {
+    let rows: Vec<Vec<StyledText>> =
+        results.map(|(relevance, row)| std::iter::once(dim(format!("{:3.0}%", relevance * 100.0))).chain(row).collect()).collect();
+    if rows.is_empty() {
+        page.line([dim("nothing matches")]);
+    }
+    page.table(0, &rows);
+}
+
+/// How a search was done, where a person may wonder.
+pub fn embedding(page: &mut TextPage, mode: SearchMode, waiting: u64) {
+    if waiting > 0 {
+        let texts = count(waiting, "text");
+        page.line([dim(format!("{texts} can be found by words alone so far; `twining reindex --vectors` makes their vectors now"))]);
+    } else if mode == SearchMode::Keyword {
+        page.line([dim("searched by words alone")]);
+    }
+}
+
+/// Rows under a heading, or nothing if there are none.
+pub fn section(page: &mut TextPage, heading: &str, rows: impl Iterator<Item = Vec<StyledText>>) {
+    let rows: Vec<Vec<StyledText>> = rows.collect();
+    if !rows.is_empty() {
+        page.heading(heading);
+        page.table(2, &rows);
+    }
+}
+
+/// A relation, pointing the way it goes.
+pub fn arrow(relation: &str, direction: RelationDirection) -> String {
+    match direction {
+        RelationDirection::Outgoing => format!("-{relation}->"),
+        RelationDirection::Incoming => format!("<-{relation}-"),
+    }
+}
+
+/// What is wrong with the policy files.
+pub fn mistakes(mistakes: &[Mistake], page: &mut TextPage) {
+    mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
+}
+
+/// Says that an answer was cut, and how to get the rest.
+pub fn truncated_note(page: &mut TextPage, truncated: bool, how_to_get_more: &str) {
+    if truncated {
+        page.line([dim(format!("there is more; {how_to_get_more}"))]);
+    }
+}
+
+/// Text meant for agents, with each tool called by its name at a prompt.
+pub fn with_command_names(words: &str) -> String {
+    let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
+    // The longest first: no name may be taken for the beginning of another.
+    verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));
+    verbs.iter().fold(words.to_owned(), |words, verb| words.replace(&verb.tool_name(), &format!("twining {}", verb.command_name())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tool_is_taken_for_the_beginning_of_another() {
+        assert_eq!(with_command_names("twining_search_decisions or twining_why"), "twining search-decisions or twining why");
+    }
+}

@@ -1,0 +1,27 @@
+//! `twining seed`: the defaults written out, for a person to edit.
+
+use serde_json::json;
+use twining_engine::governance::DEFAULT_POLICY;
+
+use crate::output;
+use crate::output::OutputFormat;
+use crate::project::Project;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::text_page::{dim, good, place};
+
+/// The file, as people call it.
+pub const POLICY: &str = ".twining/policy.yml";
+
+/// Writes the project's policy unless there is one. A second time nothing changes.
+pub fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+    let written = project.engine.create_policy(DEFAULT_POLICY)?;
+    Ok(output::answer(
+        style,
+        || json!({ "path": POLICY, "written": written }),
+        |page| match written {
+            true => page.line([good("written"), place(POLICY), dim("edit it; what you take out is as compiled in")]),
+            false => page.line([place(POLICY), dim("is there already, and stays as it is")]),
+        },
+        ExitStatus::Done,
+    ))
+}

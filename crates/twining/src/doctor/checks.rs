@@ -1,0 +1,211 @@
+//! The program itself: which one this is, and which one hosts would start.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::commands::with_command_names;
+use crate::locate_project::FOLDER;
+use crate::output::OutputFormat;
+use crate::process::run;
+use crate::program_path::{NAME, is_same, on_path};
+use crate::project::Project;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::text_page::{TextPage, bad, dim, good, plain, strong, warn};
+use crate::{init, output};
+
+/// Which program answers to our name.
+pub(super) fn program_checks() -> Vec<DoctorCheck> {
+    let version = this_version();
+    let here = std::env::current_exe().ok();
+    let shown = here.as_deref().map_or_else(String::new, |path| format!(" ({})", path.display()));
+    let this = DoctorCheck::new("program", Health::Ok, format!("{version}{shown}"));
+    let on_path = match (on_path(NAME), here) {
+        (None, _) => DoctorCheck::new("path", Health::Warn, "hosts start `twining` by its name, and it is not on PATH").hinted(path_hint()),
+        (Some(found), Some(here)) if is_same(&found, &here) => DoctorCheck::new("path", Health::Ok, "hosts start this program"),
+        (Some(found), _) => match version_of(&found) {
+            Ok(told) if told == version => {
+                DoctorCheck::new("path", Health::Ok, format!("hosts start {}, of the same version", found.display()))
+            }
+            Ok(told) => {
+                DoctorCheck::new("path", Health::Warn, format!("hosts start {}, which says `{told}`, not `{version}`", found.display()))
+                    .hinted("install one version, or put the folder of this one first on PATH")
+            }
+            Err(why) => DoctorCheck::new("path", Health::Fail, format!("{} cannot be started: {why}", found.display())),
+        },
+    };
+    vec![this, on_path]
+}
+
+/// How hosts come to find the program.
+pub fn path_hint() -> String {
+    let here = std::env::current_exe().ok().filter(|here| here.file_name().is_some_and(|name| name == NAME));
+    match here.as_deref().and_then(Path::parent) {
+        Some(folder) => format!("add {} to PATH where the host is started, then start it anew", folder.display()),
+        None => "add the folder that has `twining` to PATH where the host is started, then start it anew".to_owned(),
+    }
+}
+
+/// What a program says of its version.
+pub fn version_of(program: &Path) -> Result<String, String> {
+    run(Command::new(program).arg("--version"), "").map(|said| twining_model::text::excerpt(said.out.trim(), 60))
+}
+
+/// What this one says.
+pub fn this_version() -> String {
+    format!("twining {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// How a check came out, from well to ill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Health {
+    Ok,
+    /// Nobody knows: it could not be looked at.
+    NotChecked,
+    Warn,
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DoctorCheck {
+    pub(super) name: &'static str,
+    pub(super) finding: Health,
+    pub(super) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<String>,
+}
+
+impl DoctorCheck {
+    pub(super) fn new(name: &'static str, finding: Health, message: impl Into<String>) -> Self {
+        Self { name, finding, message: message.into(), hint: None }
+    }
+
+    pub(super) fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn failed(name: &'static str, problem: &CommandError) -> Self {
+        let said = problem.to_json();
+        let hint = said.get("hint").and_then(|hint| hint.as_str()).map(str::to_owned);
+        Self { hint, ..Self::new(name, Health::Fail, said["message"].as_str().unwrap_or_default()) }
+    }
+}
+
+/// Whether anything is mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoctorMode {
+    /// Only look.
+    Look,
+    /// Mend what can be mended.
+    Fix,
+}
+
+/// Looks at everything and tells.
+pub fn examine(project: &Project, aim: DoctorMode, style: OutputFormat) -> ExitStatus {
+    let fixed = if aim == DoctorMode::Fix { fix(project) } else { Vec::new() };
+    let checks = checks(project);
+    let worst = checks.iter().map(|check| check.finding).max().unwrap_or(Health::Ok);
+    let ending = if worst == Health::Fail { ExitStatus::FoundProblems } else { ExitStatus::Done };
+    let to_json = || json!({ "finding": worst, "checks": checks, "fixed": fixed });
+    output::answer(style, to_json, |page| show(&checks, &fixed, page), ending)
+}
+
+pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
+    let (mut checks, there) = super::memory::checks(project);
+    if !there {
+        return checks;
+    }
+    checks.push(secrets(project));
+    checks.extend(program_checks());
+    checks.extend(super::git::lock(project));
+    checks.extend(super::git::checks(project));
+    checks.extend(super::hosts::checks(project));
+    checks
+}
+
+/// Searches every record for secrets: those that came with a clone, or were written
+/// before there was a search.
+pub(super) fn secrets(project: &Project) -> DoctorCheck {
+    let scan = match project.engine.scan_secrets() {
+        Ok(scan) => scan,
+        Err(failure) => return DoctorCheck::failed("secrets", &CommandError::from(failure)),
+    };
+    let Some(first) = scan.found.first() else {
+        return DoctorCheck::new("secrets", Health::Ok, format!("no secret in {} records", scan.records));
+    };
+    let place = format!("{}, record {}, {}", first.file, first.id, first.field);
+    let message = format!("{} in {} records; the first is {} in {place}", counted(scan.secrets), scan.records, with_article(&first.kind));
+    DoctorCheck::new("secrets", Health::Fail, message)
+        .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
+}
+
+pub(super) fn with_article(kind: &str) -> String {
+    let is_vowel = kind.starts_with(['A', 'E', 'I', 'O', 'a', 'e', 'i', 'o']);
+    format!("{} {kind}", if is_vowel { "an" } else { "a" })
+}
+
+pub(super) fn counted(secrets: u64) -> String {
+    if secrets == 1 { "a secret".to_owned() } else { format!("{secrets} secrets") }
+}
+
+/// Mends what can be mended, and tells what that was.
+pub(super) fn fix(project: &Project) -> Vec<String> {
+    let mut done = Vec::new();
+    let folder = project.located.place.project.join(FOLDER);
+    let store = project.engine.store();
+    for path in super::memory::blocking_files(&folder) {
+        // Whoever put it there may want it back, unless it is nothing.
+        let aside = (1..100).map(|n| path.with_extension(format!("aside-{n}"))).find(|aside| fs::symlink_metadata(aside).is_err());
+        if fs::remove_dir(&path).is_ok() {
+            done.push(format!("removed the empty folder {}", path.display()));
+        } else if let Some(aside) = aside.filter(|aside| fs::rename(&path, aside).is_ok()) {
+            done.push(format!("moved {} aside, to {}", path.display(), aside.display()));
+        }
+    }
+    if !store.exists().unwrap_or(false) {
+        return done;
+    }
+    for lock in super::memory::stale_locks(&folder) {
+        if fs::remove_dir_all(&lock).is_ok() {
+            done.push(format!("removed the dead lock {}", lock.display()));
+        }
+    }
+    let (before, _) = super::memory::checks(project);
+    let is_ill = |name: &str| before.iter().any(|check| check.name == name && check.finding >= Health::Warn);
+    if is_ill("folder") && store.installation().complete().is_ok() {
+        done.push(format!("added what {FOLDER}/ lacked"));
+    }
+    if is_ill("index") && store.rebuild().is_ok() {
+        done.push("built the index anew".to_owned());
+    }
+    project.finish_writes();
+    match init::mend(project) {
+        Ok(files) => done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does"))),
+        Err(problem) => output::warn_about(&problem),
+    }
+    done
+}
+
+pub(super) fn show(checks: &[DoctorCheck], fixed: &[String], page: &mut TextPage) {
+    for done in fixed {
+        page.line([strong("fixed"), plain(done)]);
+    }
+    for check in checks {
+        let finding = match check.finding {
+            Health::Ok => good("ok  "),
+            Health::NotChecked => dim("?   "),
+            Health::Warn => warn("warn"),
+            Health::Fail => bad("fail"),
+        };
+        page.line([finding, dim(format!("{:<8}", check.name)), plain(with_command_names(&check.message))]);
+        if let Some(hint) = &check.hint {
+            page.block(14, &format!("hint: {}", with_command_names(hint)));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Guard command.
+
+pub(crate) mod admin;
+pub(crate) mod list;

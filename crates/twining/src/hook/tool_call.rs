@@ -1,0 +1,64 @@
+//! Before a tool call the strictest guard answers; after it, what it did is noted.
+
+use twining_guard::hosts::HookReply;
+use twining_guard::{Evaluation, EventKind, FileAccess, ToolAction, Verdict, inside};
+
+use super::context::HookContext;
+use super::{guard_cache, trace_log};
+
+/// What the guards say.
+pub fn before(context: &HookContext) -> HookReply {
+    let guards = guard_cache::guards(&context.project);
+    let evaluation = trace_log::revise_and_record(context, context.evaluate(&guards));
+    match evaluation.verdict {
+        Verdict::Off => unread_note(context, &evaluation).map_or(HookReply::Silence, HookReply::Context),
+        Verdict::Warn => HookReply::Context(evaluation.message()),
+        Verdict::Ask => HookReply::Ask(evaluation.message()),
+        Verdict::Block => HookReply::Deny(evaluation.message()),
+    }
+}
+
+/// A word about what could not be read, where the line speaks of our files.
+fn unread_note(context: &HookContext, evaluation: &Evaluation) -> Option<String> {
+    let ToolAction::Shell(line) = &context.event.event.action else { return None };
+    let first = evaluation.unread.first().filter(|_| line.contains(".twining") || line.contains("feature-list"))?;
+    Some(format!(
+        "Note: Twining could not read all of this command ({first}) and let it through. What it changes in `.twining` is compared when the turn ends."
+    ))
+}
+
+/// Remembers it. A run of tests that will not count is told at once, while it is
+/// cheap to run them again.
+pub fn after(context: &HookContext) -> HookReply {
+    if !context.has_memory() {
+        return HookReply::Silence;
+    }
+    let mut notes = context.notes();
+    notes.tool_ran(&context.event.event, context.project.engine.store().ids().now());
+    context.save_notes(&notes);
+    let _ = context.project.engine.note_post_tool_use();
+    if context.event.event.kind == EventKind::PostToolUse {
+        trace_log::approved(context);
+    }
+    captured(context).map_or(HookReply::Silence, HookReply::Context)
+}
+
+/// Remembers a run of tests; a word where it will not count.
+fn captured(context: &HookContext) -> Option<String> {
+    let event = &context.event.event;
+    let result = context.event.result.as_ref()?;
+    let command = match &event.action {
+        ToolAction::Shell(line) => line.as_str(),
+        // A host's tool that shows the output of a command in the background.
+        ToolAction::Nothing if is_output_tool(&event.tool) => "",
+        _ => return None,
+    };
+    let here = inside(&context.files.root, &context.files.real_path(&event.cwd));
+    let folder = (!here.starts_with('/')).then_some(here.as_str());
+    let checkout = &context.project.located.checkout;
+    context.project.engine.capture_run(&context.caller(), checkout, folder, command, result).ok()??.notice()
+}
+
+fn is_output_tool(tool: &str) -> bool {
+    matches!(tool, "BashOutput" | "TaskOutput" | "write_stdin" | "read_terminal" | "get_terminal_output")
+}

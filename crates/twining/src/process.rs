@@ -1,0 +1,176 @@
+//! Programs that are tried: started with something on their stdin, and waited for no
+//! longer than they deserve.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How long anything that is tried may take.
+pub const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(2);
+
+/// What a program that was run said.
+pub struct ProcessOutput {
+    /// On stdout.
+    pub out: String,
+    /// On stderr.
+    pub err: String,
+}
+
+/// Runs a program with this on its stdin, to its end.
+pub fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> {
+    let mut running = RunningProcess::start(command, input)?;
+    drop(running.input.take());
+    running.wait(|_| false)
+}
+
+/// Runs a program that serves as long as its stdin is open, until it has said
+/// `enough`.
+pub fn run_until(command: &mut Command, input: &str, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
+    RunningProcess::start(command, input)?.wait(enough)
+}
+
+struct RunningProcess {
+    child: Child,
+    input: Option<ChildStdin>,
+    out: PipeReader,
+    err: PipeReader,
+}
+
+impl RunningProcess {
+    fn start(command: &mut Command, input: &str) -> Result<Self, String> {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().map_err(|error| error.to_string())?;
+        let (out, err) = (PipeReader::of(child.stdout.take()), PipeReader::of(child.stderr.take()));
+        let mut stdin = child.stdin.take();
+        if let Some(stdin) = &mut stdin {
+            // One that does not read says so by its answer.
+            let _ = stdin.write_all(input.as_bytes()).and_then(|()| stdin.flush());
+        }
+        Ok(Self { child, input: stdin, out, err })
+    }
+
+    fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
+        let began = Instant::now();
+        loop {
+            if self.child.try_wait().map_err(|error| error.to_string())?.is_some() {
+                return Ok(ProcessOutput { out: self.out.whole(), err: self.err.whole() });
+            }
+            let done = enough(&self.out.text_so_far());
+            if done || began.elapsed() > TRIAL_TIMEOUT {
+                drop(self.input.take());
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                let said = ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
+                return if done { Ok(said) } else { Err("it gives no answer".to_owned()) };
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+/// What comes out of a pipe, read on a thread of its own: a program that says more
+/// than a pipe holds would otherwise wait for us while we wait for it.
+struct PipeReader {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl PipeReader {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let reader = pipe.map(|mut pipe| {
+            let kept = Arc::clone(&bytes);
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(read @ 1..) = pipe.read(&mut piece) {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..read]);
+                }
+            })
+        });
+        Self { bytes, reader }
+    }
+
+    fn text_so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    /// Once the program has ended.
+    fn whole(&mut self) -> String {
+        self.reader.take().map(JoinHandle::join);
+        self.text_so_far()
+    }
+}
+
+/// How long a command may take: the host waits for five seconds in all.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandVerdict {
+    /// It says that all is well.
+    Passed,
+    /// It says that it is not.
+    Failed(String),
+    /// It says nothing.
+    Unknown(String),
+}
+
+/// Runs it in the working tree.
+pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
+    let child = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(checkout)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // A group of its own: what it starts ends with it.
+        .process_group(0)
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return CommandVerdict::Unknown(format!("its command cannot be started: {error}")),
+    };
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return CommandVerdict::Passed,
+            Ok(Some(status)) => {
+                return CommandVerdict::Failed(
+                    status.code().map_or_else(|| "it was killed".to_owned(), |code| format!("it ended with {code}")),
+                );
+            }
+            Ok(None) if started.elapsed() < TIMEOUT => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(50));
+            }
+            Ok(None) => {
+                let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+                let _ = child.wait();
+                return CommandVerdict::Unknown(format!("its command took longer than {} seconds", TIMEOUT.as_secs()));
+            }
+            Err(error) => return CommandVerdict::Unknown(format!("its command cannot be waited for: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_says_yes_no_or_nothing() {
+        let here = Path::new(".");
+        assert_eq!(run_check("true", here), CommandVerdict::Passed);
+        assert_eq!(run_check("exit 3", here), CommandVerdict::Failed("it ended with 3".to_owned()));
+        assert!(matches!(run_check("sleep 60 & wait", here), CommandVerdict::Unknown(_)));
+    }
+}

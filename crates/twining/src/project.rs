@@ -1,0 +1,188 @@
+//! The desk a verb works at: the engine of the project, and who asks.
+
+use std::io::IsTerminal;
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::ArgMatches;
+use twining_engine::{Caller, Engine, UserPolicy};
+use twining_model::{Authority, Channel, IdSource, InvalidInput, Origin, Trust};
+use twining_store::git::Git;
+use twining_store::{BRIEF_LOG_BYTES, LONG_LOG_BYTES, Store};
+
+use crate::locate_project::{LocateInput, ProjectLocation};
+use crate::render::command_error::CommandError;
+use crate::system_world::SystemWorld;
+use crate::{embedding_model, locate_project, user_policy};
+
+/// What a verb needs besides its input.
+pub struct CommandContext<'a> {
+    /// The memory.
+    pub engine: &'a Engine,
+    /// Who asks.
+    pub caller: Caller,
+    /// How sure we are that a person stands behind it.
+    pub authority: Authority,
+    /// What git knows.
+    pub history: &'a Git,
+    /// The working tree the caller stands in, where its reports lie.
+    pub checkout: &'a Path,
+    /// The command line, where the call came over one.
+    pub flags: Option<&'a ArgMatches>,
+}
+
+impl CommandContext<'_> {
+    /// The user's own policy, as it is now.
+    pub fn user_policy(&self) -> UserPolicy {
+        user_policy::read()
+    }
+}
+
+/// No question waits longer for vectors, whatever the settings say.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A project that is open.
+pub struct Project {
+    /// The memory.
+    pub engine: Engine,
+    /// What git knows.
+    pub history: Git,
+    /// Where it is.
+    pub located: ProjectLocation,
+}
+
+impl Project {
+    /// Opens the project these settings lead to. Creates nothing.
+    pub fn open(given: Option<PathBuf>) -> Result<Self, CommandError> {
+        Self::at(find(given)?)
+    }
+
+    /// The same for a host that says where its agent stands, which counts where
+    /// neither a flag nor the environment names a project.
+    pub fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, CommandError> {
+        let mut clues = LocateInput::of_process(given).map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
+        if Path::new(stands).is_dir() {
+            clues.here = PathBuf::from(stands);
+        }
+        Self::at(locate_project::locate(&clues).map_err(|error| CommandError::of_error("NOT_FOUND", &error))?)
+    }
+
+    fn at(located: ProjectLocation) -> Result<Self, CommandError> {
+        let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
+        let store = Store::open(located.place.clone(), ids).map_err(|error| CommandError::from(twining_engine::Failure::from(error)))?;
+        let history = Git::at(&located.checkout).committing_from(index_of_commit());
+        let engine = Engine::with_model(store, Box::new(embedding_model::load)).waiting_for_vectors(LONGEST_WAIT);
+        Ok(Self { engine, history, located })
+    }
+
+    /// Does what no write waits for. Nothing acknowledged depends on it: if it
+    /// fails now, the next process does it.
+    pub fn finish_writes(&self) {
+        let store = self.engine.store();
+        let _ = store.housekeep().and_then(|()| store.settle(BRIEF_LOG_BYTES));
+    }
+
+    /// Leaves it as it is to a process that ends: the system closes what is open
+    /// faster than we take it apart, and nothing was written that could be left half done.
+    /// Only a log that a killed server left long is emptied: every process to come reads it.
+    pub fn finish_reads(self) {
+        let _ = self.engine.store().settle(LONG_LOG_BYTES);
+        // What stands in for a folder we may only read is ours to remove.
+        if !self.engine.store().is_beside() {
+            std::mem::forget(self);
+        }
+    }
+
+    /// A desk in it for `caller`.
+    pub fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
+        CommandContext { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout, flags: None }
+    }
+}
+
+/// The index git is committing from, as it told this process. It is named from the top
+/// of the working tree, and a project may lie below that.
+fn index_of_commit() -> Option<PathBuf> {
+    std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
+}
+
+/// Finds the project these settings lead to, and opens nothing.
+pub fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
+    let hint = "give an existing folder with --project or TWINING_PROJECT, or run inside one";
+    let clues = LocateInput::of_process(given).map_err(|error| CommandError::of_error("NOT_FOUND", &error).with_hint(hint))?;
+    locate_project::locate(&clues).map_err(|error| {
+        let code = if error.is_missing() { "NOT_FOUND" } else { "UNSAFE_PATH" };
+        CommandError::of_error(code, &error).with_hint(hint)
+    })
+}
+
+/// The caller at a command line. A person is one who types at a terminal; what
+/// an agent pipes in, or types in a shell that comes from its host, is an agent's word.
+pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
+    let is_person = std::io::stdin().is_terminal() && crate::person_check::agent_shell().is_none();
+    let (trust, authority) = if is_person { (Trust::Human, Authority::Confirmed) } else { (Trust::Agent, Authority::Claimed) };
+    let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
+    (Caller { agent: agent_name(agent), origin }, authority)
+}
+
+/// The caller behind an MCP connection.
+pub fn caller_over_mcp(agent: Option<String>, client: Option<String>, session: String) -> Caller {
+    let origin = Origin { client, session: Some(session), via: Channel::Mcp, trust: Trust::Agent };
+    Caller { agent: agent_name(agent), origin }
+}
+
+/// The session of the host that started us, if it says.
+pub fn session_of_host() -> Option<String> {
+    std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|session| !session.is_empty())
+}
+
+/// Refuses a name that was given and is none: whoever meant a variable would sign as
+/// somebody else.
+pub fn checked_agent(given: Option<String>) -> Result<Option<String>, CommandError> {
+    match given {
+        Some(name) if name.trim().is_empty() => {
+            Err(CommandError::refused(&InvalidInput::new("agent", "must not be empty")).with_hint("leave --agent out to sign as main"))
+        }
+        given => Ok(given),
+    }
+}
+
+fn agent_name(given: Option<String>) -> String {
+    let named = given.or_else(|| std::env::var("TWINING_AGENT").ok());
+    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "main".to_owned())
+}
+
+/// How far up is looked.
+const GENERATIONS: usize = 16;
+
+/// The session of a server whose host names none: `id`, and the host's process.
+pub fn session_named(id: &str) -> String {
+    format!("{id}@{}", parent_id())
+}
+
+/// The processes we descend from, the nearest first.
+pub fn parent_processes() -> Vec<u32> {
+    let parent_of = |id: &u32| parent_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
+    std::iter::successors(Some(parent_id()), parent_of).take(GENERATIONS).collect()
+}
+
+/// The parent in a line of `/proc/PID/stat`. The program's name stands in brackets
+/// there, and may hold anything.
+fn parent_in(stat: &str) -> Option<u32> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::project::*;
+
+    #[test]
+    fn a_program_of_any_name_has_a_parent() {
+        assert_eq!(parent_in("812 (codex) S 811 811 0"), Some(811));
+        assert_eq!(parent_in("812 (a) S 7 (b) R 40 811 0"), Some(40));
+        assert_eq!(parent_in("1 (init) S 0 1 1"), None);
+        assert_eq!(parent_in(""), None);
+    }
+}

@@ -1,0 +1,347 @@
+//! Flags made from a verb's input: each field of its schema is a flag, and the field's
+//! doc comment is its help. What was given becomes the JSON that an MCP client would
+//! send, and is checked as that is.
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error};
+use schemars::JsonSchema;
+use serde_json::{Map, Number, Value};
+use twining_model::{InvalidInput, text};
+
+use crate::verbs::schema;
+use crate::verbs::serde_messages;
+
+/// Fields that flags of every command give.
+const EVERYWHERE: [&str; 3] = ["agent_id", "source_agent", "project"];
+
+/// Fields whose flag is not their name.
+const SPELLED: [(&str, &str); 20] = [
+    ("acceptance_criteria", "criterion"),
+    ("acceptance_criteria_status", "criterion"),
+    ("adds", "adds"),
+    ("agent", "of"),
+    ("blockers_found", "blocker"),
+    ("capabilities", "can"),
+    ("commit_hash", "commit"),
+    ("data", "data"),
+    ("entity_types", "type"),
+    ("entry_types", "type"),
+    ("entry_type", "type"),
+    ("files_modified", "file"),
+    ("lessons_from_turn", "lesson"),
+    ("operations", "op"),
+    ("quality_gate_results", "gate-results"),
+    ("rationale", "why"),
+    ("required_capabilities", "needs"),
+    ("story_id", "story"),
+    ("target_agent", "to"),
+    ("what_was_correct", "correct"),
+];
+
+/// Lists whose items may hold a comma.
+const WHOLE: [&str; 8] =
+    ["acceptance_criteria", "adds", "affected_symbols", "blockers_found", "commands", "constraints", "lessons_from_turn", "paths"];
+
+/// A field of an input, as a command line gives it.
+struct Field {
+    /// Where it stands in the JSON: `evidence.tests.run`.
+    path: String,
+    long: String,
+    shape: Shape,
+    help: String,
+    /// What it can be, where that is a closed set.
+    offered: Vec<String>,
+    is_required: bool,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    /// False unless it is given.
+    Switch,
+    /// True, false, or not given.
+    Truth,
+    /// A number of things.
+    Count,
+    Whole,
+    Fraction,
+    Text,
+    Texts,
+    NumberPairs,
+    Json,
+    Jsons,
+}
+
+/// Adds the flags of `T` to the command of this name, and the fields it takes as `words`.
+pub fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -> Command {
+    let fields = fields::<T>();
+    let shorthands: Vec<&Field> = of_words(&fields, words).collect();
+    let usage = usage(name, &fields, &shorthands);
+    let flags = fields.iter().map(|field| field.flag().hide(words.contains(&field.path.as_str())));
+    command.args(shorthands.iter().map(|field| field.word())).args(flags).override_usage(usage)
+}
+
+/// What was given, as the tool's JSON.
+pub fn read<T: JsonSchema>(matches: &ArgMatches, words: &[&str]) -> Result<Map<String, Value>, InvalidInput> {
+    let fields = fields::<T>();
+    let mut given = Map::new();
+    for field in &fields {
+        let values: Vec<&String> = matches.get_many(&field.flag_id()).unwrap_or_default().collect();
+        field.put(&mut given, &values)?;
+    }
+    let mut rest = of_words(&fields, words).flat_map(|field| matches.get_many::<String>(&field.word_id()).unwrap_or_default());
+    for field in of_words(&fields, words) {
+        if given.contains_key(&field.path) {
+            continue;
+        }
+        let most = if field.shape == Shape::Texts { usize::MAX } else { 1 };
+        let taken: Vec<&String> = rest.by_ref().take(most).collect();
+        field.put(&mut given, &taken)?;
+    }
+    match rest.next() {
+        Some(word) => Err(InvalidInput::new(serde_messages::short(word), "is one word too many")),
+        None => Ok(given),
+    }
+}
+
+fn fields<T: JsonSchema>() -> Vec<Field> {
+    let mut fields = Vec::new();
+    collect(&schema::whole::<T>(), "", &mut fields);
+    fields
+}
+
+fn of_words<'f>(fields: &'f [Field], words: &[&str]) -> impl Iterator<Item = &'f Field> {
+    words.iter().filter_map(|name| fields.iter().find(|field| field.path == *name)).collect::<Vec<_>>().into_iter()
+}
+
+fn collect(schema: &Map<String, Value>, above: &str, fields: &mut Vec<Field>) {
+    let required = schema.get("required").and_then(Value::as_array);
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let Some(property) = property.as_object().filter(|_| !EVERYWHERE.contains(&name.as_str())) else { continue };
+        let path = format!("{above}{name}");
+        if property.contains_key("properties") {
+            collect(property, &format!("{path}."), fields);
+            continue;
+        }
+        let is_required = above.is_empty() && required.is_some_and(|names| names.iter().any(|one| one == name));
+        fields.push(Field::of(path, name, property, is_required));
+    }
+}
+
+/// Nothing is required of the parser, because it may stand in JSON; whoever asks
+/// for help is told all the same.
+fn usage(name: &str, fields: &[Field], shorthands: &[&Field]) -> String {
+    let mut usage = format!("twining {name} [OPTIONS]");
+    let is_word = |field: &Field| shorthands.iter().any(|word| word.path == field.path);
+    for field in fields.iter().filter(|field| field.is_required && !is_word(field)) {
+        usage.push_str(&format!(" --{} <{}>", field.long, field.value_name()));
+    }
+    for field in shorthands {
+        let (open, close) = if field.is_required { ('<', '>') } else { ('[', ']') };
+        let more = if field.shape == Shape::Texts { "..." } else { "" };
+        usage.push_str(&format!(" {open}{}{close}{more}", field.value_name()));
+    }
+    usage
+}
+
+impl Field {
+    fn of(path: String, name: &str, schema: &Map<String, Value>, is_required: bool) -> Self {
+        let shape = Shape::of(schema);
+        let items = schema.get("items").and_then(|items| items.get("enum"));
+        let offered = schema.get("enum").or(items).or_else(|| schema.get(schema::OFFERED)).and_then(Value::as_array);
+        let offered = offered.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let help = schema.get("description").and_then(Value::as_str).unwrap_or_default().replace("\n\n", ". ");
+        Self { long: spelled(&path, name, shape), path, shape, help, offered, is_required }
+    }
+
+    fn flag_id(&self) -> String {
+        format!("field {}", self.path)
+    }
+
+    fn word_id(&self) -> String {
+        format!("word {}", self.path)
+    }
+
+    fn flag(&self) -> Arg {
+        let flag = Arg::new(self.flag_id()).long(self.long.clone()).help(self.help.clone()).value_name(self.value_name());
+        let flag = match self.shape {
+            Shape::Switch => flag.num_args(0..=1).require_equals(true).default_missing_value("true").hide_possible_values(true),
+            Shape::Truth => flag.num_args(0..=1).default_missing_value("true").hide_possible_values(true),
+            Shape::Texts | Shape::NumberPairs | Shape::Jsons => flag.action(ArgAction::Append),
+            _ => flag,
+        };
+        let flag = if self.path == "rationale" { flag.alias("rationale") } else { flag };
+        flag.value_parser(Offered(self.offered()))
+    }
+
+    fn word(&self) -> Arg {
+        let help = format!("{} [or --{}]", self.help, self.long);
+        let word = Arg::new(self.word_id()).help(help).value_name(self.value_name()).value_parser(Offered(self.offered()));
+        if self.shape == Shape::Texts { word.num_args(0..).action(ArgAction::Append) } else { word }
+    }
+
+    fn offered(&self) -> Vec<String> {
+        match self.shape {
+            Shape::Switch | Shape::Truth => ["true", "false"].map(str::to_owned).to_vec(),
+            _ => self.offered.clone(),
+        }
+    }
+
+    /// What stands for the value in help.
+    fn value_name(&self) -> String {
+        let name = self.path.rsplit('.').next().unwrap_or_default();
+        let told = match self.shape {
+            Shape::Switch | Shape::Truth => "BOOL",
+            Shape::Count | Shape::Whole | Shape::Fraction => "N",
+            Shape::NumberPairs => "KEY=VALUE",
+            Shape::Json | Shape::Jsons => "JSON",
+            _ if matches!(name, "since" | "until" | "before" | "ttl") || name.ends_with("_at") => "TIME",
+            _ if name.ends_with("_id") || name.ends_with("ids") || matches!(name, "supersedes" | "depends_on" | "relates_to") => "ID",
+            _ if matches!(name, "files" | "affected_files" | "files_modified" | "paths" | "reports" | "data" | "ci_report") => "PATH",
+            _ if WHOLE.contains(&name) => "TEXT",
+            _ => return self.long.replace('-', "_").to_uppercase(),
+        };
+        told.to_owned()
+    }
+
+    /// Puts what was given for it where it stands in the JSON.
+    fn put(&self, given: &mut Map<String, Value>, values: &[&String]) -> Result<(), InvalidInput> {
+        let Some(last) = values.last() else { return Ok(()) };
+        let refused = |why: String| InvalidInput::new(self.path.clone(), "cannot be read").because(text::excerpt(&why, 200));
+        let value = match self.shape {
+            Shape::Texts => Value::Array(self.split(values).into_iter().map(|value| self.text(value)).collect()),
+            Shape::Jsons => Value::Array(values.iter().map(|text| json(text)).collect::<Result<_, _>>().map_err(refused)?),
+            Shape::NumberPairs => Value::Object(values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?),
+            Shape::Json => json(last).map_err(refused)?,
+            Shape::Switch | Shape::Truth => Value::from(last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?),
+            Shape::Count | Shape::Whole | Shape::Fraction => Value::Number(number(last, self.shape).map_err(refused)?),
+            Shape::Text => self.text(last),
+        };
+        let mut level = given;
+        let mut names: Vec<&str> = self.path.split('.').collect();
+        let name = names.pop().unwrap_or_default();
+        for above in names {
+            let inner = level.entry(above).or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(inner) = inner else { return Ok(()) };
+            level = inner;
+        }
+        level.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// A word that is not offered is likely refused, and what is refused is repeated:
+    /// a secret must not be.
+    fn text(&self, value: &str) -> Value {
+        let is_known = self.offered.is_empty() || self.offered.iter().any(|word| word == value);
+        if is_known { Value::from(value) } else { Value::from(serde_messages::short(value)) }
+    }
+
+    fn split<'v>(&self, values: &[&'v String]) -> Vec<&'v str> {
+        if WHOLE.contains(&self.path.as_str()) {
+            return values.iter().map(|value| value.as_str()).collect();
+        }
+        values.iter().flat_map(|value| value.split(',')).collect()
+    }
+}
+
+impl Shape {
+    fn of(schema: &Map<String, Value>) -> Self {
+        let items = schema.get("items");
+        let is_text = |schema: &Value| schema.get("type").is_some_and(|name| name == "string");
+        let may_be_null = schema.get("type").is_some_and(Value::is_array);
+        let name = match schema.get("type") {
+            Some(Value::Array(names)) => names.iter().find(|name| *name != "null"),
+            name => name,
+        };
+        match name.and_then(Value::as_str) {
+            Some("boolean") if may_be_null => Self::Truth,
+            Some("boolean") => Self::Switch,
+            Some("integer") if schema.contains_key("minimum") => Self::Count,
+            Some("integer") => Self::Whole,
+            Some("number") => Self::Fraction,
+            Some("array") if items.is_some_and(is_text) => Self::Texts,
+            Some("array") => Self::Jsons,
+            Some("object") if schema.get("additionalProperties").is_some_and(is_text) => Self::NumberPairs,
+            Some("string") => Self::Text,
+            _ => Self::Json,
+        }
+    }
+}
+
+fn spelled(path: &str, name: &str, shape: Shape) -> String {
+    if let Some((_, long)) = SPELLED.iter().find(|(field, _)| *field == name) {
+        return (*long).to_owned();
+    }
+    let one = match shape {
+        Shape::Texts | Shape::Jsons | Shape::NumberPairs => match name.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => name.strip_suffix('s').unwrap_or(name).to_owned(),
+        },
+        _ if path.contains("tests.") => format!("tests_{name}"),
+        _ => name.to_owned(),
+    };
+    one.replace('_', "-")
+}
+
+/// Lists what a value may be and takes any: the engine knows best what to say of another.
+#[derive(Clone)]
+struct Offered(Vec<String>);
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &std::ffi::OsStr) -> Result<String, Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        if self.0.is_empty() { None } else { Some(Box::new(self.0.iter().map(PossibleValue::new))) }
+    }
+}
+
+fn json(given: &str) -> Result<Value, String> {
+    serde_json::from_str(given).map_err(|error| format!("write it as JSON: {}", serde_messages::plain_message(&error.to_string())))
+}
+
+fn pair(given: &str) -> Result<(String, Value), String> {
+    let (key, value) = given.split_once('=').ok_or("write it as key=value")?;
+    if key.trim().is_empty() {
+        return Err("the key before `=` is empty".to_owned());
+    }
+    Ok((key.trim().to_owned(), Value::from(value)))
+}
+
+fn number(given: &str, shape: Shape) -> Result<Number, String> {
+    let word = given.trim();
+    let read = match shape {
+        Shape::Count => word.parse::<u64>().ok().map(Number::from),
+        Shape::Whole => word.parse::<i64>().ok().map(Number::from),
+        _ => word.parse().ok().and_then(Number::from_f64),
+    };
+    read.ok_or_else(|| match shape {
+        Shape::Count => "write a positive whole number".to_owned(),
+        Shape::Whole => "write a whole number".to_owned(),
+        _ => "write a number".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::verbs::flags::*;
+
+    #[test]
+    fn a_word_that_is_no_number_is_refused_in_words() {
+        assert_eq!(number("20", Shape::Count), Ok(Number::from(20)));
+        for wrong in ["x", "-1", "2.5", "99999999999999999999999"] {
+            assert_eq!(number(wrong, Shape::Count), Err("write a positive whole number".to_owned()), "{wrong}");
+        }
+        assert_eq!(number("-1", Shape::Whole), Ok(Number::from(-1)));
+    }
+
+    #[test]
+    fn a_property_is_split_at_its_first_equals_sign() {
+        assert_eq!(pair("sql=a=b"), Ok(("sql".to_owned(), Value::from("a=b"))));
+        assert!(pair("no sign").is_err());
+        assert!(pair("=x").is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! What serde says of a value it cannot read, in words for someone who has
+//! never seen Rust.
+
+use twining_engine::secrets;
+use twining_model::text;
+
+/// Characters of what was typed that are repeated; flags with their value's name are shorter.
+const MOST_REPEATED: usize = 80;
+
+/// The error, without the names of our types.
+pub fn plain_message(error: &str) -> String {
+    if error.starts_with("EOF while parsing") {
+        return format!("it ends too early{}", place_in(error).1);
+    }
+    if let Some((name, rest)) = error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
+        return format!("`{name}` is missing in it{rest}");
+    }
+    let found = ["invalid type: ", "invalid value: "].iter().find_map(|label| error.strip_prefix(label));
+    // From the right: the text that was given may hold the same words.
+    let Some((given, wanted)) = found.and_then(|found| found.rsplit_once(", expected ")) else { return without_secrets(error) };
+    let (wanted, place) = place_in(wanted);
+    format!("{} is wanted, {} was given{place}", in_words(wanted), named(given))
+}
+
+/// What was given, as it may be repeated.
+pub fn short(given: &str) -> String {
+    text::excerpt(&secrets::redact_name(given).0, MOST_REPEATED)
+}
+
+/// What we do not know in words of ours, as it may be repeated.
+fn without_secrets(error: &str) -> String {
+    secrets::redact(error).0
+}
+
+/// The words, and where it stands if it was read from a file.
+fn place_in(words: &str) -> (&str, &str) {
+    words.find(" at line ").map_or((words, ""), |at| words.split_at(at))
+}
+
+fn in_words(wanted: &str) -> &str {
+    match wanted {
+        "usize" | "u64" | "u32" => "a positive whole number",
+        "f64" => "a number",
+        "a string" => "text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        wanted if wanted.starts_with("struct ") => "an object",
+        wanted => wanted,
+    }
+}
+
+fn named(given: &str) -> String {
+    match given.split_once(' ') {
+        Some(("integer" | "floating", rest)) => format!("the number {}", rest.trim_start_matches("point ")),
+        Some(("boolean", value)) => value.to_owned(),
+        Some(("string", text)) => format!("the text {}", short(text)),
+        _ => match given {
+            "sequence" => "a list".to_owned(),
+            "map" => "an object".to_owned(),
+            given => given.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::{Value, json};
+    use twining_model::Alternative;
+
+    use super::*;
+
+    fn told<T: for<'de> Deserialize<'de>>(value: &Value) -> String {
+        plain_message(&T::deserialize(value).err().expect("is refused").to_string())
+    }
+
+    #[test]
+    fn no_type_of_ours_is_named() {
+        assert_eq!(told::<usize>(&json!("2")), "a positive whole number is wanted, the text \"2\" was given");
+        assert_eq!(told::<usize>(&json!(2.5)), "a positive whole number is wanted, the number `2.5` was given");
+        assert_eq!(told::<usize>(&json!(2.0)), "a positive whole number is wanted, the number `2.0` was given");
+        assert_eq!(told::<usize>(&json!(-1)), "a positive whole number is wanted, the number `-1` was given");
+        assert_eq!(told::<bool>(&json!("yes")), "true or false is wanted, the text \"yes\" was given");
+        assert_eq!(told::<Vec<String>>(&json!({})), "a list is wanted, an object was given");
+        assert_eq!(told::<BTreeMap<String, String>>(&json!([])), "an object is wanted, a list was given");
+        assert_eq!(told::<Alternative>(&json!(true)), "an object is wanted, `true` was given");
+        assert_eq!(told::<String>(&json!(null)), "text is wanted, null was given");
+        assert_eq!(told::<bool>(&json!("a, expected usize")), "true or false is wanted, the text \"a, expected usize\" was given");
+    }
+
+    #[test]
+    fn what_we_do_not_know_is_left_as_it_is() {
+        assert_eq!(plain_message("expected value at line 1 column 2"), "expected value at line 1 column 2");
+        assert_eq!(plain_message("EOF while parsing a value at line 2 column 0"), "it ends too early at line 2 column 0");
+    }
+}

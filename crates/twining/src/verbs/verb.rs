@@ -1,0 +1,412 @@
+//! What a verb is. One definition serves every door: the command line and MCP
+//! are both made from the table of [`VerbEntry`]s in [`crate::commands`].
+
+use clap::{ArgMatches, Command};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use twining_engine::Failure;
+use twining_model::{InvalidInput, limits, text};
+
+use crate::project::CommandContext;
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::json_output;
+use crate::render::text_page::{TextPage, dim, plain, warn};
+use crate::verbs::flags;
+use crate::verbs::schema;
+use crate::verbs::serde_messages;
+
+/// Verbs that share the first part of their name share a command, and what it is about.
+pub const FAMILIES: [(&str, &str); 1] = [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
+
+/// What verbs belong together; a client may ask for some groups only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VerbGroup {
+    /// What agents tell each other.
+    Blackboard,
+    /// What was chosen, and why.
+    Decisions,
+    /// What a task needs to know.
+    Context,
+    /// What the code is made of.
+    Graph,
+    /// What people reviewed.
+    Knowledge,
+    /// What is asked of agents.
+    Governance,
+    /// What is to be built, and what to do now.
+    Workflow,
+    /// What rules stopped, and the rules made from it.
+    Learning,
+    /// Who works here, and on what.
+    Agents,
+    /// The health of the memory.
+    Lifecycle,
+}
+
+impl VerbGroup {
+    /// Every group, in the order people read them.
+    pub const ALL: [Self; 10] = [
+        Self::Context,
+        Self::Blackboard,
+        Self::Decisions,
+        Self::Graph,
+        Self::Knowledge,
+        Self::Governance,
+        Self::Workflow,
+        Self::Learning,
+        Self::Agents,
+        Self::Lifecycle,
+    ];
+
+    /// The word for it in `--tools`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blackboard => "blackboard",
+            Self::Decisions => "decisions",
+            Self::Context => "context",
+            Self::Graph => "graph",
+            Self::Knowledge => "knowledge",
+            Self::Governance => "governance",
+            Self::Workflow => "workflow",
+            Self::Learning => "learning",
+            Self::Agents => "agents",
+            Self::Lifecycle => "lifecycle",
+        }
+    }
+
+    /// What it is about, in a line of help.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Blackboard => "what agents tell each other",
+            Self::Decisions => "what was chosen, and why",
+            Self::Context => "what a task needs to know",
+            Self::Graph => "what the code is made of",
+            Self::Knowledge => "what people reviewed",
+            Self::Governance => "what is asked of agents, and whether it was met",
+            Self::Workflow => "what is to be built, and what to do now",
+            Self::Learning => "what rules stopped, and the rules made from it",
+            Self::Agents => "who works here, and on what",
+            Self::Lifecycle => "the health of the memory",
+        }
+    }
+}
+
+/// What a verb does to the memory, from harmless to grave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Nothing.
+    Reads,
+    /// Adds a record where there is none like it; a second time nothing changes.
+    AddsOnce,
+    /// Adds a record each time.
+    Adds,
+    /// Changes where existing records stand.
+    Changes,
+    /// Takes records away.
+    Removes,
+}
+
+/// A verb, told of the engine's input: one engine call, and how a person sees the answer.
+/// Schema, flags and help come from the input's fields.
+pub trait Verb: DeserializeOwned + JsonSchema + 'static {
+    /// Its name, in snake case.
+    const NAME: &'static str;
+    /// What it belongs to.
+    const GROUP: VerbGroup;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// What it does and when to call it; models pay for each word.
+    const ABOUT: &'static str;
+    /// A command line that works.
+    const EXAMPLE: &'static str;
+    /// What it does to the memory.
+    const EFFECT: Effect;
+    /// Whether a host that defers tool schemas should load this one at once.
+    const ALWAYS_LOADED: bool = false;
+    /// Whether [`Verb::question`] may ask something.
+    const ASKS: bool = false;
+
+    /// Fields that a command line may give without their flag, in this order.
+    const WORDS: &'static [&'static str] = &[];
+    /// Fields whose names do not speak for themselves: a model is shown the first
+    /// paragraph of their doc comment.
+    const DESCRIBED: &'static [&'static str] = &[];
+
+    /// What it answers; its fields are the tool's JSON.
+    type Output: Serialize + JsonSchema + 'static;
+
+    /// Does it.
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<Self::Output, Failure>;
+
+    /// Shows the answer to a person.
+    fn show(output: &Self::Output, page: &mut TextPage);
+
+    /// How a command with this answer ends.
+    fn ending(_output: &Self::Output) -> ExitStatus {
+        ExitStatus::Done
+    }
+
+    /// What the person behind the caller is asked before it is done, where that
+    /// is possible: their word makes it weigh more.
+    fn question(&self, _desk: &CommandContext<'_>) -> Option<String> {
+        None
+    }
+
+    /// Adds flags that only a command line has; [`Desk::flags`] holds what was given.
+    fn flags(command: Command) -> Command {
+        command
+    }
+}
+
+/// What a verb answered.
+pub trait VerbAnswer {
+    /// As the tool's JSON.
+    fn to_json(&self) -> Value;
+    /// For a person.
+    fn show(&self, page: &mut TextPage);
+    /// How a command with this answer ends.
+    fn ending(&self) -> ExitStatus;
+}
+
+/// A verb's question to a person, its types erased.
+pub type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<String>;
+
+/// A verb's work, its types erased.
+pub type RunFn = fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
+
+/// A verb in the table, its types erased.
+pub struct VerbEntry {
+    /// [`Verb::NAME`].
+    pub name: &'static str,
+    /// [`Verb::GROUP`].
+    pub group: VerbGroup,
+    /// [`Verb::TITLE`].
+    pub title: &'static str,
+    /// [`Verb::ABOUT`].
+    pub about: &'static str,
+    /// [`Verb::EXAMPLE`].
+    pub example: &'static str,
+    /// [`Verb::EFFECT`].
+    pub effect: Effect,
+    /// [`Verb::ALWAYS_LOADED`].
+    pub always_loaded: bool,
+    /// The schema of what it takes.
+    pub input_schema: fn() -> Map<String, Value>,
+    /// The schema of [`Verb::Output`].
+    pub output_schema: fn() -> Map<String, Value>,
+    /// [`flags::with_flags`].
+    pub with_flags: fn(Command) -> Command,
+    /// [`flags::read`].
+    pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, InvalidInput>,
+    /// [`Verb::run`].
+    pub run: RunFn,
+    /// [`Verb::question`], of one that asks.
+    pub question: Option<QuestionFn>,
+}
+
+impl VerbEntry {
+    /// The entry of `V`.
+    pub const fn of<V: Verb>() -> Self {
+        Self {
+            name: V::NAME,
+            group: V::GROUP,
+            title: V::TITLE,
+            about: V::ABOUT,
+            example: V::EXAMPLE,
+            effect: V::EFFECT,
+            always_loaded: V::ALWAYS_LOADED,
+            input_schema: || schema::of_input::<V>(V::DESCRIBED),
+            output_schema: schema::of_output::<V::Output>,
+            with_flags: |command| V::flags(flags::with_flags::<V>(command, &command_name(V::NAME), V::WORDS)),
+            read_flags: |matches| flags::read::<V>(matches, V::WORDS),
+            run: run::<V>,
+            question: if V::ASKS { Some(question::<V>) } else { None },
+        }
+    }
+
+    /// The name MCP clients call it by.
+    pub fn tool_name(&self) -> String {
+        format!("twining_{}", self.name)
+    }
+
+    /// What calls it on the command line: one word, or two for a verb of a family.
+    pub fn command_name(&self) -> String {
+        command_name(self.name)
+    }
+
+    /// The family it belongs to on the command line, and its name in it.
+    pub fn family(&self) -> Option<(&'static str, &'static str)> {
+        family(self.name)
+    }
+}
+
+/// What calls a verb on the command line.
+pub fn command_name(name: &'static str) -> String {
+    match family(name) {
+        Some((family, name)) => format!("{family} {}", name.replace('_', "-")),
+        None => name.replace('_', "-"),
+    }
+}
+
+fn family(name: &'static str) -> Option<(&'static str, &'static str)> {
+    FAMILIES.iter().find_map(|(family, _)| Some((*family, name.strip_prefix(family)?.strip_prefix('_')?)))
+}
+
+struct TypedAnswer<V: Verb>(V::Output);
+
+impl<V: Verb> VerbAnswer for TypedAnswer<V> {
+    fn to_json(&self) -> Value {
+        serde_json::to_value(&self.0).expect("answers have string keys")
+    }
+
+    fn show(&self, page: &mut TextPage) {
+        V::show(&self.0, page);
+        for taken in self.to_json()["redacted"].as_array().into_iter().flatten() {
+            let word = |name: &str| plain(taken[name].as_str().unwrap_or_default());
+            page.line([warn("redacted before writing:"), word("kind"), dim("in"), word("field")]);
+        }
+    }
+
+    fn ending(&self) -> ExitStatus {
+        V::ending(&self.0)
+    }
+}
+
+fn run<V: Verb>(ctx: &CommandContext<'_>, fields: Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError> {
+    let input: V = read_fields(Value::Object(fields)).map_err(|refused| CommandError::refused(&refused))?;
+    Ok(Box::new(TypedAnswer::<V>(input.run(ctx)?)))
+}
+
+/// What cannot be read is not asked about: running it says why.
+fn question<V: Verb>(ctx: &CommandContext<'_>, fields: &Map<String, Value>) -> Option<String> {
+    read_fields::<V>(Value::Object(fields.clone())).ok()?.question(ctx)
+}
+
+/// Reads a tool's arguments, and on failure names the field that is to blame:
+/// serde knows only what it expected.
+fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T, InvalidInput> {
+    within_limits(&fields)?;
+    schema::settle::<T>(&mut fields)?;
+    let error = match T::deserialize(&fields) {
+        Ok(input) => return Ok(input),
+        Err(error) => error.to_string(),
+    };
+    let known = schema::of_input::<T>(&[]);
+    let is_field = |name: &str| known.get("properties").is_some_and(|fields| fields.get(name).is_some());
+    if let Some((name, rest)) = quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some()) {
+        let rest = rest.strip_prefix(", ").unwrap_or(rest);
+        let rest = rest.replacen("expected one of", "it takes", 1).replacen("expected", "it takes", 1);
+        return Err(InvalidInput::new(text::excerpt(name, 80), "is not a field of this verb").because(rest));
+    }
+    // One field at a time: the one that cannot be read alone is the one.
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+        let Err(error) = T::deserialize(&alone) else { continue };
+        let error = error.to_string();
+        if quoted_after(&error, "missing field `").is_none_or(|(missing, _)| !is_field(missing)) {
+            return Err(InvalidInput::new(text::excerpt(name, 80), "cannot be read")
+                .because(text::excerpt(&serde_messages::plain_message(&error), 200)));
+        }
+    }
+    match quoted_after(&error, "missing field `") {
+        Some((name, _)) => Err(InvalidInput::new(name.to_owned(), "is required")),
+        None => Err(InvalidInput::new("arguments", "cannot be read").because(text::excerpt(&serde_messages::plain_message(&error), 200))),
+    }
+}
+
+fn within_limits(fields: &Value) -> Result<(), InvalidInput> {
+    let depth = json_output::depth(fields);
+    if depth > limits::JSON_DEPTH {
+        return Err(InvalidInput::new("arguments", format!("may be nested at most {} deep", limits::JSON_DEPTH))
+            .because(format!("{depth} were given")));
+    }
+    if json_output::weight(fields) > limits::RECORD_BYTES {
+        let weights = fields.as_object().into_iter().flatten().map(|(name, value)| (json_output::weight(value), name));
+        let (bytes, name) = weights.max().map_or((0, "arguments"), |(bytes, name)| (bytes, name.as_str()));
+        return Err(InvalidInput::new(text::excerpt(name, 80), format!("makes the request larger than {} bytes", limits::RECORD_BYTES))
+            .because(format!("it holds {bytes}")));
+    }
+    Ok(())
+}
+
+/// The word between `label` and the next backquote, and what follows it.
+fn quoted_after<'e>(error: &'e str, label: &str) -> Option<(&'e str, &'e str)> {
+    error.strip_prefix(label)?.split_once('`')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+    use twining_model::Alternative;
+
+    use crate::verbs::verb::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[expect(dead_code, reason = "only read")]
+        summary: String,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only read")]
+        tags: Vec<String>,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only read")]
+        alternatives: Vec<Alternative>,
+    }
+
+    fn refusal(fields: &Value) -> String {
+        read_fields::<Sample>(fields.clone()).expect_err("is refused").to_string()
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named() {
+        assert_eq!(refusal(&json!({})), "`summary` is required");
+        assert_eq!(refusal(&json!({"summary": 5})), "`summary` cannot be read; text is wanted, the number `5` was given");
+        assert_eq!(refusal(&json!({"summary": "a", "tags": "b"})), "`tags` cannot be read; a list is wanted, the text \"b\" was given");
+        assert_eq!(
+            refusal(&json!({"summary": "a", "sumary": "b"})),
+            "`sumary` is not a field of this verb; it takes `summary`, `tags`, `alternatives`"
+        );
+    }
+
+    #[test]
+    fn null_is_the_same_as_nothing() {
+        assert!(read_fields::<Sample>(json!({"summary": "a", "tags": null, "alternatives": null})).is_ok());
+        assert_eq!(refusal(&json!({"summary": null})), "`summary` is required");
+    }
+
+    #[test]
+    fn a_list_does_not_pass_for_an_object() {
+        assert_eq!(
+            refusal(&json!({"summary": "a", "alternatives": [["opt", ["p"], ["c"], "rr"]]})),
+            "`alternatives[0]` must be an object; a list was given"
+        );
+        assert_eq!(refusal(&json!({"summary": "a", "alternatives": [5]})), "`alternatives[0]` must be an object; a number was given");
+    }
+
+    #[test]
+    fn a_field_missing_inside_another_is_blamed_on_that_one() {
+        assert_eq!(
+            refusal(&json!({"summary": "a", "alternatives": [{"pros": []}]})),
+            "`alternatives` cannot be read; `option` is missing in it"
+        );
+    }
+
+    #[test]
+    fn ten_megabytes_are_refused_by_the_field_that_holds_them() {
+        let refused = refusal(&json!({"summary": "x".repeat(10_000_000)}));
+        assert_eq!(refused, "`summary` makes the request larger than 1048576 bytes; it holds 10000002");
+    }
+
+    #[test]
+    fn json_that_is_nested_too_deep_is_refused() {
+        let mut deep = json!("x");
+        for _ in 0..70 {
+            deep = json!([deep]);
+        }
+        assert!(refusal(&json!({"summary": deep})).starts_with("`arguments` may be nested at most 64 deep"));
+    }
+}
