@@ -223,6 +223,18 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
 }
 
 #[test]
+fn handoffs_are_listed_in_the_order_of_the_log_whatever_their_ids() {
+    let log = Arc::new(MemoryLog::default());
+    let writer = Follower::new(&log);
+    let made = [writer.store.ids().next(), writer.store.ids().next()];
+    for id in made.into_iter().rev() {
+        let line = json!({"id": id}).to_string();
+        writer.write(&Change { handoffs: vec![HandoffFile { text: format!("{line}\n"), line, id }], ..Change::default() });
+    }
+    assert_eq!(Follower::new(&log).state(), writer.state());
+}
+
+#[test]
 fn two_who_plan_on_one_view_are_asked_one_after_the_other() {
     let log = Arc::new(MemoryLog::default());
     let followers = [Follower::new(&log), Follower::new(&log)];

@@ -5,7 +5,7 @@
 //! walked name by name from the project's folder, follows no link, and is one of those
 //! that a change may name.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use twining_model::{Change, HandoffFile, Id, Time, TurnFile, limits};
 
@@ -144,9 +144,11 @@ impl Room {
         let known = String::from_utf8_lossy(known.as_deref().unwrap_or_default()).into_owned();
         let is_changed = |line: &str| array::id_of(line).is_some_and(|id| handoffs.iter().any(|handoff| handoff.id.as_str() == id));
         let others = known.lines().filter(|line| !line.trim().is_empty() && !is_changed(line));
-        // One that was taken in the same change stands in it twice, and the last line counts.
-        let lines: BTreeMap<&str, &str> = handoffs.iter().map(|handoff| (handoff.id.as_str(), handoff.line.as_str())).collect();
-        let list: String = others.chain(lines.into_values()).map(|line| format!("{line}\n")).collect();
+        // One that was taken in the same change stands in it twice, and the last line counts. In
+        // the order of the change: taken in at once or one by one, the list ends the same.
+        let is_last = |(at, handoff): &(usize, &HandoffFile)| handoffs[at + 1..].iter().all(|later| later.id != handoff.id);
+        let lines = handoffs.iter().enumerate().filter(is_last).map(|(_, handoff)| handoff.line.as_str());
+        let list: String = others.chain(lines).map(|line| format!("{line}\n")).collect();
         writes.push(FileWrite::inside(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?);
         Ok(writes)
     }
