@@ -25,9 +25,5 @@ pub use log::journal::JournalLine;
 pub use log::lock::Held;
 pub use log::queue::DrainCount;
 pub use log::shared::{Log, LogBase, LogLine, NewLine};
-pub use store::{
-    AgentShelf, BRIEF_LOG_BYTES, BindingState, Documents, Durability, FeatureShelf, Follower, Installation, Joiners, Keeper, KnowledgeFile,
-    LONG_LOG_BYTES, Left, Listing, LocalState, Packs, Queues, Shelf, Slot, Store, Tail, TraceSeen, Traces, archive_file, claims_path,
-    digest, feature_list_paths, knowledge_elsewhere, knowledge_place, lacking_lines, policy_path, step_back,
-};
+pub use store::*;
 pub use twining_model::TextFile;

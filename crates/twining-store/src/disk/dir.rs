@@ -67,6 +67,7 @@ pub trait Probe: Send + Sync {
 #[derive(Clone)]
 pub struct Dir {
     pub(super) fd: Arc<OwnedFd>,
+    inode: u64,
     path: PathBuf,
     label: String,
     mode: Mode,
@@ -107,7 +108,14 @@ impl Dir {
     pub fn project(path: &Path, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
         let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| io_error("open", &path.to_string_lossy(), errno))?;
-        Ok(Self { fd: Arc::new(fd), path: path.to_owned(), label: String::new(), mode: Mode::from_raw_mode(0o666), probe })
+        Ok(Self {
+            inode: inode_of(&fd),
+            fd: Arc::new(fd),
+            path: path.to_owned(),
+            label: String::new(),
+            mode: Mode::from_raw_mode(0o666),
+            probe,
+        })
     }
 
     /// Where this directory is; for programs (SQLite) that only take paths.
@@ -122,6 +130,7 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match self.probed(Op::OpenDir, name, || rustix::fs::openat(&*self.fd, name, flags, Mode::empty())) {
             Ok(fd) => Ok(Some(Self {
+                inode: inode_of(&fd),
                 fd: Arc::new(fd),
                 path: self.path.join(name),
                 mode: if name == crate::disk::layout::LOCAL { Mode::from_raw_mode(0o600) } else { self.mode },
@@ -311,9 +320,9 @@ impl Dir {
         format!("{}{slash}{name}", self.label)
     }
 
-    /// The directory's inode.
-    pub fn inode(&self) -> Result<u64, StoreError> {
-        rustix::fs::fstat(&*self.fd).map(|stat| fingerprint_of(&stat).ino).map_err(|errno| io_error("look at", &self.label, errno))
+    /// Whether it is still the directory at its path.
+    pub fn is_at_its_path(&self) -> bool {
+        rustix::fs::lstat(&self.path).is_ok_and(|stat| fingerprint_of(&stat).ino == self.inode)
     }
 
     fn call<T>(&self, op: Op, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
@@ -491,6 +500,11 @@ fn kind_of(mode: rustix::fs::RawMode) -> Kind {
         FileType::Directory => Kind::Dir,
         _ => Kind::Other,
     }
+}
+
+/// 0, which no directory has, if it cannot be asked.
+fn inode_of(fd: &OwnedFd) -> u64 {
+    rustix::fs::fstat(fd).map_or(0, |stat| fingerprint_of(&stat).ino)
 }
 
 #[expect(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]

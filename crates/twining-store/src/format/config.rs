@@ -17,213 +17,145 @@ use crate::error::StoreError;
 /// The format version this program writes.
 pub const VERSION: u32 = 1;
 
-/// The settings of a project, with defaults for what it leaves out.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Config {
-    /// Format version of the folder.
-    pub version: u32,
-    /// What to call the project; empty for the directory's name.
-    pub project_name: String,
+/// How much each signal counts.
+const WEIGHTS: [(&str, f64); 4] = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
+
+/// Groups of settings, each with the value it has where the file leaves it out.
+macro_rules! settings {
+    ($(
+        $(#[$about:meta])*
+        pub struct $group:ident { $($(#[$key_about:meta])* pub $key:ident: $kind:ty = $default:expr,)* }
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Deserialize)]
+        #[serde(default)]
+        pub struct $group {
+            $($(#[$key_about])* pub $key: $kind,)*
+        }
+
+        impl Default for $group {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+    )*};
+}
+
+settings! {
+    /// The settings of a project, with defaults for what it leaves out.
+    pub struct Config {
+        /// Format version of the folder.
+        pub version: u32 = VERSION,
+        /// What to call the project; empty for the directory's name.
+        pub project_name: String = String::new(),
+        /// When the board is tidied.
+        pub archive: Archive = Archive::default(),
+        /// How context is put together.
+        pub context_assembly: ContextAssembly = ContextAssembly::default(),
+        /// How records are searched.
+        pub search: Search = Search::default(),
+        /// Where reviewed knowledge is.
+        pub knowledge: Knowledge = Knowledge::default(),
+        /// `human`: contradictions are shown to a person.
+        pub conflict_resolution: String = "human".to_owned(),
+        /// Which tools are offered.
+        pub tools: Tools = Tools::default(),
+        /// How features are worked through.
+        pub workflow: Workflow = Workflow::default(),
+        /// When an agent counts as there.
+        pub agents: Agents = Agents::default(),
+        /// How long a delegation waits.
+        pub delegations: Delegations = Delegations::default(),
+        /// `shared` or `separate`: whether linked worktrees share one memory.
+        pub worktrees: String = "shared".to_owned(),
+        /// What was odd about the file, for `status`.
+        #[serde(skip)]
+        pub notes: Vec<String> = Vec::new(),
+    }
+
     /// When the board is tidied.
-    pub archive: Archive,
+    pub struct Archive {
+        /// Whether a commit queues an archive.
+        pub auto_archive_on_commit: bool = true,
+        /// Whether an agent may archive when the task changes.
+        pub auto_archive_on_context_switch: bool = true,
+        /// What an archive that nobody called for leaves on the board: entries younger than this.
+        pub min_age_hours: u64 = 24,
+        /// From how many entries on `status` asks for an archive.
+        pub max_blackboard_entries_before_archive: u64 = 500,
+    }
+
     /// How context is put together.
-    pub context_assembly: ContextAssembly,
+    pub struct ContextAssembly {
+        /// The budget when none is given.
+        pub default_max_tokens: u64 = 4000,
+        /// How much each signal counts; they sum to 1.
+        pub priority_weights: BTreeMap<String, f64> = WEIGHTS.map(|(name, weight)| (name.to_owned(), weight)).into(),
+    }
+
     /// How records are searched.
-    pub search: Search,
+    pub struct Search {
+        /// Whether also by meaning, or by words alone.
+        pub embeddings: bool = true,
+        /// How long a question waits for the few vectors that are missing after a write.
+        pub wait_ms: u64 = 150,
+    }
+
     /// Where reviewed knowledge is.
-    pub knowledge: Knowledge,
-    /// `human`: contradictions are shown to a person.
-    pub conflict_resolution: String,
+    pub struct Knowledge {
+        /// A DOT file in the project; empty for the usual places.
+        pub path: String = String::new(),
+    }
+
     /// Which tools are offered.
-    pub tools: Tools,
+    pub struct Tools {
+        /// `full`, `lite`, or groups.
+        pub mode: String = "full".to_owned(),
+    }
+
     /// How features are worked through.
-    pub workflow: Workflow,
+    pub struct Workflow {
+        /// Whether hooks drive the loop without being asked.
+        pub auto: bool = false,
+        /// After how many failed tests a feature waits for a person.
+        pub max_test_failures: u32 = 2,
+        /// The weakest evidence by which a feature becomes tested; unset, `seen` where a
+        /// host's hook reports tool results, else `told`.
+        pub tested_needs: Option<EvidenceSource> = None,
+    }
+
+    /// When an agent counts as there, and how long it may hold a part of the project.
+    pub struct Agents {
+        /// When it counts as there.
+        pub liveness: Liveness = Liveness::default(),
+        /// How long a claim holds when it says nothing, in seconds.
+        pub claim_seconds: u64 = 30 * 60,
+    }
+
     /// When an agent counts as there.
-    pub agents: Agents,
+    #[derive(Copy)]
+    pub struct Liveness {
+        /// After so many milliseconds without a call it is idle.
+        pub idle_after_ms: u64 = 5 * 60 * 1000,
+        /// After so many it is gone.
+        pub gone_after_ms: u64 = 30 * 60 * 1000,
+    }
+
     /// How long a delegation waits.
-    pub delegations: Delegations,
-    /// `shared` or `separate`: whether linked worktrees share one memory.
-    pub worktrees: String,
-    /// What was odd about the file, for `status`.
-    #[serde(skip)]
-    pub notes: Vec<String>,
-}
-
-/// When the board is tidied.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Archive {
-    /// Whether a commit queues an archive.
-    pub auto_archive_on_commit: bool,
-    /// Whether an agent may archive when the task changes.
-    pub auto_archive_on_context_switch: bool,
-    /// What an archive that nobody called for leaves on the board: entries younger than this.
-    pub min_age_hours: u64,
-    /// From how many entries on `status` asks for an archive.
-    pub max_blackboard_entries_before_archive: u64,
-}
-
-/// How context is put together.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct ContextAssembly {
-    /// The budget when none is given.
-    pub default_max_tokens: u64,
-    /// How much each signal counts; they sum to 1.
-    pub priority_weights: BTreeMap<String, f64>,
-}
-
-/// How records are searched.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Search {
-    /// Whether also by meaning, or by words alone.
-    pub embeddings: bool,
-    /// How long a question waits for the few vectors that are missing after a write.
-    pub wait_ms: u64,
-}
-
-/// Where reviewed knowledge is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Knowledge {
-    /// A DOT file in the project; empty for the usual places.
-    pub path: String,
-}
-
-/// Which tools are offered.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Tools {
-    /// `full`, `lite`, or groups.
-    pub mode: String,
-}
-
-/// How features are worked through.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Workflow {
-    /// Whether hooks drive the loop without being asked.
-    pub auto: bool,
-    /// After how many failed tests a feature waits for a person.
-    pub max_test_failures: u32,
-    /// The weakest evidence by which a feature becomes tested; unset, `seen` where a
-    /// host's hook reports tool results, else `told`.
-    pub tested_needs: Option<EvidenceSource>,
-}
-
-/// When an agent counts as there, and how long it may hold a part of the project.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Agents {
-    /// When it counts as there.
-    pub liveness: Liveness,
-    /// How long a claim holds when it says nothing, in seconds.
-    pub claim_seconds: u64,
-}
-
-/// When an agent counts as there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Liveness {
-    /// After so many milliseconds without a call it is idle.
-    pub idle_after_ms: u64,
-    /// After so many it is gone.
-    pub gone_after_ms: u64,
-}
-
-/// How long a delegation waits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Delegations {
-    /// By urgency.
-    pub timeouts: Timeouts,
-}
-
-/// How long a delegation waits, by its urgency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Timeouts {
-    /// `high`.
-    pub high_ms: u64,
-    /// `normal`.
-    pub normal_ms: u64,
-    /// `low`.
-    pub low_ms: u64,
-}
-
-impl Default for Agents {
-    fn default() -> Self {
-        Self { liveness: Liveness::default(), claim_seconds: 30 * 60 }
+    pub struct Delegations {
+        /// By urgency.
+        pub timeouts: Timeouts = Timeouts::default(),
     }
-}
 
-impl Default for Liveness {
-    fn default() -> Self {
-        Self { idle_after_ms: 5 * 60 * 1000, gone_after_ms: 30 * 60 * 1000 }
-    }
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { high_ms: 5 * 60 * 1000, normal_ms: 30 * 60 * 1000, low_ms: 4 * 60 * 60 * 1000 }
-    }
-}
-
-impl Default for Workflow {
-    fn default() -> Self {
-        Self { auto: false, max_test_failures: 2, tested_needs: None }
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            version: VERSION,
-            project_name: String::new(),
-            archive: Archive::default(),
-            context_assembly: ContextAssembly::default(),
-            search: Search::default(),
-            knowledge: Knowledge::default(),
-            conflict_resolution: "human".to_owned(),
-            tools: Tools::default(),
-            workflow: Workflow::default(),
-            agents: Agents::default(),
-            delegations: Delegations::default(),
-            worktrees: "shared".to_owned(),
-            notes: Vec::new(),
-        }
-    }
-}
-
-impl Default for Archive {
-    fn default() -> Self {
-        Self {
-            auto_archive_on_commit: true,
-            auto_archive_on_context_switch: true,
-            min_age_hours: 24,
-            max_blackboard_entries_before_archive: 500,
-        }
-    }
-}
-
-impl Default for ContextAssembly {
-    fn default() -> Self {
-        let weights = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
-        Self { default_max_tokens: 4000, priority_weights: weights.map(|(name, weight)| (name.to_owned(), weight)).into() }
-    }
-}
-
-impl Default for Search {
-    fn default() -> Self {
-        Self { embeddings: true, wait_ms: 150 }
-    }
-}
-
-impl Default for Tools {
-    fn default() -> Self {
-        Self { mode: "full".to_owned() }
+    /// How long a delegation waits, by its urgency.
+    #[derive(Copy)]
+    pub struct Timeouts {
+        /// `high`.
+        pub high_ms: u64 = 5 * 60 * 1000,
+        /// `normal`.
+        pub normal_ms: u64 = 30 * 60 * 1000,
+        /// `low`.
+        pub low_ms: u64 = 4 * 60 * 60 * 1000,
     }
 }
 
@@ -358,7 +290,7 @@ mod tests {
     #[test]
     fn every_setting_is_known_as_one() {
         let source = include_str!("config.rs");
-        let block = source.split("pub struct Config {").nth(1).and_then(|rest| rest.split("\n}\n").next()).expect("the struct");
+        let block = source.split("pub struct Config {").nth(1).and_then(|rest| rest.split("\n    }\n").next()).expect("the struct");
         let fields: Vec<&str> = block.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next()).collect();
         assert!(fields.len() > 8, "{fields:?}");
         for field in fields.into_iter().filter(|field| *field != "notes") {

@@ -16,7 +16,7 @@ use crate::log::files::Files;
 /// The decisions, as of one moment.
 pub struct Decisions<'v> {
     pub(super) conn: &'v Connection,
-    now: Time,
+    pub(super) now: Time,
     pub(super) folding: Folding,
 }
 
@@ -27,6 +27,9 @@ const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
 const RIVALS: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = 'active' AND scope_key BETWEEN ?2 AND ?3";
+const CONTESTING: &str = "
+SELECT id, summary FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = ?2 AND scope_key BETWEEN ?3 AND ?4";
 const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
 const COMMITS: &str = "
@@ -44,11 +47,7 @@ pub(super) const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisiona
 /// A shorter hash would name too many commits.
 const HASH_CHARS: usize = 4;
 
-impl<'v> Decisions<'v> {
-    pub(super) fn new(conn: &'v Connection, now: Time, folding: Folding) -> Self {
-        Self { conn, now, folding }
-    }
-
+impl Decisions<'_> {
     /// Everything after this is dated ahead.
     pub(super) fn horizon(&self) -> i64 {
         horizon(self.now)
@@ -98,6 +97,27 @@ impl<'v> Decisions<'v> {
         let mut rivals = self.load(&nums)?;
         rivals.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         Ok(rivals)
+    }
+
+    /// The first `limit` decisions of these statuses that contest this one.
+    /// Ordered by nothing but the index, so a limit is cheap.
+    pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
+        let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
+        let mut statement = self.conn.prepare_cached(CONTESTING)?;
+        let mut found: Vec<Id> = Vec::new();
+        for status in statuses.iter().map(|status| status.as_str()) {
+            for (from, to) in overlapping(&key) {
+                let mut rows = statement.query(params![domain, status, from, to])?;
+                while found.len() < limit
+                    && let Some(row) = rows.next()?
+                {
+                    if contests(of, text_at(row, 0)?, text_at(row, 1)?) {
+                        found.push(parse_id(text_at(row, 0)?)?);
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Decisions that rest on this one.
@@ -200,4 +220,10 @@ fn ids(texts: &[String]) -> Result<Vec<Id>, StoreError> {
 
 pub(super) fn parse_id(text: &str) -> Result<Id, StoreError> {
     Id::read(text).ok_or_else(|| corrupt("a row with an id that is none"))
+}
+
+/// Whether one that overlaps says something else. Summaries that differ in white
+/// space alone say the same.
+fn contests(of: &Decision, id: &str, summary: &str) -> bool {
+    id != of.id.as_str() && !summary.split_whitespace().eq(of.summary.split_whitespace())
 }

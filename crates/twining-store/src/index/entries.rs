@@ -13,9 +13,9 @@ use crate::error::StoreError;
 
 /// The blackboard, as of one moment.
 pub struct Entries<'v> {
-    conn: &'v Connection,
-    now: Time,
-    folding: Folding,
+    pub(super) conn: &'v Connection,
+    pub(super) now: Time,
+    pub(super) folding: Folding,
 }
 
 const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";
@@ -34,11 +34,7 @@ ORDER BY e.pos";
 const STAYS: &str =
     "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
 
-impl<'v> Entries<'v> {
-    pub(super) fn new(conn: &'v Connection, now: Time, folding: Folding) -> Self {
-        Self { conn, now, folding }
-    }
-
+impl Entries<'_> {
     /// The newest that pass the filter, newest first.
     pub fn newest(&self, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
         self.page(&self.sieve(filter), limit)

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 
 /// The observed graph, as of one moment.
 pub struct Graph<'v> {
-    conn: &'v Connection,
+    pub(super) conn: &'v Connection,
 }
 
 /// A relation, seen from one of its ends.
@@ -76,11 +76,7 @@ const SORTED: usize = 600;
 /// What the trigram index can find.
 const TRIGRAM: usize = 3;
 
-impl<'v> Graph<'v> {
-    pub(super) fn new(conn: &'v Connection) -> Self {
-        Self { conn }
-    }
-
+impl Graph<'_> {
     /// The entity with this id.
     pub fn entity(&self, id: &str) -> Result<Option<Entity>, StoreError> {
         Ok(records(self.conn, ENTITY, [id])?.pop())

@@ -7,7 +7,6 @@
 
 mod bearing;
 mod catch_up;
-mod contests;
 mod decision_sieve;
 mod decisions;
 mod entries;
@@ -71,7 +70,7 @@ impl Index {
     /// Opens the index of these files; an empty one if there is none that can be
     /// believed. The caller holds the index lock.
     pub fn open(files: &Files) -> Result<Self, StoreError> {
-        let folding = side::folding(files);
+        let folding = files.layout.folding();
         side::clear_new(files)?;
         let opened = match side::trust(files, folding)? {
             Trust::Full => Self::connect(files, folding),
@@ -239,14 +238,10 @@ impl Index {
 
 fn build_new(files: &Files, folding: Folding) -> Result<u64, StoreError> {
     let conn = schema::open_bulk(&files.layout.local.path().join(side::NEW))?;
-    let records = fill(&conn, folding, Pace::Bulk, files)?;
+    let board = catch_up::plan_board(&conn, &Known::default(), files)?;
+    let records = catch_up::run(&conn, folding, Pace::Bulk, files, board, &DecisionsChanged::Unknown)?;
     schema::close_bulk(conn)?;
     Ok(records)
-}
-
-fn fill(conn: &Connection, folding: Folding, pace: Pace, files: &Files) -> Result<u64, StoreError> {
-    let board = catch_up::plan_board(conn, &Known::default(), files)?;
-    catch_up::run(conn, folding, pace, files, board, &DecisionsChanged::Unknown)
 }
 
 fn matches_files(known: &Known, files: &Files) -> Result<bool, StoreError> {

@@ -123,14 +123,6 @@ pub(super) fn put_new(files: &Files) -> Result<(), StoreError> {
     local.rename(NEW, local, DB)
 }
 
-/// Whether the volume takes `A` and `a` for one name; asked as the layout asks it.
-pub(super) fn folding(files: &Files) -> Folding {
-    match files.layout.local.stat(".GITIGNORE") {
-        Ok(Some((Kind::File, _))) => Folding::IgnoreCase,
-        _ => Folding::Exact,
-    }
-}
-
 fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     match local.stat(name)? {
         None => Ok(()),

@@ -63,19 +63,19 @@ impl<'a> View<'a> {
     /// The blackboard.
     #[must_use]
     pub fn entries(&self) -> Entries<'_> {
-        Entries::new(&self.snapshot, self.now, self.folding)
+        Entries { conn: &self.snapshot, now: self.now, folding: self.folding }
     }
 
     /// The decisions.
     #[must_use]
     pub fn decisions(&self) -> Decisions<'_> {
-        Decisions::new(&self.snapshot, self.now, self.folding)
+        Decisions { conn: &self.snapshot, now: self.now, folding: self.folding }
     }
 
     /// The observed graph.
     #[must_use]
     pub fn graph(&self) -> Graph<'_> {
-        Graph::new(&self.snapshot)
+        Graph { conn: &self.snapshot }
     }
 
     /// How much of everything there is.

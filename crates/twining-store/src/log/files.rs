@@ -178,9 +178,6 @@ impl Files {
 
     /// What the last writer left.
     pub(crate) fn record(&self) -> Record {
-        match self.layout.local.open(crate::disk::layout::WRITE_LOCK) {
-            Ok(Some(lock)) => Record::read(&lock).unwrap_or_default(),
-            _ => Record::default(),
-        }
+        Record::of(&self.layout).unwrap_or_default()
     }
 }

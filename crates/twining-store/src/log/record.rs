@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::disk::layout::{Layout, WRITE_LOCK};
 use crate::disk::{Fingerprint, Handle};
 use crate::error::StoreError;
 use crate::log::array_file::Edited;
@@ -50,6 +51,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record of a folder, whoever holds the lock.
+    pub fn of(layout: &Layout) -> Result<Self, StoreError> {
+        layout.local.open(WRITE_LOCK)?.map_or_else(|| Ok(Self::default()), |lock| Self::read(&lock))
+    }
+
     /// Reads the record; a damaged one reads as unknown.
     pub fn read(lock: &Handle) -> Result<Self, StoreError> {
         let mut bytes = [0; MOST_BYTES];

@@ -286,7 +286,11 @@ impl Store {
     fn housekeep_when(&self, when: When) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         self.work.take();
-        self.look_after_git(&room)?;
+        if let Some(held) = room.lock.try_take()? {
+            let mut writer = Writer::recovered(&room, held, self.ids.now())?;
+            writer.record.kept_ms = self.ids.now().as_ms();
+            writer.note()?;
+        }
         room.board.sync()?;
         room.catch_up()?;
         let now = self.ids.now();
@@ -302,10 +306,8 @@ impl Store {
     /// Empties the index's log if it is longer than `most` bytes: the first to open the
     /// index reads all of it. It flushes, so a process in a hurry leaves it to others.
     pub fn settle(&self, most: u64) -> Result<(), StoreError> {
-        match self.reading_room()? {
-            Some(room) if self.until.get().is_none() => room.settle_index(most),
-            _ => Ok(()),
-        }
+        let room = self.reading_room()?.filter(|_| self.until.get().is_none());
+        room.map_or(Ok(()), |room| room.settle_index(most))
     }
 
     /// Whether what belongs to the memory is kept beside it, because it may only be read.
@@ -345,13 +347,6 @@ impl Store {
         self.housekeep_when(When::Quiet).map(|()| false)
     }
 
-    fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
-        let Some(held) = room.lock.try_take()? else { return Ok(()) };
-        let mut writer = Writer::recovered(room, held, self.ids.now())?;
-        writer.record.kept_ms = self.ids.now().as_ms();
-        writer.note()
-    }
-
     fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
         let print = room.layout.top.print(CONFIG)?;
         let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
@@ -388,7 +383,7 @@ impl Store {
     /// directory whose last file goes, and makes a new one later.
     fn open_room(&self) -> Option<Arc<Room>> {
         let room = self.room.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        room.is_current(&self.place).then_some(room)
+        room.is_current().then_some(room)
     }
 
     fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {

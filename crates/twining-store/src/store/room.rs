@@ -8,7 +8,7 @@ use twining_model::Time;
 use twining_model::scope::Folding;
 
 use crate::disk::Dir;
-use crate::disk::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place, WRITE_LOCK};
+use crate::disk::layout::Layout;
 use crate::error::StoreError;
 use crate::index::vectors::Vectors;
 use crate::index::{Index, IndexPool, PooledIndex, View};
@@ -45,12 +45,9 @@ pub struct Room {
 
 impl Room {
     /// Whether its folders are still the ones at their paths.
-    pub(crate) fn is_current(&self, place: &Place) -> bool {
-        let same = |dir: &Dir, parent: &Dir, name: &str| matches!((dir.inode(), parent.print(name)), (Ok(own), Ok(Some(print))) if own == print.ino);
+    pub(crate) fn is_current(&self) -> bool {
         let Layout { top, local, decisions, graph, stand_in } = &self.layout;
-        let Ok(project) = Dir::project(&place.project, None) else { return false };
-        let inside = [(local, LOCAL), (decisions, DECISIONS), (graph, GRAPH)];
-        same(top, &project, FOLDER) && (stand_in.is_some() || inside.iter().all(|(dir, name)| same(dir, top, name)))
+        top.is_at_its_path() && (stand_in.is_some() || [local, decisions, graph].iter().all(|dir| dir.is_at_its_path()))
     }
 
     /// The write lock, for something that can wait until the next call: whoever
@@ -60,10 +57,7 @@ impl Room {
     }
 
     pub(crate) fn record(&self) -> Result<Record, StoreError> {
-        match self.layout.local.open(WRITE_LOCK)? {
-            Some(lock) => Record::read(&lock),
-            None => Ok(Record::default()),
-        }
+        Record::of(&self.layout)
     }
 
     /// How long to wait for another process that has the index.

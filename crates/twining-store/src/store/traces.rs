@@ -163,11 +163,8 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
         return Ok(());
     }
     // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
-    let mut hashes = Vec::new();
-    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
-    }
-    tail::append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
+    let hashes: String = lines_in(lines).map(|line| format!("{:016x}\n", xxh3_64(line))).collect();
+    tail::append_after(&nook(layout)?.make_append(OWN)?, hashes.as_bytes())?;
     append_lines(layout, lines, now)
 }
 
@@ -188,7 +185,9 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
     }
     // The disk may be full: the part that was written must not stay.
     handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
-    remember(layout, lines, now)
+    let nook = nook(layout)?;
+    recent::remember(&nook, lines, now)?;
+    note(layout, &nook)
 }
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
@@ -237,9 +236,9 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     if !again.is_empty()
         && let Some(handle) = layout.top.open(TRACES)?
     {
-        let mut missing: HashSet<String> = lines(&again).filter_map(tail::id_of).collect();
+        let mut missing: HashSet<String> = lines_in(&again).filter_map(tail::id_of).collect();
         tail::strike_out_present(&handle, &mut missing)?;
-        let kept = lines(&again).filter(|line| tail::id_of(line).is_some_and(|id| missing.contains(&id)));
+        let kept = lines_in(&again).filter(|line| tail::id_of(line).is_some_and(|id| missing.contains(&id)));
         again = kept.flat_map(|line| [line, b"\n"].concat()).collect();
     }
     again.extend(fresh);
@@ -249,7 +248,7 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     }
     // Another hook may be leaving one now; then the folder stays.
     drop(nook.remove_empty_dir(SPOOL));
-    Ok(lines(&again).count())
+    Ok(lines_in(&again).count())
 }
 
 /// The whole lines of a spooled file that are traces.
@@ -257,10 +256,10 @@ fn read_spooled(dir: &Dir, name: &str) -> Result<Vec<u8>, StoreError> {
     let Some(handle) = dir.open(name)? else { return Ok(Vec::new()) };
     let bytes = handle.read_all(limits::TRACE_BYTES * 16).unwrap_or_default();
     let whole = |line: &&[u8]| tail::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok();
-    Ok(lines(&bytes).filter(whole).flat_map(|line| [line, b"\n"].concat()).collect())
+    Ok(lines_in(&bytes).filter(whole).flat_map(|line| [line, b"\n"].concat()).collect())
 }
 
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn lines_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
@@ -305,13 +304,7 @@ pub(crate) fn lost(room: &Room, now: Time) -> Result<Vec<u8>, StoreError> {
     Ok(lost)
 }
 
-/// Remembers lines that were written, and how they left the file.
-fn remember(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
-    let nook = nook(layout)?;
-    recent::remember(&nook, lines, now)?;
-    note(layout, &nook)
-}
-
+/// Remembers how we left the file.
 fn note(layout: &Layout, nook: &Dir) -> Result<(), StoreError> {
     match layout.top.print(TRACES)? {
         // In place and always as long: a new file in the old one's stead makes the disk wait for

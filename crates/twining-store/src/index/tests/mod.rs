@@ -20,10 +20,11 @@ use tempfile::TempDir;
 use twining_model::scope::Folding;
 use twining_model::{Entry, Id, Time};
 
-use super::catch_up::Pace;
-use super::{Index, View, fill, side};
+use super::catch_up::{self, Pace};
+use super::known::Known;
+use super::{Index, View, side};
 use crate::disk::layout::Layout;
-use crate::log::files::Files;
+use crate::log::files::{DecisionsChanged, Files};
 
 /// A project folder whose files are written by hand.
 pub(super) struct Desk {
@@ -85,7 +86,8 @@ impl Desk {
     /// What the index should hold: everything read anew.
     pub fn rebuilt(&self) -> Index {
         let index = Index::in_memory().expect("opens");
-        fill(&index.conn, index.folding, Pace::Shared, &self.files).expect("rebuilds");
+        let board = catch_up::plan_board(&index.conn, &Known::default(), &self.files).expect("plans");
+        catch_up::run(&index.conn, index.folding, Pace::Shared, &self.files, board, &DecisionsChanged::Unknown).expect("rebuilds");
         index
     }
 
