@@ -1,4 +1,4 @@
-//! How large anything may be. The one place; `docs/limits.md` prints it.
+//! How large anything may be. The one place; `docs/reference/limits.md` prints it.
 //!
 //! Input from an agent beyond a limit is refused by name and nothing is written.
 //! Files from elsewhere are read up to the same limits and never trusted to

@@ -1,4 +1,4 @@
-//! docs/limits.md says what the code does.
+//! docs/reference/limits.md says what the code does.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use twining_model::limits;
 
 #[test]
 fn every_limit_stands_in_the_document_with_its_value() {
-    let document = include_str!("../../../docs/limits.md");
+    let document = include_str!("../../../docs/reference/limits.md");
     let written: BTreeMap<&str, i64> = document.lines().filter_map(row).collect();
     let source = include_str!("../src/limits.rs");
     let named: Vec<&str> = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next()).collect();
@@ -63,9 +63,9 @@ fn every_limit_stands_in_the_document_with_its_value() {
             "ANSWER_BYTES" => limits::ANSWER_BYTES,
             "QUEUE_LINES" => limits::QUEUE_LINES,
             "CLOCK_SKEW_MS" => usize::try_from(limits::CLOCK_SKEW_MS).expect("positive"),
-            other => panic!("add `{other}` to this test and to docs/limits.md"),
+            other => panic!("add `{other}` to this test and to docs/reference/limits.md"),
         };
-        assert_eq!(written.get(name).copied(), i64::try_from(value).ok(), "{name} in docs/limits.md");
+        assert_eq!(written.get(name).copied(), i64::try_from(value).ok(), "{name} in docs/reference/limits.md");
     }
 }
 

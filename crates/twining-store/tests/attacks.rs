@@ -1,5 +1,5 @@
 //! Attacks on the folder, each with the safe outcome. Numbers are those of the
-//! threat table in docs/security.md.
+//! threat table in docs/reference/security.md.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

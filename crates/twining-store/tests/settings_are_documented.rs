@@ -1,9 +1,9 @@
-//! docs/config.md says what the code does.
+//! docs/reference/config.md says what the code does.
 
 use twining_store::Config;
 
 fn written() -> &'static str {
-    let document = include_str!("../../../docs/config.md");
+    let document = include_str!("../../../docs/reference/config.md");
     let block = document.split("```yaml\n").nth(1).expect("the settings stand in a block");
     block.split("```").next().expect("and the block ends")
 }
@@ -22,6 +22,6 @@ fn every_setting_is_in_the_document() {
     assert!(settings.len() > 20, "the fields of the settings were found: {settings:?}");
     for name in settings {
         let key = format!("{name}:");
-        assert!(written().lines().any(|line| line.trim_start().starts_with(&key)), "`{name}` is not in docs/config.md");
+        assert!(written().lines().any(|line| line.trim_start().starts_with(&key)), "`{name}` is not in docs/reference/config.md");
     }
 }

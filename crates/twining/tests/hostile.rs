@@ -1,6 +1,6 @@
 //! Hostile and careless input through the MCP door: each gets a clear error that
 //! names the field, nothing is half-written, and the server goes on. Numbers are
-//! those of the table in docs/security.md.
+//! those of the table in docs/reference/security.md.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Fusion: words and meaning mixed into one score, and the reasons for it.
 //!
-//! `docs/retrieval.md` tells how the weights were found and what each is worth.
+//! `docs/reference/retrieval.md` tells how the weights were found and what each is worth.
 
 use std::collections::{HashMap, HashSet};
 

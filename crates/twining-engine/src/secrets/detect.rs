@@ -1,7 +1,7 @@
 //! Secrets in text: found by their format, or by the name they are assigned to.
 //!
 //! What is found is replaced by its kind. A secret split over two fields, or
-//! written in a way nobody has a format for, is not found; `docs/security.md`
+//! written in a way nobody has a format for, is not found; `docs/reference/security.md`
 //! says so.
 
 use std::ops::Range;

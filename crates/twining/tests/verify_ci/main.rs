@@ -1,5 +1,5 @@
 //! `verify --ci` on real clones: every rule with a pull request that breaks it and an
-//! honest one, and the pages of `docs/ci.md` as they stand there.
+//! honest one, and the pages of `docs/reference/ci.md` as they stand there.
 
 mod pages;
 mod rules;

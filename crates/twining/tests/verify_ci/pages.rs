@@ -1,4 +1,4 @@
-//! The pages of `docs/ci.md`, as they stand there: their shell is run against a bare
+//! The pages of `docs/reference/ci.md`, as they stand there: their shell is run against a bare
 //! repository, without a network, with the program under test on the path.
 
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::team::{ADA, BOT, PROGRAM, Team, features};
 
-const PAGE: &str = include_str!("../../../../docs/ci.md");
+const PAGE: &str = include_str!("../../../../docs/reference/ci.md");
 
 /// The first block of a kind below a heading.
 fn block(heading: &str, kind: &str) -> String {

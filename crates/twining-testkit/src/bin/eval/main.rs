@@ -2,7 +2,7 @@
 //!
 //! Every store of every set is written as files, read by the same engine the
 //! tools use, and asked the set's questions and tasks. A report, not a test: the
-//! figures go to `docs/retrieval.md`.
+//! figures go to `docs/reference/retrieval.md`.
 
 mod data;
 mod metrics;
