@@ -190,7 +190,7 @@ pub enum WordPosition {
 /// The table, probed in place.
 pub struct Vocabulary<'a> {
     /// Number + 1 of the piece in this slot; zero is empty.
-    slots: &'a [u16],
+    locations: &'a [u16],
     /// Where each piece's spelling ends.
     ends: &'a [u32],
     spellings: &'a [u8],
@@ -199,7 +199,11 @@ pub struct Vocabulary<'a> {
 impl<'a> Vocabulary<'a> {
     /// The vocabulary of a model.
     pub fn of(layout: &'a ModelFile) -> Self {
-        Self { slots: bytemuck::cast_slice(layout.section(0)), ends: bytemuck::cast_slice(layout.section(1)), spellings: layout.section(2) }
+        Self {
+            locations: bytemuck::cast_slice(layout.section(0)),
+            ends: bytemuck::cast_slice(layout.section(1)),
+            spellings: layout.section(2),
+        }
     }
 
     /// The longest piece that `rest` begins with: its number and its length.
@@ -223,7 +227,7 @@ impl<'a> Vocabulary<'a> {
         let first = hash as usize % SLOTS;
         // At most once around: a forged table may have no empty slot.
         for step in 0..SLOTS {
-            let number = u32::from(self.slots[(first + step) % SLOTS]).checked_sub(1)?;
+            let number = u32::from(self.locations[(first + step) % SLOTS]).checked_sub(1)?;
             let found = self.spelling(number)?;
             let same = match place {
                 WordPosition::Start => found == spelling,

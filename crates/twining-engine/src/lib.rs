@@ -48,7 +48,7 @@ pub use context::{
     EndedDecision, NewEntry, OmittedRecord, ScopeSummary, SummarizeInput, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
-    CommitDecision, CommitSeen, CommitsInput, CommitsOutcome, Conflict, ContestedDecision, DecideInput, DecideOutcome, DecisionHit,
+    CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, Conflict, ContestedDecision, DecideInput, DecideOutcome, DecisionHit,
     Dependent, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome, MergeClash, Move, OverrideInput, OverrideOutcome,
     PromoteInput, PromoteOutcome, PromotionRefusal, ReconsiderInput, ReconsiderOutcome, RelatedEntry, RenameHistory, Risk,
     SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use twining_store::{Joiners, Store};
+use twining_store::{FileMergers, Store};
 
 use crate::engine::Engine;
 use crate::search::LoadModel;
@@ -25,6 +25,6 @@ impl Engine {
 }
 
 fn joined(store: Arc<Store>) -> Arc<Store> {
-    store.join_with(Joiners { features: workflow::LIST, knowledge: knowledge::GRAPH });
+    store.set_mergers(FileMergers { features: workflow::LIST, knowledge: knowledge::GRAPH });
     store
 }

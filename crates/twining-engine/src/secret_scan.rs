@@ -76,7 +76,7 @@ impl Engine {
         self.store().view(|view| {
             let mut after = None;
             loop {
-                let rows = view.entries().senses_after(after, BATCH)?;
+                let rows = view.entries().vector_keys_after(after, BATCH)?;
                 let Some((last, _)) = rows.last() else { break };
                 after = Some(*last);
                 for (row, _) in rows {
@@ -86,7 +86,7 @@ impl Engine {
             }
             let mut after = None;
             loop {
-                let rows = view.decisions().senses_after(after, BATCH)?;
+                let rows = view.decisions().vector_keys_after(after, BATCH)?;
                 let Some((last, _)) = rows.last() else { break };
                 after = Some(*last);
                 for (row, _) in rows {

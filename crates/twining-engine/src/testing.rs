@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use twining_embed::Model;
 use twining_model::{Authority, Channel, Decision, Entity, Entry, Id, IdSource, Origin, Relation, Time, Trust, World};
 use twining_store::disk::Probe;
-use twining_store::{Place, Store};
+use twining_store::{Store, StoreLocation};
 
 pub(crate) use crate::verify::NoHistory;
 use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, DecideOutcome, Engine, OverrideInput, OverrideOutcome, PostInput};
@@ -250,6 +250,6 @@ fn understanding(store: Store) -> Engine {
 
 fn store_on(path: &Path, clock: &Arc<Clock>, probe: Option<Arc<dyn Probe>>) -> Store {
     let ids = Arc::new(IdSource::new(Box::new(ClockWorld(Arc::clone(clock)))));
-    let place = Place { project: path.to_owned(), ..Place::default() };
+    let place = StoreLocation { project: path.to_owned(), ..StoreLocation::default() };
     Store::open_probed(place, ids, probe).expect("opens")
 }

@@ -72,12 +72,12 @@ pub enum StoreError {
     #[error("cannot encode a record")]
     Encode(#[from] serde_json::Error),
     /// A record is larger than any reader would accept.
-    #[error("the record would take {bytes} bytes, and a line may have at most {most}")]
+    #[error("the record would take {bytes} bytes, and a line may have at most {max_bytes}")]
     TooLarge {
         /// Its size.
         bytes: usize,
         /// The limit.
-        most: usize,
+        max_bytes: usize,
     },
     /// There is no such decision to amend.
     #[error("there is no decision `{id}`")]

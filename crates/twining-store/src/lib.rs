@@ -15,14 +15,14 @@ mod log;
 pub mod merge;
 mod store;
 
-pub use disk::layout::{Place, SCAFFOLD};
+pub use disk::layout::{DEFAULT_FILES, StoreLocation};
 pub use error::{LogError, StoreError};
 pub use format::config::Config;
 pub use format::{array, config};
 pub use index::*;
-pub use log::files::{Array, ArrayState, DataFile, DecisionNames, DecisionsChanged, Files, Fingerprint};
+pub use log::files::{Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenBoard, StoreFiles};
 pub use log::journal::JournalLine;
-pub use log::lock::Held;
+pub use log::lock::LockGuard;
 pub use log::queue::DrainCount;
 pub use log::shared::{Log, LogBase, LogLine, NewLine};
 pub use store::*;

@@ -107,7 +107,7 @@ fn s39_a_writer_that_sleeps_on_the_lock_is_named_after_five_seconds() {
     assert_eq!(holder, Some(std::process::id()), "the last one who signed");
     assert!(waited_ms >= 5000);
     // Reading needs no lock.
-    assert_eq!(store.view(|view| view.tally()).expect("reads").entries, 1);
+    assert_eq!(store.view(|view| view.counts()).expect("reads").entries, 1);
     drop(lock);
     note(&store, "goes on");
 }
@@ -123,7 +123,7 @@ fn s39_readers_do_not_stand_behind_a_writer_that_hangs_even_with_a_queue() {
     let started = Instant::now();
     let fresh = store(&project, &world);
     assert_eq!(fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("waits for another call").taken, 0);
-    assert_eq!(fresh.view(|view| view.tally()).expect("reads").entries, 1);
+    assert_eq!(fresh.view(|view| view.counts()).expect("reads").entries, 1);
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     drop(lock);
     assert_eq!(fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("drains").taken, 1);
@@ -166,13 +166,13 @@ fn s40_garbage_or_a_link_for_a_lock_or_an_index_writes_nothing_outside() {
         std::fs::write(project.file("local").join(name), vec![0xA5; 3000]).expect("writes");
         let store = store(&project, &world);
         note(&store, name);
-        store.view(|view| view.tally()).unwrap_or_else(|e| panic!("garbage in {name}: {e}"));
+        store.view(|view| view.counts()).unwrap_or_else(|e| panic!("garbage in {name}: {e}"));
         drop(store);
         std::fs::remove_file(project.file("local").join(name)).expect("removes");
         symlink(&target, project.file("local").join(name)).expect("links");
         let store = common::store(&project, &world);
         drop(store.post(&[entry(&store, name)]));
-        drop(store.view(|view| view.tally()));
+        drop(store.view(|view| view.counts()));
         assert_eq!(std::fs::read_to_string(&target).expect("there"), "safe", "{name}");
         drop(std::fs::remove_file(project.file("local").join(name)));
     }

@@ -37,7 +37,7 @@ fn everything_in_it_is_there() {
     assert_eq!(store.project_name(), "shop");
     store
         .view::<_, StoreError>(|view| {
-            let tally = view.tally()?;
+            let tally = view.counts()?;
             assert_eq!((tally.entries, tally.active, tally.provisional), (6, 1, 1));
             assert_eq!((tally.entities, tally.relations, tally.unreadable), (7, 4, 0));
             assert_eq!((tally.open_needs, tally.open_questions, tally.open_warnings), (1, 0, 1));
@@ -55,7 +55,7 @@ fn reading_it_changes_none_of_its_files() {
     let project = typescript_project();
     let before = snapshot(&project.file(""));
     let store = store(&project, &FixedWorld::new());
-    store.view(|view| view.tally()).expect("reads");
+    store.view(|view| view.counts()).expect("reads");
     store.housekeep().expect("works");
     drop(store);
     assert_eq!(snapshot(&project.file("")), before);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use twining_model::{Amendment, Change, Id};
-use twining_store::disk::{Fault, Op, Probe};
+use twining_store::disk::{DiskOp, Fault, Probe};
 use twining_store::{Durability, Store, StoreError};
 use twining_testkit::faults::{EACCES, EIO, ENOSPC};
 use twining_testkit::files::{array_ids, board_ids, json};
@@ -233,8 +233,8 @@ struct Forbidden {
 }
 
 impl Probe for Forbidden {
-    fn before(&self, op: Op, name: &str) -> Fault {
-        let is_change = matches!(op, Op::Create | Op::Write | Op::SetLen | Op::Rename | Op::Remove);
+    fn before(&self, op: DiskOp, name: &str) -> Fault {
+        let is_change = matches!(op, DiskOp::Create | DiskOp::Write | DiskOp::SetLen | DiskOp::Rename | DiskOp::Remove);
         let is_meant = is_change && name.ends_with(self.name) && self.is_on.load(Ordering::SeqCst);
         if is_meant { Fault::Fail(EACCES) } else { Fault::None }
     }

@@ -41,7 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..4_usize).prop_map(Step::Archive),
         1 => (0..3_usize).prop_map(Step::Register),
         1 => Just(Step::HandOver),
-        2 => (0..3_usize, any::<bool>()).prop_map(|(turn, stays)| Step::Turn(turn, stays)),
+        2 => (0..3_usize, any::<bool>()).prop_map(|(turn, is_long_lived)| Step::Turn(turn, is_long_lived)),
         1 => Just(Step::Trace),
         2 => Just(Step::Follow),
         1 => Just(Step::Reopen),
@@ -86,7 +86,7 @@ impl Follower {
                     }
                     continue;
                 }
-                if twining_store::SCAFFOLD.iter().any(|(name, _)| *name == path) {
+                if twining_store::DEFAULT_FILES.iter().any(|(name, _)| *name == path) {
                     continue;
                 }
                 let text = std::fs::read_to_string(file.path()).expect("reads");
@@ -156,8 +156,8 @@ fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
                 ..Change::of_entries(vec![entry(store, "handed over")])
             }
         }
-        Step::Turn(number, stays) => {
-            let text = stays.then(|| format!("turn {}\n", lines.len()));
+        Step::Turn(number, is_long_lived) => {
+            let text = is_long_lived.then(|| format!("turn {}\n", lines.len()));
             let turn = TurnFile { feature: "F".to_owned(), task: "T".to_owned(), number: u32::try_from(*number).unwrap_or(0) + 1, text };
             Change { turns: vec![turn], ..Change::default() }
         }
@@ -248,7 +248,7 @@ fn two_who_plan_on_one_view_are_asked_one_after_the_other() {
                 // Another is quicker.
                 followers[1].write(&Change { entities: vec![entity(&followers[1].store, "e")], ..Change::default() });
             }
-            let known = view.tally()?.entities;
+            let known = view.counts()?.entities;
             Ok((Change { entities: vec![entity(&followers[0].store, &format!("saw {known}"))], ..Change::default() }, ()))
         })
         .expect("writes");

@@ -100,7 +100,7 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
         .view::<_, StoreError>(|view| {
             assert!(view.decisions().get(&lost)?.is_some());
             assert_eq!(view.decisions().get(&kept)?.map(|decision| decision.status.as_str()), Some("overridden"));
-            assert_eq!((view.tally()?.entities, view.tally()?.relations), (2, 2));
+            assert_eq!((view.counts()?.entities, view.counts()?.relations), (2, 2));
             Ok(())
         })
         .expect("reads");

@@ -4,7 +4,7 @@
 use std::fs;
 
 use twining_store::git::{Git, GitRange, RangeError};
-use twining_store::integrity::Change;
+use twining_store::integrity::DifferenceKind;
 use twining_store::{Durability, Store, StoreError};
 use twining_testkit::TestProject;
 use twining_testkit::files::board_ids;
@@ -50,7 +50,7 @@ impl Repository {
         self.edit(&format!(".twining/decisions/{}.json", self.decision), "no moment", "any moment");
     }
 
-    fn changes(&self) -> Vec<Change> {
+    fn changes(&self) -> Vec<DifferenceKind> {
         let base = self.project.git(["merge-base", "HEAD", "origin/main"]);
         self.store
             .documents()
@@ -62,8 +62,8 @@ impl Repository {
     }
 }
 
-fn altered(field: &str) -> Change {
-    Change::Altered { fields: vec![field.to_owned()] }
+fn altered(field: &str) -> DifferenceKind {
+    DifferenceKind::Altered { fields: vec![field.to_owned()] }
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_board_line_that_a_script_deleted_is_seen() {
     let board = repository.project.path().join(".twining/blackboard.jsonl");
     let text = fs::read_to_string(&board).expect("reads");
     fs::write(&board, text.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>()).expect("writes");
-    assert_eq!(repository.changes(), [Change::Gone, Change::Gone]);
+    assert_eq!(repository.changes(), [DifferenceKind::Removed, DifferenceKind::Removed]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_memory_that_was_removed_is_seen() {
     let repository = cloned();
     fs::remove_dir_all(repository.project.path().join(".twining")).expect("removes");
     let gone = repository.changes();
-    assert!(gone.len() >= 4 && gone.iter().all(|change| *change == Change::Gone), "{gone:?}");
+    assert!(gone.len() >= 4 && gone.iter().all(|change| *change == DifferenceKind::Removed), "{gone:?}");
 }
 
 #[test]

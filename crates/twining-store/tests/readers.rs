@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use twining_model::Change;
-use twining_store::disk::{Fault, Op, Probe};
-use twining_store::{Durability, EntryFilter, Place, Store, StoreError};
+use twining_store::disk::{DiskOp, Fault, Probe};
+use twining_store::{Durability, EntryFilter, Store, StoreError, StoreLocation};
 use twining_testkit::memory as common;
 use twining_testkit::memory::{decision, entity, entry, note, store};
 use twining_testkit::{FixedWorld, TestProject};
@@ -228,11 +228,11 @@ fn an_array_cut_to_nothing_is_damage_and_not_an_empty_graph() {
 struct ReadOnly(AtomicBool);
 
 impl Probe for ReadOnly {
-    fn before(&self, op: Op, name: &str) -> Fault {
+    fn before(&self, op: DiskOp, name: &str) -> Fault {
         const EACCES: i32 = 13;
-        let writes = matches!(op, Op::Write | Op::SetLen) && name.starts_with(".twining/");
+        let writes = matches!(op, DiskOp::Write | DiskOp::SetLen) && name.starts_with(".twining/");
         // The first lock file is the one in the folder; the second is ours, elsewhere.
-        let makes = op == Op::Create && name == "lock" && self.0.swap(false, Ordering::AcqRel);
+        let makes = op == DiskOp::Create && name == "lock" && self.0.swap(false, Ordering::AcqRel);
         if writes || makes { Fault::Fail(EACCES) } else { Fault::None }
     }
 }
@@ -251,12 +251,12 @@ fn a_folder_that_we_may_only_read_is_read() {
         id
     };
     let scratch = TestProject::new();
-    let place = Place { scratch: Some(scratch.path()), ..project.place() };
+    let place = StoreLocation { scratch: Some(scratch.path()), ..project.place() };
     let store = Store::open_probed(place, world.ids(), Some(Arc::new(ReadOnly(AtomicBool::new(true))))).expect("opens");
     for _ in 0..2 {
         store
             .view::<_, StoreError>(|view| {
-                assert_eq!(view.tally()?.entries, 1);
+                assert_eq!(view.counts()?.entries, 1);
                 assert!(view.decisions().get(&known)?.is_some());
                 Ok(())
             })

@@ -11,7 +11,7 @@ use twining_testkit::{FixedWorld, TestProject};
 const LONG: Duration = Duration::from_secs(20);
 
 fn entries(view: &View<'_>) -> Result<u64, StoreError> {
-    Ok(view.tally()?.entries)
+    Ok(view.counts()?.entries)
 }
 
 fn count(store: &Store) -> u64 {

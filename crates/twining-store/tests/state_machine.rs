@@ -145,7 +145,7 @@ impl Bench {
         std::fs::rename(self.project.file("board.new"), self.project.file("blackboard.jsonl")).expect("renames");
     }
 
-    fn settle(&self) {
+    fn truncate_wal(&self) {
         self.store.housekeep().expect("works");
     }
 
@@ -202,7 +202,7 @@ impl Bench {
                 self.store.transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ()))).expect("archives");
                 self.model.board.retain(|(other, ..)| *other != id);
             }
-            Step::Housekeep => self.settle(),
+            Step::Housekeep => self.truncate_wal(),
             Step::Restart => self.store = common::store(&self.project, &self.world),
             Step::DeleteIndex => {
                 for name in ["index.db", "index.db-wal", "index.db-shm"] {
@@ -210,7 +210,7 @@ impl Bench {
                 }
             }
             Step::DeleteLocal => {
-                self.settle();
+                self.truncate_wal();
                 std::fs::remove_dir_all(self.project.file("local")).expect("removes");
             }
             Step::AppendOutside => {
@@ -262,7 +262,7 @@ impl Bench {
                 self.model.decisions.remove(&id);
             }
             Step::PrettyPrintArrays => {
-                self.settle();
+                self.truncate_wal();
                 for path in ["graph/entities.json", "graph/relations.json"] {
                     let value = twining_testkit::files::json(&self.project.path(), path).expect("valid");
                     std::fs::write(self.project.file(path), serde_json::to_string_pretty(&value).expect("JSON")).expect("writes");
@@ -293,7 +293,7 @@ impl Bench {
                 let page = view.entries().newest(&EntryFilter::default(), 500)?;
                 let found: BTreeSet<String> = page.items.iter().map(|entry| entry.id.clone()).collect();
                 assert_eq!(found, model.ids(), "{after}: entries");
-                let tally = view.tally()?;
+                let tally = view.counts()?;
                 assert_eq!(tally.entries, found.len() as u64, "{after}: count of entries");
                 let open = EntryFilter { types: vec!["question".to_owned()], only_open: true, ..EntryFilter::default() };
                 let open: BTreeSet<String> = view.entries().newest(&open, 500)?.items.into_iter().map(|entry| entry.id).collect();
@@ -347,7 +347,7 @@ proptest! {
         bench.compare("at the end");
         bench.store.rebuild().expect("rebuilds");
         bench.compare("after a rebuild");
-        bench.settle();
+        bench.truncate_wal();
         bench.store = common::store(&bench.project, &bench.world);
         bench.compare("in a new process");
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use twining_model::{Change, Trace, limits};
-use twining_store::{Durability, Left, Store, StoreError};
+use twining_store::{AppendOutcome, Durability, Store, StoreError};
 use twining_testkit::faults::{FaultOutcome, Faults};
 use twining_testkit::memory::{note, store};
 use twining_testkit::{FixedWorld, TestProject};
@@ -62,11 +62,11 @@ fn a_hook_that_finds_the_lock_taken_leaves_its_trace_and_the_next_one_brings_it_
     let project = TestProject::new();
     let store = memory(&project);
     let busy = writer(&project);
-    assert_eq!(store.traces().leave(&[trace(&store, "while busy")]).expect("never fails for that"), Left::Spooled);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "while busy")]).expect("never fails for that"), AppendOutcome::Spooled);
     assert_eq!(store.traces().drain().expect("steps back"), 0);
     assert!(told(&store).is_empty());
     drop(busy);
-    assert_eq!(store.traces().leave(&[trace(&store, "after")]).expect("leaves"), Left::Written);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "after")]).expect("leaves"), AppendOutcome::Written);
     assert_eq!(seen(&store), [("while busy".to_owned(), true), ("after".to_owned(), true)]);
     assert!(spooled(&project).is_empty());
     assert_eq!(store.traces().drain().expect("nothing left"), 0);
@@ -77,7 +77,7 @@ fn git_at_work_is_waited_for_by_nobody() {
     let project = TestProject::with_git();
     let store = memory(&project);
     fs::write(project.path().join(".git/index.lock"), "").expect("writes");
-    assert_eq!(store.traces().leave(&[trace(&store, "meanwhile")]).expect("leaves"), Left::Spooled);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "meanwhile")]).expect("leaves"), AppendOutcome::Spooled);
     fs::remove_file(project.path().join(".git/index.lock")).expect("removes");
     assert_eq!(store.traces().drain().expect("drains"), 1);
     assert_eq!(told(&store), ["meanwhile"]);
@@ -89,7 +89,7 @@ fn two_who_drain_at_once_bring_each_trace_in_once() {
     let first = memory(&project);
     let busy = writer(&project);
     for n in 0..40 {
-        first.traces().leave(&[trace(&first, &format!("{n}"))]).expect("spools");
+        first.traces().append_or_spool(&[trace(&first, &format!("{n}"))]).expect("spools");
     }
     drop(busy);
     std::thread::scope(|scope| {
@@ -117,8 +117,8 @@ fn whoever_is_killed_while_draining_loses_and_doubles_nothing() {
             let project = TestProject::in_memory();
             let healthy = memory(&project);
             let busy = writer(&project);
-            healthy.traces().leave(&[trace(&healthy, "one"), trace(&healthy, "two")]).expect("spools");
-            healthy.traces().leave(&[trace(&healthy, "three")]).expect("spools");
+            healthy.traces().append_or_spool(&[trace(&healthy, "one"), trace(&healthy, "two")]).expect("spools");
+            healthy.traces().append_or_spool(&[trace(&healthy, "three")]).expect("spools");
             drop(busy);
             let faults = Arc::new(Faults::at(at, outcome));
             let survived = Store::open_probed(project.place(), FixedWorld::new().ids(), Some(faults.clone()))
@@ -185,12 +185,12 @@ fn a_trace_has_a_size_and_a_link_in_its_place_is_refused() {
     let project = TestProject::new();
     let store = memory(&project);
     let large = trace(&store, &"x".repeat(limits::TRACE_BYTES));
-    assert!(matches!(store.traces().leave(&[large]), Err(StoreError::TooLarge { .. })));
+    assert!(matches!(store.traces().append_or_spool(&[large]), Err(StoreError::TooLarge { .. })));
     assert!(!project.file("traces.jsonl").exists());
     let target = project.path().join("elsewhere");
     fs::write(&target, "mine\n").expect("writes");
     std::os::unix::fs::symlink(&target, project.file("traces.jsonl")).expect("links");
-    assert!(matches!(store.traces().leave(&[trace(&store, "x")]), Err(StoreError::Unsafe { .. })));
+    assert!(matches!(store.traces().append_or_spool(&[trace(&store, "x")]), Err(StoreError::Unsafe { .. })));
     fs::remove_file(project.file("traces.jsonl")).expect("removes");
     fs::hard_link(&target, project.file("traces.jsonl")).expect("links");
     put(&store, &[trace(&store, "x")]).expect("copies it first");
@@ -201,7 +201,7 @@ fn a_trace_has_a_size_and_a_link_in_its_place_is_refused() {
 fn no_folder_is_made_for_a_trace_nobody_asked_for() {
     let project = TestProject::new();
     let store = store(&project, &FixedWorld::new());
-    assert_eq!(store.traces().leave(&[trace(&store, "x")]).expect("leaves none"), Left::Nowhere);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "x")]).expect("leaves none"), AppendOutcome::NoStore);
     store.local_state().record_call("{}").expect("records none");
     assert!(!project.file("").exists());
 }
@@ -261,15 +261,15 @@ fn a_file_of_traces_that_git_does_not_know_survives_a_stash_too() {
 fn a_trace_written_while_git_was_about_to_reset_comes_back() {
     let project = TestProject::with_git();
     let store = in_git(&project);
-    assert_eq!(store.traces().leave(&[trace(&store, "in between")]).expect("leaves"), Left::Written);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "in between")]).expect("leaves"), AppendOutcome::Written);
     // What the second half of `git stash` or of a failing merge does.
     project.git(["checkout", "-q", "--", "."]);
     assert_eq!(told(&store), ["committed"]);
     // A hook does not wait for git's answer.
-    assert_eq!(store.traces().leave(&[trace(&store, "later")]).expect("leaves"), Left::Spooled);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "later")]).expect("leaves"), AppendOutcome::Spooled);
     store.traces().drain().expect("brings in");
     assert_eq!(told(&store), ["committed", "in between", "later"]);
     assert!(seen(&store).iter().all(|(_, written_here)| *written_here));
-    assert_eq!(store.traces().leave(&[trace(&store, "and on")]).expect("leaves"), Left::Written);
+    assert_eq!(store.traces().append_or_spool(&[trace(&store, "and on")]).expect("leaves"), AppendOutcome::Written);
     assert_eq!(told(&store).len(), 4);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use twining_model::{Change, HandoffFile, TurnKey, TurnName, limits};
-use twining_store::{Documents, Durability, Slot, Store, StoreError, TextFile, disk, policy_path};
+use twining_store::{Documents, Durability, Store, StoreError, TextFile, TurnLocation, disk, policy_path};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{FaultOutcome, Faults, TestProject, ids};
 
@@ -16,12 +16,12 @@ fn key(feature: &str, task: &str, number: u32) -> TurnKey {
     TurnKey { feature: name(feature), task: name(task), number }
 }
 
-fn put(store: &Store, key: &TurnKey, remove: &[Slot]) -> Result<(), StoreError> {
+fn put(store: &Store, key: &TurnKey, remove: &[TurnLocation]) -> Result<(), StoreError> {
     store.write(Durability::Normal, &change(key, "{}\n", remove))
 }
 
-fn change(key: &TurnKey, text: &str, remove: &[Slot]) -> Change {
-    let written = Slot::of(key).with_text(Some(text.to_owned()));
+fn change(key: &TurnKey, text: &str, remove: &[TurnLocation]) -> Change {
+    let written = TurnLocation::of(key).with_text(Some(text.to_owned()));
     let removed = remove.iter().map(|slot| slot.clone().with_text(None));
     Change { turns: [written].into_iter().chain(removed).collect(), ..Change::default() }
 }
@@ -44,7 +44,7 @@ fn eight_writers_at_once_lose_no_turn() {
         .collect();
     writers.into_iter().for_each(|writer| writer.join().expect("ends well"));
     let listing = store(&path).documents().turns().and_then(|shelf| shelf.of("FEAT-1", None)).expect("lists");
-    assert_eq!((listing.slots.len(), listing.odd.len()), (160, 0));
+    assert_eq!((listing.locations.len(), listing.skipped.len()), (160, 0));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn amending_sees_what_another_process_wrote_the_moment_before() {
                 for _ in 0..25 {
                     store
                         .transact_on(Durability::Normal, Documents::turns, |shelf| -> Result<_, StoreError> {
-                            let bytes = shelf.read(&Slot::of(&key("F", "T", 1)))?.unwrap_or_default();
+                            let bytes = shelf.read(&TurnLocation::of(&key("F", "T", 1)))?.unwrap_or_default();
                             let text = format!("{}x", String::from_utf8_lossy(&bytes));
                             Ok((change(&key("F", "T", 1), &text, &[]), ()))
                         })
@@ -77,7 +77,7 @@ fn what_makes_room_takes_its_empty_folders_along() {
     let project = TestProject::new();
     let store = store(&project);
     put(&store, &key("OLD", "T", 1), &[]).expect("writes");
-    put(&store, &key("NEW", "T", 1), &[Slot::of(&key("OLD", "T", 1))]).expect("writes");
+    put(&store, &key("NEW", "T", 1), &[TurnLocation::of(&key("OLD", "T", 1))]).expect("writes");
     assert!(!project.file("turns/OLD").exists());
     assert!(project.file("turns/NEW/T/T1.json").exists());
 }
@@ -91,8 +91,8 @@ fn a_link_among_the_turns_is_named_and_not_followed() {
     std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/F/LINKED")).expect("links");
     std::fs::write(project.file("turns/F/T/T01.json"), "{}").expect("writes");
     let listing = store.documents().turns().and_then(|shelf| shelf.all()).expect("lists");
-    assert_eq!(listing.slots.iter().map(Slot::path).collect::<Vec<_>>(), ["turns/F/T/T1.json"]);
-    assert_eq!(listing.odd.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["turns/F/LINKED", "turns/LINKED"]);
+    assert_eq!(listing.locations.iter().map(TurnLocation::path).collect::<Vec<_>>(), ["turns/F/T/T1.json"]);
+    assert_eq!(listing.skipped.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["turns/F/LINKED", "turns/LINKED"]);
     assert!(matches!(put(&store, &key("LINKED", "T", 1), &[]), Err(StoreError::Unsafe { .. })));
     assert_eq!(std::fs::read_dir(elsewhere.path()).expect("lists").count(), 0);
 }
@@ -144,7 +144,7 @@ fn a_report_is_read_inside_the_project_and_nowhere_else() {
 #[test]
 fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
     let amend = |store: &Store| {
-        let change = change(&key("F", "T", 1), "the new turn\n", &[Slot::of(&key("DONE", "T", 1))]);
+        let change = change(&key("F", "T", 1), "the new turn\n", &[TurnLocation::of(&key("DONE", "T", 1))]);
         store.write(Durability::Normal, &change)
     };
     for outcome in

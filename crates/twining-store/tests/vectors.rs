@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use twining_store::{ReadOn, Store, StoreError, VECTOR_BYTES, VectorBytes, VectorCursor};
+use twining_store::{Store, StoreError, VECTOR_BYTES, VectorBytes, VectorCursor, VectorReadOutcome};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::memory::{note, store};
 use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
@@ -22,12 +22,12 @@ fn append(store: &Store, model: u64, fills: &[u8]) -> Result<(), StoreError> {
     store.vectors(|file| file.append(model, &rows)).map(|_| ())
 }
 
-fn read_on(store: &Store, model: u64, cursor: &mut VectorCursor) -> (Option<ReadOn>, BTreeMap<u64, VectorBytes>) {
+fn read_on(store: &Store, model: u64, cursor: &mut VectorCursor) -> (Option<VectorReadOutcome>, BTreeMap<u64, VectorBytes>) {
     let mut rows = BTreeMap::new();
     let mut keep = |name, bytes: &VectorBytes| {
         rows.insert(name, *bytes);
     };
-    let read = store.vectors(|file| file.read_on(model, cursor, &mut keep)).expect("reads");
+    let read = store.vectors(|file| file.read_new(model, cursor, &mut keep)).expect("reads");
     (read, rows)
 }
 
@@ -132,9 +132,9 @@ fn a_reader_notices_that_the_file_was_replaced_or_removed() {
     let mut cursor = VectorCursor::default();
     read_on(&store, MODEL, &mut cursor);
     store.vectors(|file| file.rewrite(MODEL, &[(2, vector(2))])).expect("rewrites");
-    assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(ReadOn::Anew));
+    assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(VectorReadOutcome::Replaced));
     assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [2]);
     std::fs::remove_file(project.file("local/vectors.bin")).expect("removes");
-    assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(ReadOn::Anew));
-    assert_eq!(read_on(&store, MODEL, &mut cursor), (Some(ReadOn::Done), BTreeMap::new()));
+    assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(VectorReadOutcome::Replaced));
+    assert_eq!(read_on(&store, MODEL, &mut cursor), (Some(VectorReadOutcome::Done), BTreeMap::new()));
 }

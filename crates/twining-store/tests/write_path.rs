@@ -170,7 +170,7 @@ fn a_newer_format_is_refused_for_writing_and_still_read() {
     let refused = store.post(&[entry(&store, "new")]).expect_err("too new");
     assert_eq!(refused.code(), "FORMAT_TOO_NEW");
     assert!(refused.to_string().contains("version 2"));
-    assert_eq!(store.view(|view| view.tally()).expect("reads").entries, 1);
+    assert_eq!(store.view(|view| view.counts()).expect("reads").entries, 1);
 }
 
 fn decide(store: &twining_store::Store, summary: &str) -> String {

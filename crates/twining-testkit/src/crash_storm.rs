@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use twining_model::{Amendment, Change, Id};
-use twining_store::{Durability, Keeper, Place, Store, StoreError};
+use twining_store::{Durability, Housekeeper, Store, StoreError, StoreLocation};
 
 use crate::project::git_in;
 use crate::world::ids;
@@ -77,9 +77,9 @@ pub struct StormResult {
 /// The life of one writer process: writes, and notes each acknowledgement.
 pub fn write(writer: &StormWriter) -> Result<(), StoreError> {
     let git = writer.project.join(".git");
-    let place = Place { project: writer.project.clone(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
+    let place = StoreLocation { project: writer.project.clone(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
     let store = std::sync::Arc::new(Store::open(place, ids())?);
-    let keeper = Keeper::start(std::sync::Arc::clone(&store));
+    let keeper = Housekeeper::start(std::sync::Arc::clone(&store));
     let mut acks = std::fs::OpenOptions::new().create(true).append(true).open(&writer.acks).expect("the acks can be written");
     let mut decided: Vec<Id> = Vec::new();
     for n in 0..writer.writes {
@@ -223,7 +223,7 @@ fn git_rounds(project: &Path, rounds: u32) -> u32 {
 fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut StormResult) {
     // One more process comes by, which is what puts things right after a kill.
     let git = project.join(".git");
-    let place = Place { project: project.to_owned(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
+    let place = StoreLocation { project: project.to_owned(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
     let store = Store::open(place, ids()).expect("the folder opens after the storm");
     store.post(&[records::entry(store.ids(), "after the storm")]).expect("the board takes it");
     store.housekeep().expect("housekeeping works after the storm");

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use twining_store::disk::{Fault, Op, Probe};
+use twining_store::disk::{DiskOp, Fault, Probe};
 
 /// No space left on device.
 pub const ENOSPC: i32 = 28;
@@ -31,7 +31,7 @@ pub struct Faults {
     seen: AtomicUsize,
     at: usize,
     outcome: FaultOutcome,
-    log: Mutex<Vec<(Op, String)>>,
+    log: Mutex<Vec<(DiskOp, String)>>,
 }
 
 impl Faults {
@@ -60,13 +60,13 @@ impl Faults {
 
     /// Every call there was.
     #[must_use]
-    pub fn log(&self) -> Vec<(Op, String)> {
+    pub fn log(&self) -> Vec<(DiskOp, String)> {
         self.log.lock().map(|log| log.clone()).unwrap_or_default()
     }
 }
 
 impl Probe for Faults {
-    fn before(&self, op: Op, name: &str) -> Fault {
+    fn before(&self, op: DiskOp, name: &str) -> Fault {
         let n = self.seen.fetch_add(1, Ordering::SeqCst);
         if let Ok(mut log) = self.log.lock() {
             log.push((op, name.to_owned()));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-use twining_store::Place;
+use twining_store::StoreLocation;
 
 /// A project in a temporary directory, gone when dropped.
 pub struct TestProject {
@@ -53,9 +53,9 @@ impl TestProject {
 
     /// Where the store is to look.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> StoreLocation {
         let git = self.path().join(".git");
-        Place { project: self.path(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None }
+        StoreLocation { project: self.path(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None }
     }
 
     /// Runs git here; panics with what it said if it fails.

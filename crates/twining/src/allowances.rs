@@ -120,7 +120,7 @@ impl PersonAllowances {
 
     /// Nothing allowed yet, for this project.
     fn of(store: &Store) -> Option<Self> {
-        let project = store.place().project.display().to_string();
+        let project = store.location().project.display().to_string();
         Some(Self { project, identity: store.local_state().identity().ok().flatten()?, ..Self::default() })
     }
 }
@@ -151,7 +151,7 @@ pub fn is_before(now: Time, until: &str) -> bool {
 }
 
 fn file(store: &Store) -> Option<PathBuf> {
-    let project = store.place().project.display().to_string();
+    let project = store.location().project.display().to_string();
     Some(user_policy::folder()?.join(FOLDER).join(format!("{:016x}.json", hash_of(project.as_bytes()))))
 }
 

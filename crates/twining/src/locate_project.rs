@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use twining_model::limits;
 use twining_store::git::GitFolders;
-use twining_store::{Place, disk};
+use twining_store::{StoreLocation, disk};
 
 /// The folder's name in a project.
 pub const FOLDER: &str = ".twining";
@@ -36,7 +36,7 @@ pub struct LocateInput {
 #[derive(Clone, Debug)]
 pub struct ProjectLocation {
     /// Where its memory lives.
-    pub place: Place,
+    pub place: StoreLocation,
     /// The working tree the caller stands in, for questions to git.
     pub checkout: PathBuf,
     /// The project in the main worktree, if the caller stands in a linked one.
@@ -106,7 +106,7 @@ pub fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
     aliases.dedup();
     let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
     let main = git.and_then(|git| git.main);
-    Ok(ProjectLocation { place: Place { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout, main })
+    Ok(ProjectLocation { place: StoreLocation { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout, main })
 }
 
 /// The nearest parent with a memory, else the git top level, else `here`.

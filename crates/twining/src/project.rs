@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, InvalidInput, Origin, Trust};
 use twining_store::git::Git;
-use twining_store::{BRIEF_LOG_BYTES, LONG_LOG_BYTES, Store};
+use twining_store::{LONG_WAL_BYTES, SHORT_WAL_BYTES, Store};
 
 use crate::locate_project::{LocateInput, ProjectLocation};
 use crate::render::command_error::CommandError;
@@ -72,7 +72,7 @@ impl Project {
     fn at(located: ProjectLocation) -> Result<Self, CommandError> {
         let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
         let store = Store::open(located.place.clone(), ids).map_err(|error| CommandError::from(twining_engine::Failure::from(error)))?;
-        let history = Git::at(&located.checkout).committing_from(index_of_commit());
+        let history = Git::at(&located.checkout).with_index(index_of_commit());
         let engine = Engine::with_model(store, Box::new(embedding_model::load)).waiting_for_vectors(LONGEST_WAIT);
         Ok(Self { engine, history, located })
     }
@@ -81,16 +81,16 @@ impl Project {
     /// fails now, the next process does it.
     pub fn finish_writes(&self) {
         let store = self.engine.store();
-        let _ = store.housekeep().and_then(|()| store.settle(BRIEF_LOG_BYTES));
+        let _ = store.housekeep().and_then(|()| store.truncate_wal(SHORT_WAL_BYTES));
     }
 
     /// Leaves it as it is to a process that ends: the system closes what is open
     /// faster than we take it apart, and nothing was written that could be left half done.
     /// Only a log that a killed server left long is emptied: every process to come reads it.
     pub fn finish_reads(self) {
-        let _ = self.engine.store().settle(LONG_LOG_BYTES);
+        let _ = self.engine.store().truncate_wal(LONG_WAL_BYTES);
         // What stands in for a folder we may only read is ours to remove.
-        if !self.engine.store().is_beside() {
+        if !self.engine.store().uses_scratch_dir() {
             std::mem::forget(self);
         }
     }

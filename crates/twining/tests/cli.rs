@@ -6,7 +6,7 @@ use common::{Project, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use twining_model::Entry;
-use twining_store::{LONG_LOG_BYTES, Place, Store, StoreError};
+use twining_store::{LONG_WAL_BYTES, Store, StoreError, StoreLocation};
 use twining_testkit::TestProject;
 use twining_testkit::memory::entry;
 
@@ -418,11 +418,11 @@ fn a_commit_archives_what_was_settled_before_the_commit_before() {
 fn a_log_that_a_killed_server_left_long_is_emptied_by_the_next_reader_but_no_hook() {
     let project = Project::new();
     project.run(&["post", "finding", "there is a memory"]);
-    let place = Place { project: project.path().to_owned(), ..Place::default() };
+    let place = StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() };
     let store = Store::open(place, twining_testkit::ids()).expect("opens");
     let log = || std::fs::metadata(project.path().join(".twining/local/index.db-wal")).map_or(0, |file| file.len());
     // Like a server that had no time to keep house.
-    while log() <= LONG_LOG_BYTES {
+    while log() <= LONG_WAL_BYTES {
         let entry = Entry { detail: "long ".repeat(10_000), ..entry(&store, "one of many") };
         store.post(&[entry]).expect("posts");
         store.view(|_| Ok::<_, StoreError>(())).expect("indexes");
@@ -430,7 +430,7 @@ fn a_log_that_a_killed_server_left_long_is_emptied_by_the_next_reader_but_no_hoo
     drop(store);
     let event = json!({"session_id": "s", "cwd": project.path(), "hook_event_name": "SessionStart", "source": "startup"});
     project.run_with(&["hook", "--agent", "claude", "SessionStart"], &event.to_string());
-    assert!(log() > LONG_LOG_BYTES, "a host waits for a hook");
+    assert!(log() > LONG_WAL_BYTES, "a host waits for a hook");
     let read = project.json(&["recent"]);
     assert_eq!(log(), 0, "{}", read["total"]);
 }

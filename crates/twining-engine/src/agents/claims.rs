@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{
     CaseFolding, Change, Claim, ClaimList, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, Trust, agent, limits, scope, text,
 };
-use twining_store::{AgentShelf, Config};
+use twining_store::{AgentFiles, Config};
 
 use crate::agents::Presence;
 use crate::blackboard::note;
@@ -161,7 +161,7 @@ fn seconds(given: &str) -> Result<u64, InvalidInput> {
 
 /// The claims that hold now. One that says it holds for longer than any may is
 /// not one of ours: a folder may have come with a clone.
-pub(crate) fn current_claims(agent_files: &AgentShelf, now: Time) -> Vec<Claim> {
+pub(crate) fn current_claims(agent_files: &AgentFiles, now: Time) -> Vec<Claim> {
     let read: Option<ClaimList> = agent_files.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
     let longest = agent::longest_claim(now).as_ms();
     let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
@@ -185,7 +185,7 @@ pub(crate) fn overlapping<'c>(claim: &'c Claim, place: &Scope, folding: CaseFold
 
 /// Plans a claim on those that hold: all of its paths, or none.
 pub(crate) fn plan_claim(
-    agent_files: &AgentShelf,
+    agent_files: &AgentFiles,
     draft: &ClaimDraft,
     folding: CaseFolding,
     stamp: &Stamp<'_>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, limits, text};
-use twining_store::{AgentShelf, Config, EntryFilter, View};
+use twining_store::{AgentFiles, Config, EntryFilter, View};
 
 use crate::agents::registry::{AgentMatch, DiscoverInput, capabilities, discover};
 use crate::blackboard::note;
@@ -127,7 +127,7 @@ impl DelegateDraft {
 /// Plans the need, and finds who might meet it.
 pub(crate) fn delegate(
     view: &View<'_>,
-    agent_files: &AgentShelf,
+    agent_files: &AgentFiles,
     draft: &DelegateDraft,
     config: &Config,
     stamp: &Stamp<'_>,

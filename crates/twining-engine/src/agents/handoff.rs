@@ -7,7 +7,7 @@ use twining_model::{
     Change, Entry, EntryType, Handoff, HandoffFile, HandoffResult, HandoffSnapshot, Id, InvalidInput, JsonDocument, ProjectRoot, Scope,
     limits, text,
 };
-use twining_store::{AgentShelf, StoreError};
+use twining_store::{AgentFiles, StoreError};
 
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
@@ -194,7 +194,7 @@ pub(crate) fn plan_handoff(
 }
 
 /// Plans who took a handoff. Of two who take one at once, the first has it.
-pub(crate) fn plan_acknowledge(agent_files: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -> Result<(Change, HandoffSummary), Failure> {
+pub(crate) fn plan_acknowledge(agent_files: &AgentFiles, id: &Id, stamp: &Stamp<'_>) -> Result<(Change, HandoffSummary), Failure> {
     let bytes = agent_files.handoff(id)?.ok_or_else(|| Failure::NotFound {
         what: "handoff",
         id: id.to_string(),
@@ -254,7 +254,7 @@ fn listed(handoff: &Handoff, result_status: &str, acknowledged: bool) -> String 
 
 /// The newest handoffs that nobody took and somebody wants to see.
 pub(crate) fn open_handoffs(
-    agent_files: &AgentShelf,
+    agent_files: &AgentFiles,
     most: usize,
     wanted: impl Fn(&Handoff) -> bool,
 ) -> Result<Vec<HandoffSummary>, Failure> {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document, limits, text};
-use twining_store::{AgentShelf, Config, Documents, Durability, StoreError, config, disk};
+use twining_store::{AgentFiles, Config, Documents, Durability, StoreError, config, disk};
 
 use crate::agents::{HandoffSummary, current_claims, open_handoffs, *};
 use crate::caller::{Caller, Stamp};
@@ -147,7 +147,7 @@ pub(super) fn capabilities(field: &'static str, given: &[String]) -> Result<Vec<
 
 /// Every agent of the registry, by name. Where a merge left one twice, what
 /// either side knows is known.
-pub(super) fn registered(agent_files: &AgentShelf) -> BTreeMap<String, Agent> {
+pub(super) fn registered(agent_files: &AgentFiles) -> BTreeMap<String, Agent> {
     let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
     for (_, element) in agent_files.registered().elements {
         let Ok(agent) = serde_json::from_str::<Agent>(&element) else { continue };
@@ -170,7 +170,7 @@ pub(super) fn registered(agent_files: &AgentShelf) -> BTreeMap<String, Agent> {
 
 /// Plans what the registry says of the caller from now on.
 pub(crate) fn plan_register(
-    agent_files: &AgentShelf,
+    agent_files: &AgentFiles,
     input: &RegisterInput,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, RegisterOutcome), Failure> {
@@ -222,7 +222,7 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
 }
 
 /// Lists who is there.
-pub(crate) fn agents(agent_files: &AgentShelf, input: &AgentsInput, config: &Config, now: Time) -> Result<AgentsOutcome, Failure> {
+pub(crate) fn agents(agent_files: &AgentFiles, input: &AgentsInput, config: &Config, now: Time) -> Result<AgentsOutcome, Failure> {
     let mut agents = everyone(agent_files, config, now);
     let all = agents.len();
     if !input.include_gone {
@@ -235,7 +235,7 @@ pub(crate) fn agents(agent_files: &AgentShelf, input: &AgentsInput, config: &Con
 }
 
 /// Everyone who is registered or called lately.
-pub(crate) fn everyone(agent_files: &AgentShelf, config: &Config, now: Time) -> Vec<AgentSummary> {
+pub(crate) fn everyone(agent_files: &AgentFiles, config: &Config, now: Time) -> Vec<AgentSummary> {
     let presence = Presence::read(agent_files.presence.as_deref());
     let mut known = registered(agent_files);
     for name in presence.agents.keys() {
@@ -262,7 +262,7 @@ pub(crate) fn everyone(agent_files: &AgentShelf, config: &Config, now: Time) -> 
 }
 
 /// Finds who can do what is wanted.
-pub(crate) fn discover(agent_files: &AgentShelf, input: &DiscoverInput, config: &Config, now: Time) -> Result<DiscoverOutcome, Failure> {
+pub(crate) fn discover(agent_files: &AgentFiles, input: &DiscoverInput, config: &Config, now: Time) -> Result<DiscoverOutcome, Failure> {
     let wanted = capabilities("required_capabilities", &input.required_capabilities)?;
     if wanted.is_empty() {
         return Err(InvalidInput::new("required_capabilities", "must name at least one capability").into());
@@ -466,7 +466,7 @@ impl Engine {
             let known = self.feature_list().ok().and_then(|(_, list)| list);
             known.and_then(|list| list.get(feature).map(|feature| feature.files.clone())).unwrap_or_default()
         };
-        let is_there = |path: &str| disk::is_inside(&store.place().project, path);
+        let is_there = |path: &str| disk::is_inside(&store.location().project, path);
         let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of, is_there)?;
         if draft == ClaimDraft::List {
             return plan_claim(&store.documents().agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);

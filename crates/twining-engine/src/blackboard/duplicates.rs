@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
-use twining_store::Tail;
+use twining_store::BoardCursor;
 
 use crate::fields;
 use crate::fields::DAY_MS;
@@ -26,7 +26,7 @@ const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "
 /// What was said lately.
 #[derive(Default)]
 pub(crate) struct RecentEntries {
-    pub(crate) tail: Tail,
+    pub(crate) tail: BoardCursor,
     entries: VecDeque<RecentEntry>,
 }
 

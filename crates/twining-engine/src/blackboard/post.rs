@@ -212,7 +212,7 @@ impl Engine {
     fn find_duplicate(&self, draft: &PostDraft) -> Option<(String, String)> {
         let recent = self.state::<Mutex<RecentEntries>>();
         let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let (lines, afresh) = self.store().documents().read_on(&mut recent.tail).ok()?;
+        let (lines, afresh) = self.store().documents().read_new_lines(&mut recent.tail).ok()?;
         recent.add_lines(&lines, afresh);
         recent.same_as(&draft.content(), self.store().folding(), self.store().ids().now())
     }

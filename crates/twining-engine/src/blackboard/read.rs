@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Decision, Entry, EntryType, Id, InvalidInput, Origin, ProjectRoot, Scope, Time, limits, text};
-use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
+use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector_key};
 
 use crate::failure::Failure;
 use crate::fields;
@@ -227,7 +227,7 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &SearchQuery<
         Ranking::compare([&mut entries, &mut decisions]);
         announcements = decisions.ranked;
     }
-    let by_decision: HashSet<Row> = announcements.iter().map(|ranked| ranked.row).collect();
+    let by_decision: HashSet<RowId> = announcements.iter().map(|ranked| ranked.row).collect();
     let (mut hits, mut seen_ids) = (Vec::new(), HashSet::new());
     let mut announcements = announcements.into_iter().peekable();
     let mut entries_left = entries.ranked.into_iter().peekable();
@@ -253,12 +253,12 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &SearchQuery<
 }
 
 /// The entry that announced a decision, if it passes the filter.
-fn announcement(view: &View<'_>, decision: Row, filter: &EntryFilter) -> Result<Option<Entry>, StoreError> {
+fn announcement(view: &View<'_>, decision: RowId, filter: &EntryFilter) -> Result<Option<Entry>, StoreError> {
     let decision = view.decisions().at_row(decision)?;
     let filter = EntryFilter { types: vec![EntryType::Decision.as_str().to_owned()], ..filter.clone() };
     let mut found = None;
     // It has the decision's summary, whichever server wrote it; and names the decision, if it was one that does.
-    for row in view.entries().by_meaning(&[meaning_of(decision.summary.trim())], &filter)? {
+    for row in view.entries().by_vector_keys(&[vector_key(decision.summary.trim())], &filter)? {
         let entry = view.entries().at_row(row)?;
         if entry.relates_to.iter().any(|id| *id == decision.id.as_str()) {
             return Ok(Some(entry));
@@ -271,11 +271,11 @@ fn announcement(view: &View<'_>, decision: Row, filter: &EntryFilter) -> Result<
 }
 
 /// The entry in a row, unless it announces one of these decisions, and is found by it.
-fn unannounced(view: &View<'_>, row: Row, by_decision: &HashSet<Row>) -> Result<Option<Entry>, StoreError> {
+fn unannounced(view: &View<'_>, row: RowId, by_decision: &HashSet<RowId>) -> Result<Option<Entry>, StoreError> {
     let entry = view.entries().at_row(row)?;
     if entry.kind() == Some(EntryType::Decision) && !entry.relates_to.is_empty() {
         // One that was reworded since says something else, and does not lead here.
-        let matching = view.decisions().by_meaning(&[meaning_of(entry.summary.trim())], &DecisionFilter::default())?;
+        let matching = view.decisions().by_vector_keys(&[vector_key(entry.summary.trim())], &DecisionFilter::default())?;
         for decision in matching.into_iter().filter(|decision| by_decision.contains(decision)) {
             if entry.relates_to.contains(&String::from(view.decisions().at_row(decision)?.id)) {
                 return Ok(None);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{
     CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput, ProjectRoot, Scope, Time, limits, text,
 };
-use twining_store::{AgentShelf, Config, View};
+use twining_store::{AgentFiles, Config, View};
 
 use crate::agents::{current_claims, is_mine, open_handoffs, overlapping};
 use crate::caller::Caller;
@@ -241,7 +241,7 @@ impl Engine {
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?.of_rules();
         let text = draft.question();
         let assemble = |view: &View<'_>| context::assemble(view, &draft, SearchQuery::of_task(&text), &config, OtherAgents::default());
-        self.store().glance(|view| then(view, assemble(view)?), ids_of)
+        self.store().view_without_scan(|view| then(view, assemble(view)?), ids_of)
     }
 
     fn gather(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
@@ -356,7 +356,7 @@ pub(crate) struct OtherAgents {
 impl OtherAgents {
     /// What others hold in this scope, and what waits for the caller: handed to
     /// it by name, or to anyone here.
-    pub(crate) fn of(agent_files: &AgentShelf, scope: &Scope, caller: &Caller, folding: CaseFolding, now: Time) -> Self {
+    pub(crate) fn of(agent_files: &AgentFiles, scope: &Scope, caller: &Caller, folding: CaseFolding, now: Time) -> Self {
         let held = current_claims(agent_files, now).into_iter().filter(|claim| !is_mine(claim, caller));
         let here = |claim: &Claim| overlapping(claim, scope, folding).is_some();
         let waits = |handoff: &Handoff| match handoff.target_agent.as_deref() {

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
-use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, Standing, StoreError, Via, View, decision_text, entry_text};
+use twining_store::{
+    DecisionFilter, DecisionState, EntryFilter, ScopedDecision, StoreError, VectorKeys, Via, View, decision_text, entry_text,
+};
 
 use crate::blackboard::is_report;
 use crate::context::assemble::{AssembleDraft, ContextEntity};
@@ -125,7 +127,7 @@ pub(super) fn gather(
 
 /// What bears on the scope, whatever it speaks of.
 struct ScopeRecords {
-    decisions: Vec<Affecting>,
+    decisions: Vec<ScopedDecision>,
     entries: Vec<Entry>,
     entities: Vec<ContextEntity>,
     /// Decisions that hang on the entities.
@@ -141,7 +143,7 @@ impl ScopeRecords {
         // Of entries there are several kinds to share the budget.
         let most = (draft.max_tokens * 4 / CHARS_BY_SCOPE).clamp(BY_SCOPE, MOST_BY_SCOPE);
         let most_entries = (most / 2).max(BY_SCOPE);
-        let decisions = view.decisions().nearest(&draft.scope, Standing::InForce, most)?;
+        let decisions = view.decisions().nearest(&draft.scope, DecisionState::InForce, most)?;
         // By kind, so that many of one leave room for the others.
         let asking = OPEN_KINDS.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
         let other_kinds = (!draft.rules_only).then(|| of_kinds(&OTHER_KINDS, false));
@@ -193,7 +195,7 @@ fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {
 }
 
 impl CandidateBuilder<'_, '_> {
-    fn decisions(&self, ranking: Ranking, scope_records: &[Affecting]) -> Result<Vec<ContextCandidate>, StoreError> {
+    fn decisions(&self, ranking: Ranking, scope_records: &[ScopedDecision]) -> Result<Vec<ContextCandidate>, StoreError> {
         let decisions = self.view.decisions();
         let mut found: HashMap<String, ContextCandidate> = HashMap::new();
         for ranked in ranking.ranked.into_iter().take(self.most) {
@@ -210,7 +212,7 @@ impl CandidateBuilder<'_, '_> {
             if !found.contains_key(row.id.as_str())
                 && let Some(decision) = decisions.get(&row.id)?
             {
-                let sense = Sense::of(&decision.summary, &decision_text(&decision));
+                let sense = VectorKeys::of(&decision.summary, &decision_text(&decision));
                 let candidate = self.weigh_decision(decision, search::by_meaning(self.question, sense));
                 found.insert(row.id.to_string(), candidate);
             }
@@ -273,7 +275,7 @@ impl CandidateBuilder<'_, '_> {
             if is_report(&entry) {
                 continue;
             }
-            let sense = Sense::of(&entry.summary, &entry_text(&entry));
+            let sense = VectorKeys::of(&entry.summary, &entry_text(&entry));
             if let Some(candidate) = self.weigh_entry(entry, search::by_meaning(self.question, sense)) {
                 found.insert(candidate.id().to_owned(), ContextCandidate { in_scope: true, ..candidate });
             }
@@ -291,7 +293,7 @@ impl CandidateBuilder<'_, '_> {
             human: score::human(decision.origin.as_ref()),
             ..self.weights.relevance(why)
         };
-        let meaning = Sense::of(&decision.summary, &decision_text(&decision)).meaning;
+        let meaning = VectorKeys::of(&decision.summary, &decision_text(&decision)).text_key;
         ContextCandidate::new(CandidateRecord::Decision(Box::new(decision)), why, meaning)
     }
 
@@ -304,7 +306,7 @@ impl CandidateBuilder<'_, '_> {
             human: score::human(entry.origin.as_ref()),
             ..self.weights.relevance(why)
         };
-        let meaning = Sense::of(&entry.summary, &entry_text(&entry)).meaning;
+        let meaning = VectorKeys::of(&entry.summary, &entry_text(&entry)).text_key;
         Some(ContextCandidate::new(CandidateRecord::Entry(Box::new(entry), kind), why, meaning))
     }
 }
@@ -347,7 +349,7 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
     if *scope == Scope::project() {
         return Ok((found, linked_decisions));
     }
-    let named = view.graph().named_from(scope.as_str().trim_end_matches('/'), ENTITIES * 4)?;
+    let named = view.graph().with_name_prefix(scope.as_str().trim_end_matches('/'), ENTITIES * 4)?;
     let covered = named.into_iter().filter(|entity| scope.covers(&Scope::read(&entity.name), view.folding())).take(ENTITIES);
     for entity in covered {
         let mut relations = Vec::new();
@@ -437,7 +439,7 @@ pub(super) fn other_authors(
     let mut others = Vec::new();
     let most = if filter.only_open { WALKED } else { WALKED_CLOSED };
     for row in view.entries().rows_about(&draft.scope, filter, most)?.into_iter().skip(found.len()) {
-        if view.entries().card(row)?.is_some_and(|card| card.agent != top_author) {
+        if view.entries().header(row)?.is_some_and(|header| header.agent != top_author) {
             others.push(view.entries().at_row(row)?);
             if others.len() == RAISED {
                 break;

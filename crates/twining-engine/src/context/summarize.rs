@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Decision, DecisionStatus, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time};
-use twining_store::{EntryFilter, Page, Standing, StoreError, View};
+use twining_store::{DecisionState, EntryFilter, Page, StoreError, View};
 
 use crate::blackboard::is_report;
 use crate::context::changes::{changes_since, touched_since};
@@ -60,7 +60,7 @@ impl SummarizeInput {
 
 /// Sums a scope up.
 pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure> {
-    let bearing = view.decisions().bearing(scope)?;
+    let bearing = view.decisions().count_in_scope(scope)?;
     let open = |kind: EntryType| {
         let filter = EntryFilter { types: vec![kind.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
         view.entries().about_scope(scope, &filter, NAMED)
@@ -75,7 +75,7 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure
     findings.items.retain(|entry| !is_report(entry));
     findings.total -= (listed - findings.items.len()) as u64;
     findings.items.truncate(NAMED);
-    let rows = view.decisions().nearest(scope, Standing::InForce, LOOKED_AT)?;
+    let rows = view.decisions().nearest(scope, DecisionState::InForce, LOOKED_AT)?;
     let mut writer = SummaryWriter { now: view.now(), sentences: Vec::new() };
     writer.open("warning", &warnings);
     writer.disputes(view, rows.iter().map(|row| &row.id))?;

@@ -23,7 +23,7 @@ impl Engine {
         let mut clauses = self.store().view(|view| {
             let decisions = view.decisions();
             let mut clauses = Vec::new();
-            for decision in decisions.speaking_of("must_not_use")? {
+            for decision in decisions.containing_text("must_not_use")? {
                 let still = match decision.status {
                     DecisionStatus::Active | DecisionStatus::Provisional => items_of(&decision),
                     // A word for it is not enough: somebody must have said so who may.

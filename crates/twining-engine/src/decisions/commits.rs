@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Change, CommitLink, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, Time, limits, text};
-pub use twining_store::git::CommitSeen;
+pub use twining_store::git::CommitDetails;
 use twining_store::{StoreError, Via, View};
 
 use crate::caller::Stamp;
@@ -72,7 +72,7 @@ impl LinkCommitDraft {
     }
 
     /// The link of a commit that git was seen to make.
-    pub(crate) fn seen(id: Id, commit: &CommitSeen, by: LinkSource) -> Result<Self, InvalidInput> {
+    pub(crate) fn seen(id: Id, commit: &CommitDetails, by: LinkSource) -> Result<Self, InvalidInput> {
         let hash = fields::commit_hash("commit_hash", &commit.hash)?;
         Ok(Self { id, hash, summary: Some(fields::summary(&commit.subject)).filter(|summary| !summary.is_empty()), by })
     }
@@ -231,7 +231,7 @@ const WAITS_MS: i64 = 14 * 24 * 60 * 60 * 1000;
 
 /// Whether a commit names a decision or touches a file that one may be about. A merge
 /// touches what its branches did.
-pub(crate) fn may_concern_decisions(commit: &CommitSeen) -> bool {
+pub(crate) fn may_concern_decisions(commit: &CommitDetails) -> bool {
     !commit.trailers.is_empty() || (commit.parents.len() < 2 && commit.files.iter().any(|file| !file.starts_with(".twining/")))
 }
 
@@ -268,7 +268,11 @@ impl LinkSource {
 
 /// The decisions that a new commit carries out. `before` tells when the commit
 /// before it was made.
-pub fn carried_out(view: &View<'_>, commit: &CommitSeen, before: &dyn Fn() -> Option<Time>) -> Result<Vec<(Id, LinkSource)>, StoreError> {
+pub fn carried_out(
+    view: &View<'_>,
+    commit: &CommitDetails,
+    before: &dyn Fn() -> Option<Time>,
+) -> Result<Vec<(Id, LinkSource)>, StoreError> {
     let mut found: Vec<(Id, LinkSource)> = Vec::new();
     for id in named(view, commit)? {
         found.push((id, LinkSource::Trailer));
@@ -298,7 +302,7 @@ pub fn carried_out(view: &View<'_>, commit: &CommitSeen, before: &dyn Fn() -> Op
 pub(crate) fn decisions_of_commit(
     view: &View<'_>,
     stored: Vec<(String, Id)>,
-    commit: Option<&CommitSeen>,
+    commit: Option<&CommitDetails>,
 ) -> Result<Vec<WhyDecision>, Failure> {
     let mut found: Vec<(LinkSource, Decision)> = Vec::new();
     for (hash, id) in stored {
@@ -323,11 +327,11 @@ pub(crate) fn decisions_of_commit(
 }
 
 /// The decisions that a commit names. A beginning counts if only one decision has it.
-fn named(view: &View<'_>, commit: &CommitSeen) -> Result<Vec<Id>, StoreError> {
+fn named(view: &View<'_>, commit: &CommitDetails) -> Result<Vec<Id>, StoreError> {
     let words = commit.trailers.iter().flat_map(|line| line.split([',', ' ', ';'])).map(str::trim).filter(|word| word.len() >= PREFIX);
     let mut ids = Vec::new();
     for word in words.take(BY_TRAILER) {
-        if let [id] = &view.decisions().beginning_with(word, 2)?[..]
+        if let [id] = &view.decisions().with_id_prefix(word, 2)?[..]
             && !ids.contains(id)
         {
             ids.push(id.clone());
@@ -337,10 +341,10 @@ fn named(view: &View<'_>, commit: &CommitSeen) -> Result<Vec<Id>, StoreError> {
 }
 
 /// Decisions about the very files that a commit touches, newest first.
-fn about_files(view: &View<'_>, commit: &CommitSeen) -> Result<Vec<Decision>, StoreError> {
+fn about_files(view: &View<'_>, commit: &CommitDetails) -> Result<Vec<Decision>, StoreError> {
     let mut ids: Vec<Id> = Vec::new();
     for file in commit.files.iter().filter(|file| !file.starts_with(".twining/") && file.len() <= limits::ELEMENT_BYTES).take(FILES) {
-        let rows = view.decisions().affecting(&Scope::read(file))?;
+        let rows = view.decisions().in_scope(&Scope::read(file))?;
         ids.extend(rows.into_iter().filter(|row| matches!(row.via, Via::Exact | Via::File)).map(|row| row.id));
     }
     ids.sort_unstable_by(|a, b| b.cmp(a));

@@ -395,7 +395,7 @@ impl Engine {
     }
 
     /// Explains a commit by its decisions; `seen` is what git says of it.
-    pub fn why_commit(&self, asked: &str, limit: Option<usize>, seen: Option<&CommitSeen>) -> Result<WhyOutcome, Failure> {
+    pub fn why_commit(&self, asked: &str, limit: Option<usize>, seen: Option<&CommitDetails>) -> Result<WhyOutcome, Failure> {
         self.store().view(|view| decisions::why_commit(view, asked, limit, seen))
     }
 
@@ -458,7 +458,7 @@ impl Engine {
     pub fn link_new_commit(
         &self,
         caller: &Caller,
-        commit: &CommitSeen,
+        commit: &CommitDetails,
         before: &dyn Fn() -> Option<Time>,
     ) -> Result<Vec<LinkCommitOutcome>, Failure> {
         // The memory is not even opened for a commit that can concern no decision.

@@ -5,7 +5,7 @@
 //! and say who moved it, when and why; what was decided is never edited.
 
 use twining_model::{CaseFolding, Decision, Id, Scope, text};
-use twining_store::merge::LEFT_BY_GIT;
+use twining_store::merge::HAS_CONFLICT_MARKERS;
 use twining_store::{StoreError, Unreadable, View};
 
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub(crate) fn unreadable(view: &View<'_>, id: &Id) -> Result<Option<Unreadable>,
 /// The decision files that cannot be read.
 pub(crate) fn unreadable_files(view: &View<'_>) -> Result<Vec<Unreadable>, StoreError> {
     let mut files = view.unreadable()?;
-    files.retain(|bad| bad.file.starts_with(FOLDER) && bad.why != LEFT_BY_GIT);
+    files.retain(|bad| bad.file.starts_with(FOLDER) && bad.why != HAS_CONFLICT_MARKERS);
     Ok(files)
 }
 

@@ -23,7 +23,7 @@ pub(crate) use commits::may_concern_decisions;
 pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
 };
-pub use commits::{CommitSeen, LinkSource, carried_out};
+pub use commits::{CommitDetails, LinkSource, carried_out};
 pub use decide::{Conflict, DecideOutcome, plan_decide};
 pub use decide::{DecideInput, DecisionDraft};
 pub use dependencies::{Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, impact};

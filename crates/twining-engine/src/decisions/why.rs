@@ -8,10 +8,10 @@ use serde_json::Value;
 use twining_model::{Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope, Time};
 pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
-use twining_store::{Affecting, Bearing, Standing, StoreError, Via, View};
+use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via, View};
 
 use crate::decisions::lookup::unreadable_files;
-use crate::decisions::{CommitSeen, decisions_of_commit, linked};
+use crate::decisions::{CommitDetails, decisions_of_commit, linked};
 use crate::failure::Failure;
 use crate::fields;
 use crate::fields::fit_reply;
@@ -166,21 +166,22 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &ProjectRoot, moves: &Rename
 
 /// What bears on a scope: the nearest of each standing, and how many there are.
 struct RankedDecisions {
-    in_force: Vec<Affecting>,
-    retired: Vec<Affecting>,
-    bearing: Bearing,
+    in_force: Vec<ScopedDecision>,
+    retired: Vec<ScopedDecision>,
+    bearing: ScopeCounts,
 }
 
 impl RankedDecisions {
     fn of(view: &View<'_>, scope: &Scope, moves: &RenameHistory, most: usize) -> Result<Self, StoreError> {
         let decisions = view.decisions();
         if moves.former_names(scope).is_empty() {
-            let [in_force, retired] = [Standing::InForce, Standing::Retired].map(|standing| decisions.nearest(scope, standing, most));
-            return Ok(Self { in_force: in_force?, retired: retired?, bearing: decisions.bearing(scope)? });
+            let [in_force, retired] =
+                [DecisionState::InForce, DecisionState::Retired].map(|standing| decisions.nearest(scope, standing, most));
+            return Ok(Self { in_force: in_force?, retired: retired?, bearing: decisions.count_in_scope(scope)? });
         }
-        let mut rows = decisions.affecting(scope)?;
+        let mut rows = decisions.in_scope(scope)?;
         follow(view, scope, moves, &mut rows)?;
-        let bearing = Bearing::of(rows.iter().map(|row| row.status));
+        let bearing = ScopeCounts::of(rows.iter().map(|row| row.status));
         let (mut in_force, mut retired): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.status.binds());
         for rows in [&mut in_force, &mut retired] {
             nearest(rows, most);
@@ -190,10 +191,10 @@ impl RankedDecisions {
 }
 
 /// Adds what was decided of files before they moved here.
-fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<Affecting>) -> Result<(), StoreError> {
+fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<ScopedDecision>) -> Result<(), StoreError> {
     let mut known: HashSet<Id> = rows.iter().map(|row| row.id.clone()).collect();
     for (former, until) in moves.former_names(scope) {
-        for mut row in view.decisions().affecting(&Scope::read(&former))? {
+        for mut row in view.decisions().in_scope(&Scope::read(&former))? {
             // What was decided since is about another file of that name. git counts in seconds.
             let before = row.at.as_ms() / 1000 <= until.as_ms() / 1000;
             let is_about_it = before && matches!(row.via, Via::Exact | Via::File | Via::Around);
@@ -207,7 +208,7 @@ fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<
 }
 
 /// The decisions behind a commit, told like those that bear on a place.
-pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, seen: Option<&CommitSeen>) -> Result<WhyOutcome, Failure> {
+pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, seen: Option<&CommitDetails>) -> Result<WhyOutcome, Failure> {
     let limit = fields::page("limit", limit, 20)?;
     let (_, stored) = linked(view, seen.map_or(asked, |seen| seen.hash.as_str()))?;
     let mut listed = decisions_of_commit(view, stored, seen)?;
@@ -222,12 +223,12 @@ pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, see
 }
 
 /// Keeps the `limit` rows that matter most, in order.
-fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
+fn nearest(rows: &mut Vec<ScopedDecision>, limit: usize) {
     if rows.len() > limit {
-        rows.select_nth_unstable_by(limit, Affecting::order);
+        rows.select_nth_unstable_by(limit, ScopedDecision::order);
         rows.truncate(limit);
     }
-    rows.sort_unstable_by(Affecting::order);
+    rows.sort_unstable_by(ScopedDecision::order);
 }
 
 pub(super) fn why_decision(matched: String, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
@@ -261,7 +262,7 @@ struct ContestCache<'a, 'v> {
 
 impl ContestCache<'_, '_> {
     /// Whether one of these is contested; the first that is ends the search.
-    fn is_any_contested(&mut self, rows: &[Affecting]) -> Result<bool, StoreError> {
+    fn is_any_contested(&mut self, rows: &[ScopedDecision]) -> Result<bool, StoreError> {
         for row in rows.iter().filter(|row| row.status.binds()) {
             if let Some(decision) = self.view.decisions().get(&row.id)?
                 && !self.contesters(&decision)?.is_empty()

@@ -116,7 +116,7 @@ impl Engine {
         let policy = self.policy(user);
         let asked = GatesInput { task_type: input.task_type.clone(), complexity: input.complexity };
         let GatesOutcome { profile, notes, mistakes, .. } = governance::gates::gates(&policy, &asked)?;
-        let reports = governance::reports::read(&input.reports, checkout, &self.store().place().project, self.store().root())?;
+        let reports = governance::reports::read(&input.reports, checkout, &self.store().location().project, self.store().root())?;
         let measured = governance::gates::GateMeasurements::of(input, &reports)?;
         Ok(CheckGatesOutcome { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
     }

@@ -3,7 +3,7 @@
 //! and all their relations.
 
 use twining_model::Entity;
-use twining_store::{Edge, StoreError, View};
+use twining_store::{GraphEdge, StoreError, View};
 
 /// The entity with this id and its namesakes, the oldest first; none if there is none.
 pub(crate) fn kin(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> {
@@ -33,7 +33,7 @@ pub(crate) fn one(view: &View<'_>, id: &str) -> Result<Option<Entity>, StoreErro
 }
 
 /// Relations of an entity and of its namesakes, at most so many.
-pub(crate) fn edges(view: &View<'_>, id: &str, kinds: &[String], most: usize) -> Result<Vec<Edge>, StoreError> {
+pub(crate) fn edges(view: &View<'_>, id: &str, kinds: &[String], most: usize) -> Result<Vec<GraphEdge>, StoreError> {
     let kin = kin(view, id)?;
     if kin.len() < 2 {
         return view.graph().edges(id, kinds, most);

@@ -155,7 +155,7 @@ impl Engine {
                 return Ok(());
             }
         };
-        let plan = |stored: &twining_store::FeatureShelf| {
+        let plan = |stored: &twining_store::FeatureListFile| {
             let mut counts = ImportCounts::default();
             let mut list = workflow::read_list(stored)?.map_or_else(|| FeatureList::parse("{}"), Ok);
             for feature in &theirs.features {

@@ -40,7 +40,7 @@ impl Engine {
     pub fn knowledge_check(&self, input: &KnowledgeCheckInput, checkout: &Path) -> Result<KnowledgeCheckOutcome, Failure> {
         let Some(path) = &input.path else {
             let file = self.store().documents().knowledge()?;
-            let mut doubts: Vec<GraphFinding> = file.passed_over.as_deref().map(check::passed_over).into_iter().collect();
+            let mut doubts: Vec<GraphFinding> = file.ignored_path.as_deref().map(check::ignored_path).into_iter().collect();
             doubts.extend(self.unmerged_version(&file, checkout)?);
             return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
         };
@@ -55,7 +55,7 @@ impl Engine {
 
     /// The working tree a path leads into: the caller's own, unless it spells out the main one.
     fn tree_of<'p>(&'p self, path: &'p str, checkout: &'p Path) -> (&'p Path, &'p str) {
-        let project = self.store().place().project.as_path();
+        let project = self.store().location().project.as_path();
         match Path::new(path).strip_prefix(checkout).ok().and_then(Path::to_str) {
             Some(inside) => (checkout, inside),
             None if Path::new(path).starts_with(project) => (project, path),
@@ -65,7 +65,7 @@ impl Engine {
 
     /// That a linked working tree has another version of the graph, which counts once it is merged.
     fn unmerged_version(&self, shared: &KnowledgeFile, checkout: &Path) -> Result<Option<GraphFinding>, Failure> {
-        if checkout == self.store().place().project {
+        if checkout == self.store().location().project {
             return Ok(None);
         }
         let here = self.store().documents().knowledge_in(checkout)?;

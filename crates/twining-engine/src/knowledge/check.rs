@@ -107,7 +107,7 @@ pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<GraphFinding
 }
 
 /// That a file in the other usual place is not read.
-pub(super) fn passed_over(other: &str) -> GraphFinding {
+pub(super) fn ignored_path(other: &str) -> GraphFinding {
     let message = format!("`{other}` is there too, and is not read");
     GraphFinding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path")
 }

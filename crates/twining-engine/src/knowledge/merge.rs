@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use twining_dot::{DotClash, DotClashKind, DotDocument, DotId, DotMergePolicy, MergeError, Resolution, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::{limits, text};
-use twining_store::merge::{Joining, join_sides, sides};
+use twining_store::merge::{MergeFunctions, resolve_conflict, sides};
 
 use super::check::{GraphFinding, MERGED, conflict_markers};
 use super::graph::KnowledgeGraph;
@@ -65,7 +65,7 @@ pub(super) fn merged_markers(source: &[u8]) -> Option<Vec<u8>> {
     if conflict_markers(source).is_empty() {
         return None;
     }
-    join_sides(source, &GRAPH)
+    resolve_conflict(source, &GRAPH)
 }
 
 /// A file in which git left both sides of a merge, as it is read until people have
@@ -125,7 +125,7 @@ fn named(clash: &DotClash) -> GraphFinding {
 }
 
 /// What a graph's file is made of.
-pub(crate) const GRAPH: Joining = Joining {
+pub(crate) const GRAPH: MergeFunctions = MergeFunctions {
     is_whole: |text| text.trim_ascii().is_empty() || twining_dot::check(text).errors.is_empty(),
     join: |versions| {
         let merged = merge_knowledge(versions.base, versions.ours, versions.theirs, "");

@@ -12,7 +12,7 @@ use twining_model::{InvalidInput, limits, text};
 use crate::input::REVIEW_KINDS;
 
 pub use twining_store::git::Changes;
-use twining_store::{Config, knowledge_elsewhere, knowledge_place};
+use twining_store::{Config, knowledge_path, maestro_knowledge_path};
 
 use super::check::GraphFinding;
 use super::graph::KnowledgeGraph;
@@ -235,8 +235,8 @@ fn changed(base: &str, context: &mut ReviewContext, now: GraphVersions<'_>, chan
         Ok(changes.file_at(revision, CONFIG)?.map(|bytes| Config::parse(&bytes).knowledge.path).unwrap_or_default())
     };
     let place_at = |revision: &str| -> Result<String, String> {
-        let elsewhere = changes.file_at(revision, &knowledge_elsewhere())?.is_some();
-        knowledge_place(&chosen_at(revision)?, elsewhere).map_err(|error| error.to_string())
+        let elsewhere = changes.file_at(revision, &maestro_knowledge_path())?.is_some();
+        knowledge_path(&chosen_at(revision)?, elsewhere).map_err(|error| error.to_string())
     };
     if let Some(head) = &head {
         context.knowledge_file = place_at(head)?;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_guard::{Guard, Verdict};
 use twining_model::{Channel, InvalidInput, Time, Trace, TraceType, Trust, limits};
-use twining_store::{TraceSeen, disk};
+use twining_store::{StoredTrace, disk};
 
 use crate::fields;
 use crate::fields::{fit_reply, is_false};
@@ -151,7 +151,7 @@ pub(crate) struct PatternBuilder {
 
 impl PatternBuilder {
     /// Looks at one trace.
-    pub(crate) fn see(&mut self, seen: &TraceSeen<'_>, draft: &PatternsDraft) {
+    pub(crate) fn see(&mut self, seen: &StoredTrace<'_>, draft: &PatternsDraft) {
         let Some(trace) =
             Trace::read_partial(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
         else {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
-use twining_store::{Term, TraceSeen, terms};
+use twining_store::{StoredTrace, Term, terms};
 
 use crate::fields;
 use crate::fields::{fit_reply, is_false};
@@ -165,7 +165,7 @@ impl<'q> TraceSearch<'q> {
     }
 
     /// Looks at one line.
-    pub(crate) fn see(&mut self, seen: &TraceSeen<'_>) {
+    pub(crate) fn see(&mut self, seen: &StoredTrace<'_>) {
         let length = seen.line.len() as f64;
         self.lines += 1.0;
         self.bytes += length;

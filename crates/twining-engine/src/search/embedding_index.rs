@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use twining_embed::{Matrix, Model, PackedVector, Vector};
-use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor, meaning_of};
+use twining_store::{Store, StoreError, VectorBytes, VectorCursor, VectorReadOutcome, vector_key};
 
 /// Vectors of passing texts that are kept at most.
 const MOST_PASSING: usize = 4096;
@@ -72,7 +72,7 @@ impl EmbeddingIndex {
             known.clear();
         }
         let likeness = texts.iter().map(|text| {
-            let vector = known.entry(meaning_of(text)).or_insert_with(|| model.embed(text));
+            let vector = known.entry(vector_key(text)).or_insert_with(|| model.embed(text));
             f64::from(asked.dot(vector))
         });
         Some(likeness.collect())
@@ -111,7 +111,7 @@ impl EmbeddingIndex {
         let mut retained_rows: Vec<(u64, VectorBytes)> = Vec::new();
         let mut cursor = VectorCursor::default();
         store.vectors(|file| {
-            file.read_on(model.identity(), &mut cursor, &mut |name, bytes| {
+            file.read_new(model.identity(), &mut cursor, &mut |name, bytes| {
                 if wanted.contains(&name) {
                     retained_rows.push((name, *bytes));
                 }
@@ -142,11 +142,11 @@ impl VectorTable {
         // Twice at most: a file that was replaced is read from its start.
         for _ in 0..2 {
             let mut cursor = self.cursor;
-            let read = store.vectors(|file| file.read_on(model, &mut cursor, &mut |name, bytes| self.put(name, bytes)))?;
+            let read = store.vectors(|file| file.read_new(model, &mut cursor, &mut |name, bytes| self.put(name, bytes)))?;
             self.cursor = cursor;
             match read {
-                Some(ReadOn::Anew) => *self = Self { cursor, edition: self.edition + 1, ..Self::default() },
-                Some(ReadOn::Done) | None => return Ok(()),
+                Some(VectorReadOutcome::Replaced) => *self = Self { cursor, edition: self.edition + 1, ..Self::default() },
+                Some(VectorReadOutcome::Done) | None => return Ok(()),
             }
         }
         Ok(())

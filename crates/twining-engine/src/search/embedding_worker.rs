@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use twining_embed::{BulkOptions, LongText, Vector};
-use twining_store::{Row, Sense, Store, StoreError, View, decision_text, entry_text, meaning_of};
+use twining_store::{RowId, Store, StoreError, VectorKeys, View, decision_text, entry_text, vector_key};
 
 use super::embedding_index::EmbeddingIndex;
 
@@ -102,7 +102,7 @@ impl EmbeddingWorker {
     /// among its threads; whether there was something to make.
     fn in_turn(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<bool, StoreError> {
         let worked = self.store.vectors(|file| {
-            let Some(_turn) = file.take_turn()? else { return Ok(false) };
+            let Some(_turn) = file.try_embedding_lock()? else { return Ok(false) };
             let mut worked = false;
             while go_on(EmbeddingProgress { waiting: self.waiting() }) && self.make_some(go_on)? {
                 worked = true;
@@ -150,7 +150,7 @@ impl EmbeddingWorker {
         })?;
         let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
         model.embed_each(&texts, BulkOptions { threads: self.threads, long: LongText::First }, |number, vectors| {
-            made.extend(vectors.into_iter().next().map(|vector| (meaning_of(&texts[number]), vector)));
+            made.extend(vectors.into_iter().next().map(|vector| (vector_key(&texts[number]), vector)));
             left[number] = None;
             if go_on(EmbeddingProgress { waiting: self.waiting() }) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -166,11 +166,11 @@ impl EmbeddingWorker {
 /// The text to make a vector of; nothing if its record is gone.
 fn text_of(view: &View<'_>, job: &EmbeddingJob) -> Result<Option<String>, StoreError> {
     let (summary, text) = match *job {
-        EmbeddingJob::Entry(row, _) if view.entries().card(row)?.is_some() => {
+        EmbeddingJob::Entry(row, _) if view.entries().header(row)?.is_some() => {
             let entry = view.entries().at_row(row)?;
             (entry.summary.trim().to_owned(), entry_text(&entry))
         }
-        EmbeddingJob::Decision(row, _) if view.decisions().card(row)?.is_some() => {
+        EmbeddingJob::Decision(row, _) if view.decisions().header(row)?.is_some() => {
             let decision = view.decisions().at_row(row)?;
             (decision.summary.trim().to_owned(), decision_text(&decision))
         }
@@ -178,7 +178,7 @@ fn text_of(view: &View<'_>, job: &EmbeddingJob) -> Result<Option<String>, StoreE
     };
     // The row may hold something else by now: then its own turn comes later.
     let name = job.name();
-    Ok([text, summary].into_iter().find(|text| meaning_of(text) == name))
+    Ok([text, summary].into_iter().find(|text| vector_key(text) == name))
 }
 
 /// A thread that makes vectors until it is dropped.
@@ -213,7 +213,7 @@ impl EmbeddingThread {
         let rest = Arc::new(StopSignal::default());
         let inside = Arc::clone(&rest);
         let work = move || {
-            twining_store::step_back();
+            twining_store::lower_priority();
             let mut pause = FIRST;
             while inside.rest(pause) {
                 // Failing loses nothing: the next look finds the same to do.
@@ -246,8 +246,8 @@ const LITTER: usize = 20_000;
 /// How far the records were looked at, and the texts that wait.
 #[derive(Default)]
 pub(super) struct EmbeddingBacklog {
-    entries: Option<(Row, Sense)>,
-    decisions: Option<(Row, Sense)>,
+    entries: Option<(RowId, VectorKeys)>,
+    decisions: Option<(RowId, VectorKeys)>,
     waiting: VecDeque<EmbeddingJob>,
     queued: HashSet<u64>,
     /// Those that were taken and are not made yet.
@@ -259,8 +259,8 @@ pub(super) struct EmbeddingBacklog {
 /// A text that waits, by the row it stands in and its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EmbeddingJob {
-    Entry(Row, u64),
-    Decision(Row, u64),
+    Entry(RowId, u64),
+    Decision(RowId, u64),
 }
 
 impl EmbeddingJob {
@@ -364,21 +364,21 @@ impl EmbeddingBacklog {
         let (entries, decisions) = (view.entries(), view.decisions());
         // git or an archive may have replaced what was seen: then all is looked at again.
         if let Some((row, sense)) = self.entries
-            && entries.card(row)?.is_none_or(|card| card.sense != sense)
+            && entries.header(row)?.is_none_or(|header| header.vector_keys != sense)
         {
             self.entries = None;
         }
         if let Some((row, sense)) = self.decisions
-            && decisions.card(row)?.is_none_or(|card| card.sense != sense)
+            && decisions.header(row)?.is_none_or(|header| header.vector_keys != sense)
         {
             self.decisions = None;
         }
         let mut jobs = Vec::new();
-        for (row, sense) in entries.senses_after(self.entries.map(|(row, _)| row), STRETCH)? {
+        for (row, sense) in entries.vector_keys_after(self.entries.map(|(row, _)| row), STRETCH)? {
             jobs.extend(sense.names().map(|name| EmbeddingJob::Entry(row, name)));
             self.entries = Some((row, sense));
         }
-        for (row, sense) in decisions.senses_after(self.decisions.map(|(row, _)| row), STRETCH)? {
+        for (row, sense) in decisions.vector_keys_after(self.decisions.map(|(row, _)| row), STRETCH)? {
             jobs.extend(sense.names().map(|name| EmbeddingJob::Decision(row, name)));
             self.decisions = Some((row, sense));
         }

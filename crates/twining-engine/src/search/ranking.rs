@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_store::{Card, DecisionFilter, Decisions, Entries, EntryFilter, Row, Sense, StoreError, Term, terms};
+use twining_store::{DecisionFilter, Decisions, Entries, EntryFilter, RecordHeader, RowId, StoreError, Term, VectorKeys, terms};
 
 use super::embedding_index::Similarities;
 
@@ -71,7 +71,7 @@ pub struct ScoreParts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RankedRecord {
     /// Which.
-    pub(crate) row: Row,
+    pub(crate) row: RowId,
     /// What speaks for it.
     pub(crate) why: ScoreParts,
 }
@@ -144,14 +144,14 @@ pub(crate) fn rank(records: &impl Searchable, question: &SearchQuery<'_>) -> Res
 }
 
 /// Those in which its words stand.
-pub(crate) fn by_words(records: &impl Searchable, question: &SearchQuery<'_>) -> Result<Vec<(Row, f64)>, StoreError> {
+pub(crate) fn by_words(records: &impl Searchable, question: &SearchQuery<'_>) -> Result<Vec<(RowId, f64)>, StoreError> {
     records.by_words(&question.terms, CANDIDATES)
 }
 
 /// Those, and those near in meaning, as an answer.
-pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, found: Vec<(Row, f64)>) -> Result<Ranking, StoreError> {
+pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, found: Vec<(RowId, f64)>) -> Result<Ranking, StoreError> {
     let best = found.first().map_or(f64::MIN_POSITIVE, |(_, score)| score.max(f64::MIN_POSITIVE));
-    let mut lexical: HashMap<Row, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
+    let mut lexical: HashMap<RowId, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
     if let Some(nearness) = &question.nearness {
         for row in nearest_rows(records, nearness)? {
             lexical.entry(row).or_insert(0.0);
@@ -175,7 +175,7 @@ pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, 
 }
 
 /// The rows whose texts are nearest.
-fn nearest_rows(records: &impl Searchable, nearness: &Similarities<'_>) -> Result<Vec<Row>, StoreError> {
+fn nearest_rows(records: &impl Searchable, nearness: &Similarities<'_>) -> Result<Vec<RowId>, StoreError> {
     let names = nearness.nearest(if records.is_filtered() { BATCHES.iter().sum() } else { BATCHES[0] });
     let (mut found, mut from) = (Vec::new(), 0);
     for batch in BATCHES {
@@ -194,13 +194,13 @@ fn nearest_rows(records: &impl Searchable, nearness: &Similarities<'_>) -> Resul
 fn score_record(
     records: &impl Searchable,
     question: &SearchQuery<'_>,
-    row: Row,
+    row: RowId,
     words: f64,
 ) -> Result<(RankedRecord, Option<String>), StoreError> {
     let card = records.card(row)?;
     let why = match &question.nearness {
         None => ScoreParts { lexical: words, ..ScoreParts::default() },
-        Some(nearness) => match card.as_ref().and_then(|card| nearest_name(nearness, card.sense)) {
+        Some(nearness) => match card.as_ref().and_then(|card| nearest_name(nearness, card.vector_keys)) {
             Some(near) => ScoreParts { lexical: LEXICAL * words, semantic: SEMANTIC * near, ..ScoreParts::default() },
             // Its vectors are not made yet: by its words it stands where it would without any.
             None => ScoreParts { lexical: words, ..ScoreParts::default() },
@@ -226,24 +226,24 @@ fn add_author_scores(ranked: &mut [(RankedRecord, Option<String>)]) {
 }
 
 /// What the meaning alone says for a record that no search found.
-pub(crate) fn by_meaning(question: &SearchQuery<'_>, sense: Sense) -> ScoreParts {
+pub(crate) fn by_meaning(question: &SearchQuery<'_>, sense: VectorKeys) -> ScoreParts {
     let near = question.nearness.as_ref().and_then(|nearness| nearest_name(nearness, sense)).unwrap_or(0.0);
     ScoreParts { semantic: SEMANTIC * near, ..ScoreParts::default() }
 }
 
 /// How near the nearest of its texts is, at least 0; nothing if none has a vector.
-fn nearest_name(nearness: &Similarities<'_>, sense: Sense) -> Option<f64> {
+fn nearest_name(nearness: &Similarities<'_>, sense: VectorKeys) -> Option<f64> {
     sense.names().filter_map(|name| nearness.of(name)).map(|near| near.max(0.0)).reduce(f64::max)
 }
 
 /// Records of one kind, behind one filter.
 pub(crate) trait Searchable {
     /// Those in which one of the words stands, best first, with their BM25.
-    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError>;
+    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(RowId, f64)>, StoreError>;
     /// Those whose text or summary has one of these names.
-    fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError>;
+    fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError>;
     /// What is known of one without reading it.
-    fn card(&self, row: Row) -> Result<Option<Card>, StoreError>;
+    fn card(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError>;
     /// Whether the filter may keep most of them out.
     fn is_filtered(&self) -> bool;
 }
@@ -261,16 +261,16 @@ pub(crate) struct DecisionSearch<'v> {
 }
 
 impl Searchable for EntrySearch<'_> {
-    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
+    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
         self.entries.by_words(terms, &self.filter, most)
     }
 
-    fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError> {
-        self.entries.by_meaning(names, &self.filter)
+    fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
+        self.entries.by_vector_keys(names, &self.filter)
     }
 
-    fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
-        self.entries.card(row)
+    fn card(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
+        self.entries.header(row)
     }
 
     fn is_filtered(&self) -> bool {
@@ -279,16 +279,16 @@ impl Searchable for EntrySearch<'_> {
 }
 
 impl Searchable for DecisionSearch<'_> {
-    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
+    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
         self.decisions.by_words(terms, &self.filter, most)
     }
 
-    fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError> {
-        self.decisions.by_meaning(names, &self.filter)
+    fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
+        self.decisions.by_vector_keys(names, &self.filter)
     }
 
-    fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
-        self.decisions.card(row)
+    fn card(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
+        self.decisions.header(row)
     }
 
     fn is_filtered(&self) -> bool {

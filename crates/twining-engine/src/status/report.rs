@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Claim, Time, limits};
 use twining_store::config::VERSION;
-use twining_store::{AgentShelf, Config, EntryFilter, Tally, View};
+use twining_store::{AgentFiles, Config, EntryFilter, RecordCounts, View};
 
 use crate::agents::{AgentLiveness, AgentSummary};
 use crate::engine::Engine;
@@ -113,7 +113,7 @@ pub struct StatusReport {
 
 /// Takes stock. `rejected` is the number of queued lines that were set aside.
 pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
-    let tally = view.tally()?;
+    let tally = view.counts()?;
     let counts = StatusCounts {
         stale: view.decisions().stale_provisional(fields::earlier(view.now(), STALE_DAYS * DAY_MS))?,
         unanswered: unanswered(view, &tally)?,
@@ -158,7 +158,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
 
 impl StatusReport {
     /// Adds who is there and who holds what.
-    pub(super) fn add_agents(&mut self, agent_files: &AgentShelf, config: &Config, now: Time) {
+    pub(super) fn add_agents(&mut self, agent_files: &AgentFiles, config: &Config, now: Time) {
         let everyone = agents::everyone(agent_files, config, now);
         let count = |wanted: fn(&&AgentSummary) -> bool| everyone.iter().filter(wanted).count() as u64;
         self.registered_agents = count(|agent| agent.registered_at.is_some());
@@ -179,7 +179,7 @@ impl StatusReport {
 
 /// What the warnings are drawn from.
 struct StatusCounts {
-    tally: Tally,
+    tally: RecordCounts,
     stale: u64,
     unanswered: u64,
     duplicates: u64,
@@ -210,7 +210,7 @@ struct StatusNotice {
 }
 
 /// Entries that no archive will move: decisions, summaries of archives, what is open.
-fn permanent(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
+fn permanent(view: &View<'_>, tally: &RecordCounts) -> Result<u64, Failure> {
     let announcements = EntryFilter { types: vec!["decision".to_owned()], ..EntryFilter::default() };
     let summaries = EntryFilter { types: vec!["finding".to_owned()], tags: vec!["archive".to_owned()], ..EntryFilter::default() };
     let open = tally.open_needs + tally.open_questions + tally.open_warnings;
@@ -219,7 +219,7 @@ fn permanent(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
 
 /// Questions open for a day or more: all that are open but for the recent ones,
 /// which are few on a board of any age.
-fn unanswered(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
+fn unanswered(view: &View<'_>, tally: &RecordCounts) -> Result<u64, Failure> {
     if tally.open_questions == 0 {
         return Ok(0);
     }
@@ -347,7 +347,7 @@ const REJECTED: NoticeKind = NoticeKind {
     hint: "`.twining/pending-rejected.jsonl` has each with its reason; mend the hook, then remove the file",
 };
 
-fn summary(tally: &Tally, notices: &[StatusNotice]) -> String {
+fn summary(tally: &RecordCounts, notices: &[StatusNotice]) -> String {
     let say = |attention: Attention| {
         let messages: Vec<&str> = notices.iter().filter(|n| n.attention == attention).map(|n| n.warning.message.as_str()).collect();
         messages.join("; ")

@@ -2,7 +2,7 @@
 //! the registry. Each reader skips what it cannot read, so somebody has to tell.
 
 use twining_model::{Handoff, limits, text};
-use twining_store::{AgentShelf, FeatureShelf, Shelf, TextFile};
+use twining_store::{AgentFiles, FeatureListFile, TextFile, TurnFiles};
 
 use super::report::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
 use crate::fields;
@@ -15,14 +15,14 @@ use twining_guard::{GuardSet, UserPolicy};
 const TURNS: usize = 200;
 
 /// Turns that cannot be read, or lie where another belongs.
-pub(super) fn turns(stored: &Shelf) -> Vec<UnreadableFile> {
+pub(super) fn turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
     let listing = match stored.all() {
         Ok(listing) => listing,
         Err(error) => return vec![unreadable("turns".to_owned(), &error.to_string())],
     };
-    let odd = listing.odd.iter().map(|(file, why)| unreadable(file.clone(), why));
-    let bad = listing.slots.iter().rev().take(TURNS);
-    odd.chain(bad.filter_map(|slot| turns::why_unreadable(stored, slot).map(|why| unreadable(slot.path(), &why)))).collect()
+    let skipped = listing.skipped.iter().map(|(file, why)| unreadable(file.clone(), why));
+    let bad = listing.locations.iter().rev().take(TURNS);
+    skipped.chain(bad.filter_map(|slot| turns::why_unreadable(stored, slot).map(|why| unreadable(slot.path(), &why)))).collect()
 }
 
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
@@ -34,14 +34,14 @@ pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
 }
 
 /// A feature list that cannot be read.
-pub(super) fn features(stored: &FeatureShelf) -> Option<UnreadableFile> {
+pub(super) fn features(stored: &FeatureListFile) -> Option<UnreadableFile> {
     let failure = workflow::read_list(stored).err()?;
     let file = stored.path.strip_prefix(".twining/").unwrap_or(&stored.path);
     Some(unreadable(file.to_owned(), &failure.to_string()))
 }
 
 /// Handoffs that cannot be read, among the newest.
-pub(super) fn handoffs(stored: &AgentShelf) -> Vec<UnreadableFile> {
+pub(super) fn handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
     let ids = match stored.handoff_ids() {
         Ok(ids) => ids,
         Err(error) => return vec![unreadable("handoffs".to_owned(), &error.to_string())],

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use twining_model::{Decision, Entry, EntryType, RelationType, Scope, Time, limits};
-use twining_store::{EntryFilter, Standing, StoreError, View};
+use twining_store::{DecisionState, EntryFilter, StoreError, View};
 
 use super::scope::{CheckItem, CheckStatus, History, ScopeCheck};
 use crate::decisions::same_domain;
@@ -24,8 +24,8 @@ pub(super) struct ScopeDecisions {
 
 impl ScopeDecisions {
     pub(super) fn gather(view: &View<'_>, scope: &Scope) -> Result<Self, StoreError> {
-        let rows = view.decisions().nearest(scope, Standing::InForce, limits::PAGE)?;
-        let bearing = view.decisions().bearing(scope)?;
+        let rows = view.decisions().nearest(scope, DecisionState::InForce, limits::PAGE)?;
+        let bearing = view.decisions().count_in_scope(scope)?;
         let beyond = (bearing.active + bearing.provisional).saturating_sub(rows.len() as u64);
         let mut decisions = Vec::with_capacity(rows.len());
         for row in rows {

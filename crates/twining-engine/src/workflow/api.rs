@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use twining_model::{EvidenceSource, Scope, limits};
-use twining_store::{Documents, Durability, FeatureShelf};
+use twining_store::{Documents, Durability, FeatureListFile};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -124,7 +124,7 @@ impl Engine {
     /// tools: from then on `seen` evidence can be asked for.
     pub fn note_post_tool_use(&self) -> Result<(), Failure> {
         if !self.store().local_state().has_note(POST_TOOL_USE)? {
-            self.store().local_state().leave_note(POST_TOOL_USE, b"{}")?;
+            self.store().local_state().write_note(POST_TOOL_USE, b"{}")?;
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Engine {
 
     /// What a worker is told: the step, and what its role demands. A role that
     /// cannot be described is no reason to withhold the step.
-    fn prompt_for(&self, user: &UserPolicy, role: &str, next: &NextStep<'_>, feature_file: &FeatureShelf) -> String {
+    fn prompt_for(&self, user: &UserPolicy, role: &str, next: &NextStep<'_>, feature_file: &FeatureListFile) -> String {
         let mut text = task_text(next, &RunLog::read(&feature_file.runs));
         let Some(feature) = next.feature else { return text };
         let root = self.store().root();

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, Scope, limits, text};
-use twining_store::FeatureShelf;
+use twining_store::FeatureListFile;
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
@@ -194,7 +194,7 @@ fn fields(input: &FeaturesInput, root: &ProjectRoot) -> Result<Vec<(&'static str
 
 /// Reads the list.
 pub(crate) fn read_features(
-    feature_file: &FeatureShelf,
+    feature_file: &FeatureListFile,
     status: Option<FeatureStatus>,
     id: Option<&str>,
     limit: usize,
@@ -213,7 +213,7 @@ pub(crate) fn read_features(
     Ok(outcome)
 }
 
-fn outcome(feature_file: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
+fn outcome(feature_file: &FeatureListFile, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
     let problems = list.problems.iter().cloned().chain(next::cycle_problems(&list.features)).take(limits::LIST).collect();
     FeaturesOutcome {
         path: feature_file.path.clone(),
@@ -229,7 +229,7 @@ fn outcome(feature_file: &FeatureShelf, list: &FeatureList, features: Vec<Featur
 /// Plans an addition or a change. `passes` judges the evidence of a feature that
 /// is to be tested.
 pub(crate) fn plan_features(
-    feature_file: &FeatureShelf,
+    feature_file: &FeatureListFile,
     draft: &FeaturesDraft,
     max_test_failures: u32,
     passes: impl FnOnce(&Feature) -> Result<VerifiedBy, Failure>,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
-use twining_store::{FeatureShelf, TextFile};
+use twining_store::{FeatureListFile, TextFile};
 
 use crate::failure::Failure;
 use crate::workflow::feature::{Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED};
@@ -282,7 +282,7 @@ fn home_of(homes: Vec<(TextRange, Option<FeatureStatus>)>) -> Option<TextRange> 
 }
 
 /// The list on a shelf; none where none is.
-pub(crate) fn read_list(feature_file: &FeatureShelf) -> Result<Option<FeatureList>, Failure> {
+pub(crate) fn read_list(feature_file: &FeatureListFile) -> Result<Option<FeatureList>, Failure> {
     let unreadable = |why: String| Failure::UnreadableList { path: feature_file.path.clone(), why };
     match &feature_file.file {
         TextFile::Missing => Ok(None),

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use twining_model::{EvidenceSource, text};
-use twining_store::merge::tree::{Node, has_keys_once};
-use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, join_sides};
+use twining_store::merge::tree::{JsonNode, has_unique_keys};
+use twining_store::merge::{CLASHES, FileMergeError, MergeFunctions, Merged, RecordMerge, Versions, resolve_conflict};
 
 use crate::workflow::feature::{Feature, FeatureStatus, PASSES, SPELLINGS, TESTED};
 use crate::workflow::json_spans;
@@ -23,9 +23,9 @@ const MARK: char = '@';
 const EVIDENCE: &[&str] = &["evidence", "test_evidence"];
 
 /// Merges feature lists of any shape.
-pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
-    if let Some(settled) = versions.settled() {
-        return Ok(settled);
+pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, FileMergeError> {
+    if let Some(trivial_merge) = versions.trivial_merge() {
+        return Ok(trivial_merge);
     }
     let (first, second) = versions.ordered();
     let one = SplitList::read(first, versions.name(first))?;
@@ -34,14 +34,14 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
     let base = SplitList::read(versions.base, "the common ancestor").unwrap_or_default();
 
     let mut contested = Vec::new();
-    let mut features: BTreeMap<&String, Node> = BTreeMap::new();
+    let mut features: BTreeMap<&String, JsonNode> = BTreeMap::new();
     for id in one.nodes.keys().chain(other.nodes.keys()) {
         let from = base.nodes.get(id);
         let merged = match (one.nodes.get(id), other.nodes.get(id)) {
             (Some(left), Some(right)) if left == right || from == Some(right) => left.clone(),
             (Some(left), Some(right)) if from == Some(left) => right.clone(),
             (Some(left), Some(right)) => {
-                let (merged, clashes) = ThreeWay::record(from, left, right, &lesser);
+                let (merged, clashes) = RecordMerge::record(from, left, right, &lesser);
                 let name = text::excerpt(id, 60);
                 contested.extend(clashes.iter().map(|clash| format!("{name}: {}", text::excerpt(&clash.field, 60))));
                 no_further(merged, from, [(left, one.list.get(id)), (right, other.list.get(id))])
@@ -55,7 +55,7 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
     contested.dedup();
 
     let (mut surroundings, clashes) = match (&one.surroundings, &other.surroundings) {
-        (Some(left), Some(right)) => ThreeWay::record(base.surroundings.as_ref(), left, right, &|_, _, _, _| None),
+        (Some(left), Some(right)) => RecordMerge::record(base.surroundings.as_ref(), left, right, &|_, _, _, _| None),
         (Some(only), None) | (None, Some(only)) => (only.clone(), Vec::new()),
         (None, None) => return Ok(Merged::default()),
     };
@@ -76,15 +76,15 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
 }
 
 /// What a feature list is made of.
-pub(crate) const LIST: Joining = Joining {
+pub(crate) const LIST: MergeFunctions = MergeFunctions {
     // A reading that tells a member twice has mixed two versions.
-    is_whole: |text| has_keys_once(text) && is_list(text),
+    is_whole: |text| has_unique_keys(text) && is_list(text),
     join: |versions| merge_features(versions).ok().map(|merged| merged.text),
 };
 
 /// A list's text as one list, whatever git left in it.
 pub(crate) fn one_list(text: &str) -> Option<String> {
-    String::from_utf8(join_sides(text.as_bytes(), &LIST)?).ok()
+    String::from_utf8(resolve_conflict(text.as_bytes(), &LIST)?).ok()
 }
 
 fn is_list(text: &[u8]) -> bool {
@@ -95,13 +95,13 @@ fn is_list(text: &[u8]) -> bool {
 #[derive(Default)]
 struct SplitList {
     list: FeatureList,
-    nodes: BTreeMap<String, Node>,
-    surroundings: Option<Node>,
+    nodes: BTreeMap<String, JsonNode>,
+    surroundings: Option<JsonNode>,
 }
 
 impl SplitList {
-    fn read(bytes: &[u8], side: &'static str) -> Result<Self, Unmerged> {
-        let unreadable = |why: String| Unmerged::Unreadable { side, why };
+    fn read(bytes: &[u8], side: &'static str) -> Result<Self, FileMergeError> {
+        let unreadable = |why: String| FileMergeError::Unreadable { side, why };
         let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
         let text = text.trim_start_matches('\u{FEFF}');
         if text.trim().is_empty() {
@@ -120,11 +120,11 @@ impl SplitList {
 /// How deep features are looked for; the list itself looks no deeper.
 const DEPTH: usize = 16;
 
-fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &mut BTreeMap<String, Node>, depth: usize) -> Node {
-    let whole = || Node::parse(&text[at.clone()]).unwrap_or_else(|_| Node::Leaf(text[at.clone()].to_owned()));
+fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &mut BTreeMap<String, JsonNode>, depth: usize) -> JsonNode {
+    let whole = || JsonNode::parse(&text[at.clone()]).unwrap_or_else(|_| JsonNode::Leaf(text[at.clone()].to_owned()));
     if let Some(id) = places.get(&at.start) {
         nodes.insert(id.clone(), whole());
-        return Node::Leaf(format!("{MARK}{id}"));
+        return JsonNode::Leaf(format!("{MARK}{id}"));
     }
     if depth == 0 || places.range(at.start..at.end).next().is_none() {
         return whole();
@@ -132,18 +132,18 @@ fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &m
     match json_spans::kind(text, at) {
         JsonKind::Object => {
             let members = json_spans::members(text, at).into_iter();
-            Node::Object(members.map(|(key, at)| (key.into_owned(), split(text, &at, places, nodes, depth - 1))).collect())
+            JsonNode::Object(members.map(|(key, at)| (key.into_owned(), split(text, &at, places, nodes, depth - 1))).collect())
         }
         JsonKind::Array => {
             let elements = json_spans::elements(text, at).into_iter();
-            Node::Array(elements.map(|at| split(text, &at, places, nodes, depth - 1)).collect())
+            JsonNode::Array(elements.map(|at| split(text, &at, places, nodes, depth - 1)).collect())
         }
         JsonKind::Other => whole(),
     }
 }
 
 /// Of two states the lesser; one that needs a person before all.
-fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<Node> {
+fn lesser(path: &[&str], _: Option<&JsonNode>, one: &JsonNode, other: &JsonNode) -> Option<JsonNode> {
     let pick = |first: bool| Some(if first { one.clone() } else { other.clone() });
     match path {
         ["status" | "state"] => {
@@ -160,16 +160,16 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
                 [one, other].map(|node| node.as_text().and_then(|word| serde_json::from_value::<EvidenceSource>(word.into()).ok()));
             pick(left? <= right?)
         }
-        [TESTED | PASSES] => Some(Node::Leaf("false".to_owned())),
+        [TESTED | PASSES] => Some(JsonNode::Leaf("false".to_owned())),
         _ => None,
     }
 }
 
 /// Takes back what only one side can vouch for: a feature that the other side has
 /// worked on since is not tested.
-fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Feature>); 2]) -> Node {
+fn no_further(mut merged: JsonNode, base: Option<&JsonNode>, sides: [(&JsonNode, Option<&Feature>); 2]) -> JsonNode {
     let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == FeatureStatus::Tested);
-    let worked_on = |node: &Node| {
+    let worked_on = |node: &JsonNode| {
         SPELLINGS.iter().copied().chain([EVIDENCE]).flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)))
     };
     if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
@@ -177,35 +177,40 @@ fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Fea
     }
     let flag = if merged.get(PASSES).is_some() && merged.get(TESTED).is_none() { PASSES } else { TESTED };
     if sides.iter().any(|(_, feature)| is_tested(*feature)) {
-        merged.set(flag, Node::Leaf("false".to_owned()));
+        merged.set(flag, JsonNode::Leaf("false".to_owned()));
     }
     for field in ["status", "state"] {
-        if merged.get(field).and_then(Node::as_text).is_some_and(|word| FeatureStatus::read(&word) == Some(FeatureStatus::Tested)) {
-            merged.set(field, Node::text(FeatureStatus::Completed.as_str()));
+        if merged.get(field).and_then(JsonNode::as_text).is_some_and(|word| FeatureStatus::read(&word) == Some(FeatureStatus::Tested)) {
+            merged.set(field, JsonNode::text(FeatureStatus::Completed.as_str()));
         }
     }
     merged
 }
 
-fn mark_of(node: &Node) -> Option<&str> {
+fn mark_of(node: &JsonNode) -> Option<&str> {
     match node {
-        Node::Leaf(raw) => raw.strip_prefix(MARK),
+        JsonNode::Leaf(raw) => raw.strip_prefix(MARK),
         _ => None,
     }
 }
 
 /// Every place a feature has, with the state its bucket is named after.
-fn each_mark(node: &Node, bucket: Option<FeatureStatus>, found: &mut dyn FnMut(&str, Option<FeatureStatus>)) {
+fn each_mark(node: &JsonNode, bucket: Option<FeatureStatus>, found: &mut dyn FnMut(&str, Option<FeatureStatus>)) {
     match node {
-        Node::Leaf(_) => mark_of(node).into_iter().for_each(|id| found(id, bucket)),
-        Node::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
-        Node::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found)),
+        JsonNode::Leaf(_) => mark_of(node).into_iter().for_each(|id| found(id, bucket)),
+        JsonNode::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
+        JsonNode::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found)),
     }
 }
 
 /// Puts the features back, and tells whether a node stays. One that both sides moved
 /// has two places, and keeps the one that says less of it.
-fn fill(node: &mut Node, bucket: Option<FeatureStatus>, features: &BTreeMap<&String, Node>, homes: &mut BTreeMap<String, usize>) -> bool {
+fn fill(
+    node: &mut JsonNode,
+    bucket: Option<FeatureStatus>,
+    features: &BTreeMap<&String, JsonNode>,
+    homes: &mut BTreeMap<String, usize>,
+) -> bool {
     if let Some(id) = mark_of(node).map(str::to_owned) {
         let feature = features.get(&id).filter(|_| homes.get(&id) == Some(&rank(bucket)));
         let stays = feature.is_some() && homes.insert(id, usize::MAX).is_some();
@@ -215,11 +220,11 @@ fn fill(node: &mut Node, bucket: Option<FeatureStatus>, features: &BTreeMap<&Str
         return stays;
     }
     match node {
-        Node::Array(elements) => elements.retain_mut(|element| fill(element, bucket, features, homes)),
-        Node::Object(members) => {
+        JsonNode::Array(elements) => elements.retain_mut(|element| fill(element, bucket, features, homes)),
+        JsonNode::Object(members) => {
             members.retain_mut(|(key, value)| key == CLASHES || fill(value, bucket_status(key), features, homes));
         }
-        Node::Leaf(_) => {}
+        JsonNode::Leaf(_) => {}
     }
     true
 }
@@ -230,7 +235,7 @@ fn rank(bucket: Option<FeatureStatus>) -> usize {
 }
 
 /// In the layout of the list it came from.
-fn print(node: &Node, like: &[u8]) -> String {
+fn print(node: &JsonNode, like: &[u8]) -> String {
     let like = String::from_utf8_lossy(like);
     if !like.trim().contains('\n') {
         return format!("{}\n", node.to_compact());

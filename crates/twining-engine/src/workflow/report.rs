@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{Change, DocumentText, Entry, EntryType, EvidenceSource, InvalidInput, ProjectRoot, Scope, Time, limits, text};
-use twining_store::FeatureShelf;
+use twining_store::FeatureListFile;
 
 use crate::blackboard::note;
 use crate::caller::Stamp;
@@ -315,7 +315,7 @@ pub(crate) fn accept(case: &EvidenceCase<'_>) -> Result<VerifiedBy, Failure> {
 /// Plans a report: the step, what is remembered of it, and what is posted. `states`
 /// tells how files are now.
 pub(crate) fn plan_report(
-    feature_file: &FeatureShelf,
+    feature_file: &FeatureListFile,
     (draft, run): (&ReportDraft, Option<TestRun>),
     rules: StepRules,
     context: &ReportContext<'_>,

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 
 /// What is about to be done to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Op {
+pub enum DiskOp {
     /// Open or make a directory.
     OpenDir,
     /// Open a file.
@@ -43,7 +43,7 @@ pub enum Op {
     /// List a directory.
     List,
     /// Take a lock.
-    Lock,
+    FileLock,
 }
 
 /// What a probe decides for one call.
@@ -60,7 +60,7 @@ pub enum Fault {
 /// Watches every call to the disk, and may make it fail.
 pub trait Probe: Send + Sync {
     /// Asked before each call.
-    fn before(&self, op: Op, name: &str) -> Fault;
+    fn before(&self, op: DiskOp, name: &str) -> Fault;
 }
 
 /// A directory we hold open; names are looked up in it and nowhere else.
@@ -75,7 +75,7 @@ pub struct Dir {
 }
 
 /// A file we hold open, and the name it has in messages.
-pub struct Handle {
+pub struct FileHandle {
     file: File,
     label: String,
     probe: Option<Arc<dyn Probe>>,
@@ -83,7 +83,7 @@ pub struct Handle {
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
@@ -128,7 +128,7 @@ impl Dir {
     pub fn open_dir(&self, name: &str) -> Result<Option<Self>, StoreError> {
         let label = self.label_of(name);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match self.probed(Op::OpenDir, name, || rustix::fs::openat(&*self.fd, name, flags, Mode::empty())) {
+        match self.probed(DiskOp::OpenDir, name, || rustix::fs::openat(&*self.fd, name, flags, Mode::empty())) {
             Ok(fd) => Ok(Some(Self {
                 inode: inode_of(&fd),
                 fd: Arc::new(fd),
@@ -150,7 +150,7 @@ impl Dir {
             return Ok(dir);
         }
         let bits = if name == crate::disk::layout::LOCAL { 0o700 } else { 0o777 };
-        self.call(Op::OpenDir, name, "make", || match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
+        self.call(DiskOp::OpenDir, name, "make", || match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
             Err(Errno::EXIST) => Ok(()),
             other => other,
         })?;
@@ -168,42 +168,42 @@ impl Dir {
     }
 
     /// Opens a file for reading, or says that there is none.
-    pub fn open(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        unless(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDONLY, Op::Open))
+    pub fn open(&self, name: &str) -> Result<Option<FileHandle>, StoreError> {
+        none_if(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDONLY, DiskOp::Open))
     }
 
     /// All that a file holds, refusing one over `most` bytes; `None` if there is none.
-    pub fn read(&self, name: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        self.open(name)?.map(|handle| handle.read_all(most)).transpose()
+    pub fn read(&self, name: &str, max_bytes: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.open(name)?.map(|handle| handle.read_all(max_bytes)).transpose()
     }
 
     /// The same with its state.
-    pub fn read_printed(&self, name: &str, most: usize) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        self.open(name)?.map(|handle| Ok((handle.fingerprint()?, handle.read_all(most)?))).transpose()
+    pub fn read_with_fingerprint(&self, name: &str, max_bytes: usize) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        self.open(name)?.map(|handle| Ok((handle.fingerprint()?, handle.read_all(max_bytes)?))).transpose()
     }
 
     /// Opens a file for reading and appending; `None` if there is none.
-    pub fn open_append(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        unless(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDWR | OFlags::APPEND, Op::Open))
+    pub fn open_append(&self, name: &str) -> Result<Option<FileHandle>, StoreError> {
+        none_if(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDWR | OFlags::APPEND, DiskOp::Open))
     }
 
     /// Opens a file for reading and appending, making an empty one if need be.
-    pub fn make_append(&self, name: &str) -> Result<Handle, StoreError> {
-        self.open_with(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE, Op::Create)
+    pub fn create_append(&self, name: &str) -> Result<FileHandle, StoreError> {
+        self.open_with(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE, DiskOp::Create)
     }
 
     /// Opens a file for reading and writing at any place, making it if need be.
-    pub fn make_random(&self, name: &str) -> Result<Handle, StoreError> {
-        self.open_with(name, OFlags::RDWR | OFlags::CREATE, Op::Create)
+    pub fn create_random_access(&self, name: &str) -> Result<FileHandle, StoreError> {
+        self.open_with(name, OFlags::RDWR | OFlags::CREATE, DiskOp::Create)
     }
 
     /// Makes a file that did not exist, with the permissions files have in `like`; `None` if it did.
-    pub fn create_new(&self, name: &str, like: &Self) -> Result<Option<Handle>, StoreError> {
+    pub fn create_new(&self, name: &str, like: &Self) -> Result<Option<FileHandle>, StoreError> {
         let dir = Self { mode: like.mode, ..self.clone() };
-        unless(io::ErrorKind::AlreadyExists, dir.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create))
+        none_if(io::ErrorKind::AlreadyExists, dir.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, DiskOp::Create))
     }
 
-    fn open_with(&self, name: &str, flags: OFlags, op: Op) -> Result<Handle, StoreError> {
+    fn open_with(&self, name: &str, flags: OFlags, op: DiskOp) -> Result<FileHandle, StoreError> {
         let label = self.label_of(name);
         // NONBLOCK: opening a pipe that someone planted would otherwise wait for ever.
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -220,12 +220,12 @@ impl Dir {
             FileType::Directory => return Err(StoreError::Unsafe { path: label, what: "a directory" }),
             _ => return Err(StoreError::Unsafe { path: label, what: "a pipe or device" }),
         }
-        Ok(Handle { file: File::from(fd), label, probe: self.probe.clone() })
+        Ok(FileHandle { file: File::from(fd), label, probe: self.probe.clone() })
     }
 
     /// What stands at `name`, without following it.
-    pub fn stat(&self, name: &str) -> Result<Option<(Kind, Fingerprint)>, StoreError> {
-        self.call(Op::Stat, name, "look at", || match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+    pub fn stat(&self, name: &str) -> Result<Option<(FileKind, Fingerprint)>, StoreError> {
+        self.call(DiskOp::Stat, name, "look at", || match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             stat => Ok(Some((kind_of(stat?.st_mode), fingerprint_of(&stat?)))),
         })
@@ -238,7 +238,7 @@ impl Dir {
 
     /// Every name in the directory, sorted.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
-        self.call(Op::List, "", "list", || {
+        self.call(DiskOp::List, "", "list", || {
             let mut names = Vec::new();
             for entry in rustix::fs::Dir::read_from(&*self.fd)? {
                 names.push(entry?.file_name().to_string_lossy().into_owned());
@@ -251,12 +251,12 @@ impl Dir {
 
     /// Moves `name` to `new_name` in `target`, replacing what is there.
     pub fn rename(&self, name: &str, target: &Self, new_name: &str) -> Result<(), StoreError> {
-        target.call(Op::Rename, new_name, "rename", || rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name))
+        target.call(DiskOp::Rename, new_name, "rename", || rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name))
     }
 
     /// Moves `name` to `new_name` in `target` unless something is there; whether it moved.
     pub fn rename_new(&self, name: &str, target: &Self, new_name: &str) -> Result<bool, StoreError> {
-        target.call(Op::Rename, new_name, "rename", || {
+        target.call(DiskOp::Rename, new_name, "rename", || {
             match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, new_name, RenameFlags::NOREPLACE) {
                 Err(Errno::EXIST) => Ok(false),
                 // Where the system cannot do that, only two who make the folder at once would notice.
@@ -270,7 +270,7 @@ impl Dir {
 
     /// Makes `name` and `other` in `target` change places; whether the system can do that.
     pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
-        target.call(Op::Rename, other, "replace", || {
+        target.call(DiskOp::Rename, other, "replace", || {
             match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, other, RenameFlags::EXCHANGE) {
                 Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
                 exchanged => exchanged.map(|()| true),
@@ -280,7 +280,7 @@ impl Dir {
 
     /// Removes a name; whether it was there.
     pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        self.call(Op::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
+        self.call(DiskOp::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(false),
             removed => removed.map(|()| true),
         })
@@ -288,7 +288,7 @@ impl Dir {
 
     /// Removes a directory if nothing is in it; whether it is gone.
     pub fn remove_empty_dir(&self, name: &str) -> Result<bool, StoreError> {
-        self.call(Op::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
+        self.call(DiskOp::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOENT) => Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
             removed => removed.map(|()| true),
@@ -297,13 +297,13 @@ impl Dir {
 
     /// Removes a directory and all it holds, following no links.
     pub fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
-        let removed = self.probed(Op::Remove, name, || Ok(std::fs::remove_dir_all(self.path.join(name))));
+        let removed = self.probed(DiskOp::Remove, name, || Ok(std::fs::remove_dir_all(self.path.join(name))));
         removed.map_err(io::Error::from).flatten().map_err(|source| StoreError::Io { doing: "remove", path: self.label_of(name), source })
     }
 
     /// Flushes the directory itself, so that a new name survives a power cut.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.call(Op::Sync, "", "flush", || rustix::fs::fsync(&*self.fd))
+        self.call(DiskOp::Sync, "", "flush", || rustix::fs::fsync(&*self.fd))
     }
 
     /// An identity of this directory that nobody who wrote the repository can
@@ -321,16 +321,16 @@ impl Dir {
     }
 
     /// Whether it is still the directory at its path.
-    pub fn is_at_its_path(&self) -> bool {
+    pub fn is_still_at_path(&self) -> bool {
         rustix::fs::lstat(&self.path).is_ok_and(|stat| fingerprint_of(&stat).ino == self.inode)
     }
 
-    fn call<T>(&self, op: Op, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
+    fn call<T>(&self, op: DiskOp, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
         self.probed(op, name, call).map_err(|errno| io_error(doing, &self.label_of(name), errno))
     }
 
-    fn probed<T>(&self, op: Op, name: &str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        ask(self.probe.as_deref(), op, name).and_then(|()| call())
+    fn probed<T>(&self, op: DiskOp, name: &str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+        check_probe(self.probe.as_deref(), op, name).and_then(|()| call())
     }
 }
 
@@ -340,10 +340,10 @@ impl std::fmt::Debug for Dir {
     }
 }
 
-impl Handle {
+impl FileHandle {
     /// Its state now.
     pub fn fingerprint(&self) -> Result<Fingerprint, StoreError> {
-        self.call(Op::Stat, "look at", || Ok(fingerprint_of(&rustix::fs::fstat(&self.file)?)))
+        self.call(DiskOp::Stat, "look at", || Ok(fingerprint_of(&rustix::fs::fstat(&self.file)?)))
     }
 
     /// How many names the file has; more than one means somebody linked it.
@@ -354,7 +354,7 @@ impl Handle {
 
     /// Reads at a place; fewer bytes only at the end of the file.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize, StoreError> {
-        self.call(Op::Read, "read", || {
+        self.call(DiskOp::Read, "read", || {
             let mut done = 0;
             while done < buf.len() {
                 match self.file.read_at(&mut buf[done..], offset + done as u64) {
@@ -368,21 +368,21 @@ impl Handle {
     }
 
     /// Reads the whole file, refusing one over `most` bytes.
-    pub fn read_all(&self, most: usize) -> Result<Vec<u8>, StoreError> {
+    pub fn read_all(&self, max_bytes: usize) -> Result<Vec<u8>, StoreError> {
         let size = usize::try_from(self.fingerprint()?.size).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; size.min(most) + 1];
+        let mut bytes = vec![0; size.min(max_bytes) + 1];
         let read = self.read_at(&mut bytes, 0)?;
         bytes.truncate(read);
-        if bytes.len() > most {
-            return Err(StoreError::Damaged { what: format!("`{}` is larger than {most} bytes", self.label) });
+        if bytes.len() > max_bytes {
+            return Err(StoreError::Damaged { what: format!("`{}` is larger than {max_bytes} bytes", self.label) });
         }
         Ok(bytes)
     }
 
     /// The last bytes, at most so many, and whether there are more before them.
-    pub fn read_end(&self, most: u64) -> Result<(Vec<u8>, bool), StoreError> {
+    pub fn read_tail(&self, max_bytes: u64) -> Result<(Vec<u8>, bool), StoreError> {
         let size = self.fingerprint()?.size;
-        let from = size.saturating_sub(most);
+        let from = size.saturating_sub(max_bytes);
         let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(0)];
         let read = self.read_at(&mut bytes, from)?;
         bytes.truncate(read);
@@ -400,7 +400,7 @@ impl Handle {
     }
 
     fn write_with(&self, bytes: &[u8], call: impl Fn(&File, &[u8], usize) -> Result<usize, Errno>) -> Result<(), StoreError> {
-        let fault = self.probe.as_ref().map_or(Fault::None, |probe| probe.before(Op::Write, &self.label));
+        let fault = self.probe.as_ref().map_or(Fault::None, |probe| probe.before(DiskOp::Write, &self.label));
         let (bytes, after) = match fault {
             Fault::None => (bytes, None),
             Fault::Fail(errno) => (&bytes[..0], Some(errno)),
@@ -420,18 +420,18 @@ impl Handle {
 
     /// Cuts the file, or fills it with NUL.
     pub fn set_len(&self, len: u64) -> Result<(), StoreError> {
-        self.call(Op::SetLen, "cut", || self.file.set_len(len))
+        self.call(DiskOp::SetLen, "cut", || self.file.set_len(len))
     }
 
     /// Flushes the content to the device. A failure is final: the pages may be
     /// gone, so nobody may try again and believe a second answer.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.call(Op::Sync, "flush", || self.file.sync_data())
+        self.call(DiskOp::Sync, "flush", || self.file.sync_data())
     }
 
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Result<bool, StoreError> {
-        self.call(Op::Lock, "lock", || match self.file.try_lock() {
+        self.call(DiskOp::FileLock, "lock", || match self.file.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
@@ -465,8 +465,11 @@ impl Handle {
         &self.label
     }
 
-    fn call<T>(&self, op: Op, doing: &'static str, call: impl FnOnce() -> io::Result<T>) -> Result<T, StoreError> {
-        ask(self.probe.as_deref(), op, &self.label).map_err(io::Error::from).and_then(|()| call()).map_err(|error| self.fail(doing, error))
+    fn call<T>(&self, op: DiskOp, doing: &'static str, call: impl FnOnce() -> io::Result<T>) -> Result<T, StoreError> {
+        check_probe(self.probe.as_deref(), op, &self.label)
+            .map_err(io::Error::from)
+            .and_then(|()| call())
+            .map_err(|error| self.fail(doing, error))
     }
 
     fn fail(&self, doing: &'static str, source: io::Error) -> StoreError {
@@ -475,7 +478,7 @@ impl Handle {
 }
 
 /// What a probe makes of a call.
-fn ask(probe: Option<&dyn Probe>, op: Op, name: &str) -> Result<(), Errno> {
+fn check_probe(probe: Option<&dyn Probe>, op: DiskOp, name: &str) -> Result<(), Errno> {
     match probe.map_or(Fault::None, |probe| probe.before(op, name)) {
         Fault::None => Ok(()),
         Fault::Fail(errno) | Fault::Short(_, errno) => Err(Errno::from_raw_os_error(errno)),
@@ -483,7 +486,7 @@ fn ask(probe: Option<&dyn Probe>, op: Op, name: &str) -> Result<(), Errno> {
 }
 
 /// What was opened; nothing where it failed for this reason.
-fn unless(kind: io::ErrorKind, opened: Result<Handle, StoreError>) -> Result<Option<Handle>, StoreError> {
+fn none_if(kind: io::ErrorKind, opened: Result<FileHandle, StoreError>) -> Result<Option<FileHandle>, StoreError> {
     match opened {
         Err(StoreError::Io { source, .. }) if source.kind() == kind => Ok(None),
         other => other.map(Some),
@@ -494,11 +497,11 @@ fn io_error(doing: &'static str, path: &str, errno: Errno) -> StoreError {
     StoreError::Io { doing, path: path.to_owned(), source: errno.into() }
 }
 
-fn kind_of(mode: rustix::fs::RawMode) -> Kind {
+fn kind_of(mode: rustix::fs::RawMode) -> FileKind {
     match FileType::from_raw_mode(mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Dir,
-        _ => Kind::Other,
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Dir,
+        _ => FileKind::Other,
     }
 }
 
@@ -531,16 +534,16 @@ fn birth_ns(_fd: &OwnedFd) -> i128 {
 /// A number that differs from one run of the machine to the next; zero where it
 /// cannot be told.
 #[must_use]
-pub fn boot() -> u64 {
+pub fn boot_id() -> u64 {
     std::fs::read("/proc/sys/kernel/random/boot_id").map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
 }
 
 /// Reads a file somewhere inside the folder `base`, by a relative path. Links are
 /// followed as long as they stay inside; where the path leads out in the end,
 /// nothing is opened. `None` if there is no such file.
-pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
-    match found_inside(base, path)? {
-        Some((dir, Some(file))) => dir.read(&file, most),
+pub fn read_inside(base: &Path, path: &str, max_bytes: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    match resolve_inside(base, path)? {
+        Some((dir, Some(file))) => dir.read(&file, max_bytes),
         Some((_, None)) => Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" }),
         None => Ok(None),
     }
@@ -549,26 +552,26 @@ pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8
 /// Whether a file or folder of just that name is inside the folder `base`.
 #[must_use]
 pub fn is_inside(base: &Path, path: &str) -> bool {
-    matches!(found_inside(base, path), Ok(Some(_)))
+    matches!(resolve_inside(base, path), Ok(Some(_)))
 }
 
 /// How a path inside the folder `base` is now: for a folder, all that is in it
 /// but hidden names and what build tools leave. `None` if nothing is there.
-pub fn state_inside(base: &Path, path: &str, most_files: usize, most_bytes: usize) -> Result<Option<PathState>, StoreError> {
-    let Some((dir, file)) = found_inside(base, path)? else { return Ok(None) };
-    let mut look = Look { state: PathState::default(), left: most_files, most_bytes, hasher: xxhash_rust::xxh3::Xxh3::new() };
+pub fn state_inside(base: &Path, path: &str, max_files: usize, max_bytes: usize) -> Result<Option<PathState>, StoreError> {
+    let Some((dir, file)) = resolve_inside(base, path)? else { return Ok(None) };
+    let mut hasher = TreeHasher { state: PathState::default(), files_left: max_files, max_bytes, hasher: xxhash_rust::xxh3::Xxh3::new() };
     match file {
-        None => look.folder(&dir)?,
+        None => hasher.folder(&dir)?,
         Some(name) => match dir.stat(&name)? {
             None => return Ok(None),
-            Some((Kind::Dir, _)) => match dir.open_dir(&name)? {
-                Some(inner) => look.folder(&inner)?,
+            Some((FileKind::Dir, _)) => match dir.open_dir(&name)? {
+                Some(inner) => hasher.folder(&inner)?,
                 None => return Ok(None),
             },
-            Some((_, print)) => look.file(&dir, &name, print)?,
+            Some((_, print)) => hasher.file(&dir, &name, print)?,
         },
     }
-    Ok(Some(PathState { hash: look.hasher.digest128(), ..look.state }))
+    Ok(Some(PathState { hash: hasher.hasher.digest128(), ..hasher.state }))
 }
 
 /// How a file or a folder was at some moment.
@@ -580,23 +583,23 @@ pub struct PathState {
     pub hash: u128,
 }
 
-struct Look {
+struct TreeHasher {
     state: PathState,
-    left: usize,
-    most_bytes: usize,
+    files_left: usize,
+    max_bytes: usize,
     hasher: xxhash_rust::xxh3::Xxh3,
 }
 
-impl Look {
+impl TreeHasher {
     fn folder(&mut self, dir: &Dir) -> Result<(), StoreError> {
-        const MADE: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
+        const BUILD_FOLDERS: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
         for name in dir.list()? {
-            if name.starts_with('.') || MADE.contains(&name.as_str()) {
+            if name.starts_with('.') || BUILD_FOLDERS.contains(&name.as_str()) {
                 continue;
             }
             match dir.stat(&name)? {
-                Some((Kind::File, print)) => self.file(dir, &name, print)?,
-                Some((Kind::Dir, _)) => {
+                Some((FileKind::File, print)) => self.file(dir, &name, print)?,
+                Some((FileKind::Dir, _)) => {
                     if let Some(inner) = dir.open_dir(&name)? {
                         self.hasher.update(name.as_bytes());
                         self.folder(&inner)?;
@@ -609,13 +612,13 @@ impl Look {
     }
 
     fn file(&mut self, dir: &Dir, name: &str, print: Fingerprint) -> Result<(), StoreError> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| StoreError::Damaged {
+        self.files_left = self.files_left.checked_sub(1).ok_or_else(|| StoreError::Damaged {
             what: format!("`{}` holds more files than are looked at; name the files more closely", dir.label),
         })?;
         self.state.mtime_ns = self.state.mtime_ns.max(print.mtime_ns);
         self.hasher.update(name.as_bytes());
         let Some(handle) = dir.open(name)? else { return Ok(()) };
-        match handle.read_all(self.most_bytes) {
+        match handle.read_all(self.max_bytes) {
             Ok(bytes) => self.hasher.update(&bytes),
             // Too large to read at every look: its size and time stand for it.
             Err(StoreError::Damaged { .. }) => self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes()),
@@ -627,7 +630,7 @@ impl Look {
 
 /// The folder that holds a path and the name in it, links resolved; no name for
 /// `base` itself.
-fn found_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>)>, StoreError> {
+fn resolve_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>)>, StoreError> {
     let outside = || StoreError::Unsafe { path: path.to_owned(), what: "outside the project" };
     let base = canonical(base)?;
     let real = match base.join(path).canonicalize() {

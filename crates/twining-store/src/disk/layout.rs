@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twining_model::scope::CaseFolding;
 
-use crate::disk::{Dir, Fingerprint, Kind, Probe};
+use crate::disk::{Dir, FileKind, Fingerprint, Probe};
 use crate::error::StoreError;
 
 /// The folder itself.
@@ -84,11 +84,11 @@ handoffs/index.jsonl merge=union -text
 ";
 
 /// What a new folder is given, by name: settings, and what git is told of it.
-pub const SCAFFOLD: [(&str, &str); 3] = [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
+pub const DEFAULT_FILES: [(&str, &str); 3] = [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
 
 /// Where a project is.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct StoreLocation {
     /// The folder that holds, or will hold, `.twining`.
     pub project: PathBuf,
     /// Other paths by which agents may call the project.
@@ -112,17 +112,17 @@ pub struct Layout {
     /// `.twining/graph`.
     pub graph: Dir,
     /// The folder in the scratch place that stands in for what cannot be written.
-    pub stand_in: Option<Arc<StandIn>>,
+    pub scratch_dir: Option<Arc<ScratchDir>>,
 }
 
 /// A folder of our own for a memory we may only read; gone when nobody uses it.
 #[derive(Debug)]
-pub struct StandIn {
+pub struct ScratchDir {
     scratch: Dir,
     name: String,
 }
 
-impl Drop for StandIn {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // What stays is swept by the system with the rest of its temporary files.
         drop(self.scratch.remove_tree(&self.name));
@@ -132,11 +132,11 @@ impl Drop for StandIn {
 impl Layout {
     /// Opens the folder if there is one, making what is missing inside it that
     /// only we need.
-    pub fn open(place: &Place, probe: Option<Arc<dyn Probe>>) -> Result<Option<Self>, StoreError> {
-        let project = Dir::project(&place.project, probe.clone())?;
+    pub fn open(location: &StoreLocation, probe: Option<Arc<dyn Probe>>) -> Result<Option<Self>, StoreError> {
+        let project = Dir::project(&location.project, probe.clone())?;
         let Some(top) = project.open_dir(FOLDER)? else { return Ok(None) };
-        match (Self::inside(top.clone()), &place.scratch) {
-            (Err(error), Some(scratch)) if error.is_forbidden() => Self::beside(top, &Dir::project(scratch, probe)?).map(Some),
+        match (Self::open_inside(top.clone()), &location.scratch) {
+            (Err(error), Some(scratch)) if error.is_forbidden() => Self::open_read_only(top, &Dir::project(scratch, probe)?).map(Some),
             (opened, _) => opened.map(Some),
         }
     }
@@ -147,13 +147,13 @@ impl Layout {
         let fresh = project.open_dir(FOLDER)?.is_none();
         let top = project.make_dir(FOLDER)?;
         if fresh {
-            for (name, text) in SCAFFOLD {
-                write_new(&top, name, text)?;
+            for (name, text) in DEFAULT_FILES {
+                create_if_missing(&top, name, text)?;
             }
         }
-        let layout = Self::inside(top)?;
+        let layout = Self::open_inside(top)?;
         // Also in a folder that exists: the TypeScript server fails for good when one of these is missing.
-        write_new(&layout.top, BOARD, "")?;
+        create_if_missing(&layout.top, BOARD, "")?;
         layout.new_array(&layout.decisions, DECISION_INDEX)?;
         layout.new_array(&layout.graph, "entities.json")?;
         layout.new_array(&layout.graph, "relations.json")?;
@@ -167,58 +167,58 @@ impl Layout {
             return Ok(());
         }
         let (mut staged, _) = self.stage(dir, b"[\n]\n", false)?;
-        staged.placed = self.local.rename_new(&staged.temp, dir, name)?;
+        staged.is_published = self.local.rename_new(&staged.temp, dir, name)?;
         Ok(())
     }
 
-    fn inside(top: Dir) -> Result<Self, StoreError> {
+    fn open_inside(top: Dir) -> Result<Self, StoreError> {
         let local = top.make_dir(LOCAL)?;
         // Ignores itself: a folder made by another program has no line for us in its .gitignore.
-        write_new(&local, ".gitignore", "*\n")?;
+        create_if_missing(&local, ".gitignore", "*\n")?;
         // Not made yet, or not ours to write: found out here, where there is another way.
-        drop(local.make_random(crate::disk::layout::WRITE_LOCK)?);
+        drop(local.create_random_access(crate::disk::layout::WRITE_LOCK)?);
         let decisions = top.make_dir(DECISIONS)?;
         let graph = top.make_dir(GRAPH)?;
-        Ok(Self { top, local, decisions, graph, stand_in: None })
+        Ok(Self { top, local, decisions, graph, scratch_dir: None })
     }
 
     /// The same, with the folders that git took away made again.
-    pub fn with_its_folders(&self) -> Result<Self, StoreError> {
+    pub fn with_folders_recreated(&self) -> Result<Self, StoreError> {
         Ok(Self { decisions: self.top.make_dir(DECISIONS)?, graph: self.top.make_dir(GRAPH)?, ..self.clone() })
     }
 
     /// A folder we may only read, with everything of our own elsewhere.
-    fn beside(top: Dir, scratch: &Dir) -> Result<Self, StoreError> {
+    fn open_read_only(top: Dir, scratch: &Dir) -> Result<Self, StoreError> {
         let name = format!("twining-{:032x}", random_bits()?);
         let ours = scratch.make_dir(&name)?;
-        let stand_in = Arc::new(StandIn { scratch: scratch.clone(), name });
+        let scratch_dir = Arc::new(ScratchDir { scratch: scratch.clone(), name });
         let local = ours.make_dir(LOCAL)?;
         let or_empty = |name: &str| top.open_dir(name)?.map_or_else(|| ours.make_dir(name), Ok);
         let (decisions, graph) = (or_empty(DECISIONS)?, or_empty(GRAPH)?);
-        Ok(Self { top, local, decisions, graph, stand_in: Some(stand_in) })
+        Ok(Self { top, local, decisions, graph, scratch_dir: Some(scratch_dir) })
     }
 
     /// Whether the volume takes `A` and `a` for one name.
     pub fn folding(&self) -> CaseFolding {
-        let is_found = matches!(self.local.stat(".GITIGNORE"), Ok(Some((Kind::File, _))));
+        let is_found = matches!(self.local.stat(".GITIGNORE"), Ok(Some((FileKind::File, _))));
         if is_found { CaseFolding::IgnoreCase } else { CaseFolding::Exact }
     }
 
     /// Replaces a file in one step: readers see the old bytes or the new.
     pub fn replace(&self, dir: &Dir, name: &str, bytes: &[u8], durable: bool) -> Result<(), StoreError> {
-        self.stage(dir, bytes, durable)?.0.put(dir, name)
+        self.stage(dir, bytes, durable)?.0.publish(dir, name)
     }
 
     /// Writes bytes to a temporary file in `local/`, to be put in place later, and
     /// tells the state it will have there.
     /// The name cannot be guessed, and nothing that stands there is opened.
-    pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<(Staged, Fingerprint), StoreError> {
+    pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<(StagedFile, Fingerprint), StoreError> {
         let temp = format!("tmp-{:032x}", random_bits()?);
         let made = self.local.create_new(&temp, dir)?;
         let handle = made.ok_or_else(|| StoreError::Damaged { what: format!("a temporary file `{temp}` was there before us") })?;
-        let staged = Staged { local: self.local.clone(), temp, placed: false };
-        for piece in bytes.chunks(if durable { PIECE } else { usize::MAX }) {
-            handle.write(piece)?;
+        let staged = StagedFile { local: self.local.clone(), temp, is_published: false };
+        for chunk in bytes.chunks(if durable { FLUSH_CHUNK } else { usize::MAX }) {
+            handle.write(chunk)?;
             if durable {
                 handle.sync()?;
             }
@@ -229,35 +229,35 @@ impl Layout {
     /// Replaces a file in one step and does not wait for the device, as a plain rename over
     /// another file would. Until the new one is flushed, the old one is kept beside it: a
     /// power cut may leave nothing of the new.
-    pub fn swap(&self, dir: &Dir, name: &str, bytes: &[u8]) -> Result<Fingerprint, StoreError> {
+    pub fn replace_keeping_backup(&self, dir: &Dir, name: &str, bytes: &[u8]) -> Result<Fingerprint, StoreError> {
         let (mut staged, print) = self.stage(dir, bytes, false)?;
-        let kept = kept_name(name);
+        let backup = backup_name(name);
         if dir.stat(name)?.is_none() || !self.local.exchange(&staged.temp, dir, name)? {
-            staged.put(dir, name)?;
-        } else if self.local.stat(&kept)?.is_none() {
-            self.local.rename(&staged.temp, &self.local, &kept)?;
-            staged.placed = true;
+            staged.publish(dir, name)?;
+        } else if self.local.stat(&backup)?.is_none() {
+            self.local.rename(&staged.temp, &self.local, &backup)?;
+            staged.is_published = true;
         }
         Ok(print)
     }
 
     /// Puts back what stood at `name` before, if a power cut left nothing sound there.
-    pub fn put_back(&self, dir: &Dir, name: &str, is_sound: impl Fn(&[u8]) -> bool) -> Result<(), StoreError> {
-        let kept = kept_name(name);
-        if self.local.stat(&kept)?.is_none() {
+    pub fn restore_backup(&self, dir: &Dir, name: &str, is_sound: impl Fn(&[u8]) -> bool) -> Result<(), StoreError> {
+        let backup = backup_name(name);
+        if self.local.stat(&backup)?.is_none() {
             return Ok(());
         }
         let bytes = dir.read(name, ARRAY_BYTES)?;
-        if bytes.is_some_and(|bytes| is_sound(&bytes)) { self.forget_kept(name) } else { self.local.rename(&kept, dir, name) }
+        if bytes.is_some_and(|bytes| is_sound(&bytes)) { self.remove_backup(name) } else { self.local.rename(&backup, dir, name) }
     }
 
     /// The new version is on the device: the old one may go.
-    pub fn forget_kept(&self, name: &str) -> Result<(), StoreError> {
-        self.local.remove(&kept_name(name)).map(drop)
+    pub fn remove_backup(&self, name: &str) -> Result<(), StoreError> {
+        self.local.remove(&backup_name(name)).map(drop)
     }
 
     /// Removes temporary files that killed processes left behind.
-    pub fn sweep(&self, older_than_ns: i64) -> Result<(), StoreError> {
+    pub fn remove_stale_temp_files(&self, older_than_ns: i64) -> Result<(), StoreError> {
         for name in self.local.list()? {
             if name.starts_with("tmp-") && self.local.print(&name)?.is_some_and(|print| print.mtime_ns < older_than_ns) {
                 self.local.remove(&name)?;
@@ -272,38 +272,38 @@ pub const ARRAY_BYTES: usize = 512 * 1024 * 1024;
 
 /// A large file is flushed in pieces: whoever flushes a line meanwhile waits for
 /// one piece, not for all of it.
-const PIECE: usize = 1024 * 1024;
+const FLUSH_CHUNK: usize = 1024 * 1024;
 
 /// Bytes on disk that no reader knows yet; removed again unless put in place.
-pub struct Staged {
+pub struct StagedFile {
     local: Dir,
     temp: String,
-    placed: bool,
+    is_published: bool,
 }
 
-impl Staged {
+impl StagedFile {
     /// Gives the bytes their name.
-    pub fn put(mut self, dir: &Dir, name: &str) -> Result<(), StoreError> {
+    pub fn publish(mut self, dir: &Dir, name: &str) -> Result<(), StoreError> {
         self.local.rename(&self.temp, dir, name)?;
-        self.placed = true;
+        self.is_published = true;
         Ok(())
     }
 }
 
-impl Drop for Staged {
+impl Drop for StagedFile {
     fn drop(&mut self) {
-        if !self.placed {
+        if !self.is_published {
             // Whatever failed before this is what gets reported; `sweep` comes by later.
             drop(self.local.remove(&self.temp));
         }
     }
 }
 
-fn kept_name(name: &str) -> String {
+fn backup_name(name: &str) -> String {
     format!("unflushed-{name}")
 }
 
-fn write_new(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
+fn create_if_missing(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
     if dir.print(name)?.is_some() {
         return Ok(());
     }

@@ -19,27 +19,27 @@ pub enum DecisionsChanged {
     /// None.
     Nothing,
     /// These, and no others.
-    These(Vec<Id>),
+    Listed(Vec<Id>),
     /// Nobody knows: look at them all.
     Unknown,
 }
 
 /// A watch on the decisions directory, begun when first asked by a process that stays.
-pub struct Watch {
+pub struct DecisionWatcher {
     watched: Mutex<Option<OwnedFd>>,
-    stays: Arc<AtomicBool>,
+    is_long_lived: Arc<AtomicBool>,
 }
 
-impl Watch {
-    pub fn new(stays: Arc<AtomicBool>) -> Self {
-        Self { watched: Mutex::new(None), stays }
+impl DecisionWatcher {
+    pub fn new(is_long_lived: Arc<AtomicBool>) -> Self {
+        Self { watched: Mutex::new(None), is_long_lived }
     }
 
     /// What changed since the last time; the first time nobody knows.
     pub fn decisions_changed(&self, decisions: &Dir) -> DecisionsChanged {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = watched.as_ref().and_then(system::read);
-        if changed.is_none() && self.stays.load(Ordering::Acquire) {
+        if changed.is_none() && self.is_long_lived.load(Ordering::Acquire) {
             // Also after the queue overflowed, or the directory went: begin again, on what is there now.
             *watched = system::begin(decisions);
         }
@@ -103,7 +103,7 @@ mod system {
                 Err(_) => return None,
             }
         }
-        Some(if names.is_empty() { DecisionsChanged::Nothing } else { DecisionsChanged::These(names.into_iter().collect()) })
+        Some(if names.is_empty() { DecisionsChanged::Nothing } else { DecisionsChanged::Listed(names.into_iter().collect()) })
     }
 }
 

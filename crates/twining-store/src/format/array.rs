@@ -16,15 +16,15 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use twining_model::json_document::compact;
 
-use crate::merge::tree::Node;
-use crate::merge::{ThreeWay, is_marker};
+use crate::merge::tree::JsonNode;
+use crate::merge::{RecordMerge, is_marker};
 
 /// What an array without elements looks like; a file that is not there counts as one.
-pub const NONE: &[u8] = b"[\n]\n";
+pub const EMPTY_ARRAY: &[u8] = b"[\n]\n";
 
 /// What stands in an array file.
 #[derive(Debug, Default)]
-pub struct Scanned<'a> {
+pub struct ScannedArray<'a> {
     /// Each element with the line it starts on.
     pub elements: Vec<(u64, Cow<'a, str>)>,
     /// What could not be read, with its line and the reason.
@@ -34,35 +34,35 @@ pub struct Scanned<'a> {
 /// Reads an array file of any layout, with or without damage. What stands there
 /// twice because git joined two branches line by line is read as one element.
 #[must_use]
-pub fn scan(bytes: &[u8]) -> Scanned<'_> {
-    let mut scanned = scan_each(bytes);
-    join_doubled(&mut scanned.elements);
+pub fn scan(bytes: &[u8]) -> ScannedArray<'_> {
+    let mut scanned = scan_elements(bytes);
+    merge_duplicates(&mut scanned.elements);
     scanned
 }
 
 /// Joins elements with one id, in the place of the last.
-fn join_doubled(elements: &mut Vec<(u64, Cow<'_, str>)>) {
+fn merge_duplicates(elements: &mut Vec<(u64, Cow<'_, str>)>) {
     let mut places: HashMap<String, usize> = HashMap::with_capacity(elements.len());
-    let mut doubled = HashSet::new();
+    let mut replaced = HashSet::new();
     for at in 0..elements.len() {
         let Some(id) = key_of(&elements[at].1) else { continue };
         let Some(before) = places.insert(id, at) else { continue };
-        doubled.insert(before);
-        if let (Ok(one), Ok(other)) = (Node::parse(&elements[before].1), Node::parse(&elements[at].1)) {
-            elements[at].1 = Cow::Owned(ThreeWay::doubled(&one, &other).to_compact());
+        replaced.insert(before);
+        if let (Ok(one), Ok(other)) = (JsonNode::parse(&elements[before].1), JsonNode::parse(&elements[at].1)) {
+            elements[at].1 = Cow::Owned(RecordMerge::merge_duplicates(&one, &other).to_compact());
         }
     }
-    if !doubled.is_empty() {
+    if !replaced.is_empty() {
         let mut at = 0;
         elements.retain(|_| {
             at += 1;
-            !doubled.contains(&(at - 1))
+            !replaced.contains(&(at - 1))
         });
     }
 }
 
-fn scan_each(bytes: &[u8]) -> Scanned<'_> {
-    let mut scanned = Scanned::default();
+fn scan_elements(bytes: &[u8]) -> ScannedArray<'_> {
+    let mut scanned = ScannedArray::default();
     if bytes.trim_ascii().is_empty() {
         // A killed program that truncates before it writes leaves this; it is not an empty array.
         scanned.unreadable.push((1, "an empty file where an array should be".to_owned()));
@@ -124,7 +124,7 @@ pub(crate) fn is_whole(text: &[u8]) -> bool {
 /// The array with some elements replaced, added or gone, in our layout. Two
 /// elements with one id become one: the later.
 #[must_use]
-pub fn splice(scanned: &Scanned<'_>, puts: &BTreeMap<String, String>, gone: &HashSet<String>) -> String {
+pub fn splice(scanned: &ScannedArray<'_>, upserts: &BTreeMap<String, String>, removed: &HashSet<String>) -> String {
     let mut last: HashMap<String, usize> = HashMap::with_capacity(scanned.elements.len());
     let ids: Vec<Option<String>> = scanned.elements.iter().map(|(_, text)| key_of(text)).collect();
     for (i, id) in ids.iter().enumerate() {
@@ -133,15 +133,15 @@ pub fn splice(scanned: &Scanned<'_>, puts: &BTreeMap<String, String>, gone: &Has
         }
     }
     let known = scanned.elements.iter().zip(&ids).enumerate().filter_map(|(i, ((_, element), id))| match id {
-        Some(id) if last.get(id) != Some(&i) || gone.contains(id) => None,
-        id => Some(id.as_ref().and_then(|id| puts.get(id)).map_or_else(|| one_line(element), |put| Cow::Borrowed(put.as_str()))),
+        Some(id) if last.get(id) != Some(&i) || removed.contains(id) => None,
+        id => Some(id.as_ref().and_then(|id| upserts.get(id)).map_or_else(|| one_line(element), |put| Cow::Borrowed(put.as_str()))),
     });
-    let added = puts.iter().filter(|(id, _)| !last.contains_key(*id) && !gone.contains(*id));
-    of_elements(known.chain(added.map(|(_, put)| Cow::Borrowed(put.as_str()))))
+    let added = upserts.iter().filter(|(id, _)| !last.contains_key(*id) && !removed.contains(*id));
+    render_array(known.chain(added.map(|(_, put)| Cow::Borrowed(put.as_str()))))
 }
 
 /// An array of these elements.
-pub(crate) fn of_elements<'e>(elements: impl Iterator<Item = Cow<'e, str>>) -> String {
+pub(crate) fn render_array<'e>(elements: impl Iterator<Item = Cow<'e, str>>) -> String {
     let mut text = String::from("[\n");
     for (nth, element) in elements.enumerate() {
         text.push_str(if nth > 0 { "," } else { "" });
@@ -155,10 +155,10 @@ pub(crate) fn of_elements<'e>(elements: impl Iterator<Item = Cow<'e, str>>) -> S
 /// What tells an element from the others: agents are registered by their names.
 pub(crate) fn key_of(element: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Agent {
+    struct AgentIdField {
         agent_id: String,
     }
-    id_of(element).or_else(|| serde_json::from_str::<Agent>(element).ok().map(|agent| agent.agent_id))
+    id_of(element).or_else(|| serde_json::from_str::<AgentIdField>(element).ok().map(|agent| agent.agent_id))
 }
 
 /// The `id` of an element, if it has one that is text.
@@ -171,10 +171,10 @@ pub fn id_of(element: &str) -> Option<String> {
         return Some(id.to_owned());
     }
     #[derive(Deserialize)]
-    struct Named {
+    struct IdField {
         id: String,
     }
-    serde_json::from_str::<Named>(element).ok().map(|named| named.id)
+    serde_json::from_str::<IdField>(element).ok().map(|named| named.id)
 }
 
 /// An element on one line.
@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    fn texts<'a>(scanned: &'a Scanned<'_>) -> Vec<&'a str> {
+    fn texts<'a>(scanned: &'a ScannedArray<'_>) -> Vec<&'a str> {
         scanned.elements.iter().map(|(_, text)| text.as_ref()).collect()
     }
 
@@ -255,9 +255,10 @@ mod tests {
     #[test]
     fn splicing_replaces_adds_and_removes_by_id() {
         let scanned = scan(b"[{\"id\":\"a\",\"v\":1},{\"id\":\"b\"},{\"id\":\"a\",\"v\":2}]");
-        let puts = BTreeMap::from([("b".to_owned(), "{\"id\":\"b\",\"new\":1}".to_owned()), ("z".to_owned(), "{\"id\":\"z\"}".to_owned())]);
+        let upserts =
+            BTreeMap::from([("b".to_owned(), "{\"id\":\"b\",\"new\":1}".to_owned()), ("z".to_owned(), "{\"id\":\"z\"}".to_owned())]);
         let clash = "\"merge_clashes\":[{\"field\":\"v\",\"kept\":2,\"other\":1}]";
-        let spliced = splice(&scanned, &puts, &HashSet::new());
+        let spliced = splice(&scanned, &upserts, &HashSet::new());
         assert_eq!(spliced, format!("[\n{{\"id\":\"b\",\"new\":1}}\n,{{\"id\":\"a\",\"v\":2,{clash}}}\n,{{\"id\":\"z\"}}\n]\n"));
         assert_eq!(splice(&scanned, &BTreeMap::new(), &HashSet::from(["a".to_owned(), "b".to_owned()])), "[\n]\n");
     }

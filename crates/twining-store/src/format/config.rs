@@ -49,23 +49,23 @@ settings! {
         /// What to call the project; empty for the directory's name.
         pub project_name: String = String::new(),
         /// When the board is tidied.
-        pub archive: Archive = Archive::default(),
+        pub archive: ArchiveSettings = ArchiveSettings::default(),
         /// How context is put together.
-        pub context_assembly: ContextAssembly = ContextAssembly::default(),
+        pub context_assembly: ContextAssemblySettings = ContextAssemblySettings::default(),
         /// How records are searched.
-        pub search: Search = Search::default(),
+        pub search: SearchSettings = SearchSettings::default(),
         /// Where reviewed knowledge is.
-        pub knowledge: Knowledge = Knowledge::default(),
+        pub knowledge: KnowledgeSettings = KnowledgeSettings::default(),
         /// `human`: contradictions are shown to a person.
         pub conflict_resolution: String = "human".to_owned(),
         /// Which tools are offered.
-        pub tools: Tools = Tools::default(),
+        pub tools: ToolSettings = ToolSettings::default(),
         /// How features are worked through.
-        pub workflow: Workflow = Workflow::default(),
+        pub workflow: WorkflowSettings = WorkflowSettings::default(),
         /// When an agent counts as there.
-        pub agents: Agents = Agents::default(),
+        pub agents: AgentSettings = AgentSettings::default(),
         /// How long a delegation waits.
-        pub delegations: Delegations = Delegations::default(),
+        pub delegations: DelegationSettings = DelegationSettings::default(),
         /// `shared` or `separate`: whether linked worktrees share one memory.
         pub worktrees: String = "shared".to_owned(),
         /// What was odd about the file, for `status`.
@@ -74,7 +74,7 @@ settings! {
     }
 
     /// When the board is tidied.
-    pub struct Archive {
+    pub struct ArchiveSettings {
         /// Whether a commit queues an archive.
         pub auto_archive_on_commit: bool = true,
         /// Whether an agent may archive when the task changes.
@@ -86,7 +86,7 @@ settings! {
     }
 
     /// How context is put together.
-    pub struct ContextAssembly {
+    pub struct ContextAssemblySettings {
         /// The budget when none is given.
         pub default_max_tokens: u64 = 4000,
         /// How much each signal counts; they sum to 1.
@@ -94,7 +94,7 @@ settings! {
     }
 
     /// How records are searched.
-    pub struct Search {
+    pub struct SearchSettings {
         /// Whether also by meaning, or by words alone.
         pub embeddings: bool = true,
         /// How long a question waits for the few vectors that are missing after a write.
@@ -102,19 +102,19 @@ settings! {
     }
 
     /// Where reviewed knowledge is.
-    pub struct Knowledge {
+    pub struct KnowledgeSettings {
         /// A DOT file in the project; empty for the usual places.
         pub path: String = String::new(),
     }
 
     /// Which tools are offered.
-    pub struct Tools {
+    pub struct ToolSettings {
         /// `full`, `lite`, or groups.
         pub mode: String = "full".to_owned(),
     }
 
     /// How features are worked through.
-    pub struct Workflow {
+    pub struct WorkflowSettings {
         /// Whether hooks drive the loop without being asked.
         pub auto: bool = false,
         /// After how many failed tests a feature waits for a person.
@@ -125,7 +125,7 @@ settings! {
     }
 
     /// When an agent counts as there, and how long it may hold a part of the project.
-    pub struct Agents {
+    pub struct AgentSettings {
         /// When it counts as there.
         pub liveness: Liveness = Liveness::default(),
         /// How long a claim holds when it says nothing, in seconds.
@@ -142,14 +142,14 @@ settings! {
     }
 
     /// How long a delegation waits.
-    pub struct Delegations {
+    pub struct DelegationSettings {
         /// By urgency.
-        pub timeouts: Timeouts = Timeouts::default(),
+        pub timeouts: DelegationTimeouts = DelegationTimeouts::default(),
     }
 
     /// How long a delegation waits, by its urgency.
     #[derive(Copy)]
-    pub struct Timeouts {
+    pub struct DelegationTimeouts {
         /// `high`.
         pub high_ms: u64 = 5 * 60 * 1000,
         /// `normal`.
@@ -181,12 +181,12 @@ impl Config {
         // Some editors begin a file with a mark that is no part of its first key.
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         let parsed = std::str::from_utf8(bytes).map_err(|e| e.to_string()).and_then(|text| {
-            if text.trim().is_empty() { Ok(Self::default()) } else { from_yaml(text).or_else(|why| sieve::read(text, &why)) }
+            if text.trim().is_empty() { Ok(Self::default()) } else { from_yaml(text).or_else(|why| sieve::read_valid_keys(text, &why)) }
         });
         match parsed {
             Ok(mut config) => {
                 config.normalise_weights();
-                config.note_strangers(bytes);
+                config.note_unknown_keys(bytes);
                 config
             }
             Err(why) => Self {
@@ -200,17 +200,17 @@ impl Config {
 
     /// Says which keys do nothing: whoever put an address, a command or a hook
     /// there, or mistyped a setting, should know.
-    fn note_strangers(&mut self, bytes: &[u8]) {
+    fn note_unknown_keys(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let keys = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-'])).filter_map(|line| line.split_once(':'));
-        let strange: Vec<String> = keys
+        let unknown: Vec<String> = keys
             .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
             .filter(|key| !key.is_empty() && !is_setting(key))
             .map(|key| format!("`{}`", twining_model::text::excerpt(key, 40)))
-            .take(STRANGERS)
+            .take(MAX_NAMED_KEYS)
             .collect();
-        if !strange.is_empty() {
-            self.notes.push(format!("config.yml: {} is no setting and does nothing", strange.join(", ")));
+        if !unknown.is_empty() {
+            self.notes.push(format!("config.yml: {} is no setting and does nothing", unknown.join(", ")));
         }
     }
 
@@ -219,7 +219,7 @@ impl Config {
         weights.retain(|_, weight| weight.is_finite() && *weight >= 0.0);
         let sum: f64 = weights.values().sum();
         if weights.is_empty() || sum <= 0.0 {
-            *weights = ContextAssembly::default().priority_weights;
+            *weights = ContextAssemblySettings::default().priority_weights;
             self.notes.push("config.yml: priority_weights has no positive weight; defaults are used".to_owned());
         } else if (sum - 1.0).abs() > 0.01 {
             weights.values_mut().for_each(|weight| *weight /= sum);
@@ -232,7 +232,7 @@ impl Config {
 const SETTINGS: &str = "version project_name archive context_assembly search knowledge conflict_resolution tools workflow agents \
      delegations worktrees embedding_model instructions analytics dashboard";
 /// Keys that do nothing that are named.
-const STRANGERS: usize = 5;
+const MAX_NAMED_KEYS: usize = 5;
 
 fn is_setting(key: &str) -> bool {
     SETTINGS.split(' ').any(|known| known == key)
@@ -337,7 +337,7 @@ mod tests {
             let started = Instant::now();
             let config = Config::parse(hostile.as_bytes());
             assert!(started.elapsed() < Duration::from_secs(5));
-            assert_eq!(config.archive, Archive::default());
+            assert_eq!(config.archive, ArchiveSettings::default());
         }
     }
 }

@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde::Serialize;
 use twining_model::limits;
 
-use crate::disk::Handle;
+use crate::disk::FileHandle;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;
 
@@ -15,14 +15,14 @@ const QUARANTINE: &str = "quarantine";
 const CHUNK: usize = 1024 * 1024;
 
 /// Records as lines. One over `most` bytes is refused: nothing is written that we would refuse to read back.
-pub fn lines_of<T: Serialize>(records: &[T], most: usize) -> Result<Vec<u8>, StoreError> {
+pub fn to_json_lines<T: Serialize>(records: &[T], max_bytes: usize) -> Result<Vec<u8>, StoreError> {
     let mut lines = Vec::new();
     for record in records {
         let start = lines.len();
         serde_json::to_writer(&mut lines, record)?;
         let bytes = lines.len() - start;
-        if bytes > most {
-            return Err(StoreError::TooLarge { bytes, most });
+        if bytes > max_bytes {
+            return Err(StoreError::TooLarge { bytes, max_bytes });
         }
         lines.push(b'\n');
     }
@@ -30,7 +30,7 @@ pub fn lines_of<T: Serialize>(records: &[T], most: usize) -> Result<Vec<u8>, Sto
 }
 
 /// Appends lines to a file that is ours alone, after a torn one if there is one.
-pub fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreError> {
+pub fn append_after_torn_line(handle: &FileHandle, lines: &[u8]) -> Result<(), StoreError> {
     let size = handle.fingerprint()?.size;
     if last_byte(handle, size)? == b'\n' {
         return handle.write(lines);
@@ -40,8 +40,8 @@ pub fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreError> {
 
 /// A killed writer's fragment is copied to the quarantine and cut off; a line
 /// that only lacks its newline gets it. The size after that.
-pub fn mend(layout: &Layout, handle: &Handle, size: u64) -> Result<u64, StoreError> {
-    let start = line_start(handle, size)?;
+pub fn repair_tail(layout: &Layout, handle: &FileHandle, size: u64) -> Result<u64, StoreError> {
+    let start = last_line_start(handle, size)?;
     let length = usize::try_from(size - start).unwrap_or(usize::MAX).min(64 * limits::RECORD_BYTES);
     let mut tail = vec![0; length];
     handle.read_at(&mut tail, start)?;
@@ -50,13 +50,13 @@ pub fn mend(layout: &Layout, handle: &Handle, size: u64) -> Result<u64, StoreErr
         return Ok(size + 1);
     }
     tail.push(b'\n');
-    layout.local.make_append(QUARANTINE)?.write(&tail)?;
+    layout.local.create_append(QUARANTINE)?.write(&tail)?;
     handle.set_len(start)?;
     Ok(start)
 }
 
 /// The last byte; a newline for an empty file.
-pub fn last_byte(handle: &Handle, size: u64) -> Result<u8, StoreError> {
+pub fn last_byte(handle: &FileHandle, size: u64) -> Result<u8, StoreError> {
     let mut byte = [b'\n'];
     if size > 0 {
         handle.read_at(&mut byte, size - 1)?;
@@ -65,7 +65,7 @@ pub fn last_byte(handle: &Handle, size: u64) -> Result<u8, StoreError> {
 }
 
 /// Where the last line of the file starts.
-pub fn line_start(handle: &Handle, size: u64) -> Result<u64, StoreError> {
+pub fn last_line_start(handle: &FileHandle, size: u64) -> Result<u64, StoreError> {
     let mut end = size;
     let mut chunk = vec![0; 64 * 1024];
     while end > 0 {
@@ -88,16 +88,16 @@ pub fn id_of(line: &[u8]) -> Option<String> {
 }
 
 /// Removes from `wanted` every id that the file holds, reading it in pieces.
-pub fn strike_out_present(handle: &Handle, wanted: &mut HashSet<String>) -> Result<(), StoreError> {
+pub fn remove_present_ids(handle: &FileHandle, wanted: &mut HashSet<String>) -> Result<(), StoreError> {
     let finder = memmem::Finder::new(b"\"id\":");
     let mut chunk = vec![0; CHUNK];
-    let (mut offset, mut kept) = (0, 0);
+    let (mut offset, mut carried) = (0, 0);
     loop {
-        let n = handle.read_at(&mut chunk[kept..], offset)?;
+        let n = handle.read_at(&mut chunk[carried..], offset)?;
         if n == 0 || wanted.is_empty() {
             return Ok(());
         }
-        let filled = kept + n;
+        let filled = carried + n;
         for at in finder.find_iter(&chunk[..filled]) {
             let rest = chunk[at + 5..filled].trim_ascii_start();
             if let Some(rest) = rest.strip_prefix(b"\"")
@@ -108,8 +108,8 @@ pub fn strike_out_present(handle: &Handle, wanted: &mut HashSet<String>) -> Resu
             }
         }
         // An id may lie across the edge of two pieces.
-        kept = filled.min(160);
-        chunk.copy_within(filled - kept..filled, 0);
+        carried = filled.min(160);
+        chunk.copy_within(filled - carried..filled, 0);
         offset += n as u64;
     }
 }

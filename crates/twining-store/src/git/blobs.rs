@@ -10,9 +10,9 @@ use super::Git;
 use crate::disk::layout::FOLDER;
 
 /// Bytes of one source, of one file of records, and of all that one question is answered with.
-const MOST_SOURCE: usize = 1024 * 1024;
-const MOST_RECORDS: usize = 64 * 1024 * 1024;
-const MOST_BYTES: usize = 256 * 1024 * 1024;
+const MAX_SOURCE_BYTES: usize = 1024 * 1024;
+const MAX_RECORD_FILE_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 impl Git {
     /// Contents by git's names for them (`HEAD:a`, and `:a` for what is staged), in order;
@@ -27,18 +27,18 @@ impl Git {
 
     fn blobs_that_fit(&self, names: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
         // Both start now: the second would else wait for the first to be there and gone.
-        let sizes = Batch::start(self, &["cat-file", "--batch-check=%(objecttype) %(objectsize)"])?;
-        let contents = Batch::start(self, &["cat-file", "--batch"])?;
+        let sizes = CatFileBatch::start(self, &["cat-file", "--batch-check=%(objecttype) %(objectsize)"])?;
+        let contents = CatFileBatch::start(self, &["cat-file", "--batch"])?;
         let sizes = sizes.answer(names)?;
-        let mut left = MOST_BYTES;
+        let mut bytes_left = MAX_BYTES;
         let fits: Vec<bool> = String::from_utf8_lossy(&sizes)
             .lines()
             .zip(names)
             .map(|(line, name)| {
-                let most = if name.contains(&format!("{FOLDER}/")) { MOST_RECORDS } else { MOST_SOURCE };
+                let max_bytes = if name.contains(&format!("{FOLDER}/")) { MAX_RECORD_FILE_BYTES } else { MAX_SOURCE_BYTES };
                 let size = line.strip_prefix("blob ").and_then(|size| size.parse::<usize>().ok());
-                let fits = size.is_some_and(|size| size <= most.min(left));
-                left -= if fits { size.unwrap_or_default() } else { 0 };
+                let fits = size.is_some_and(|size| size <= max_bytes.min(bytes_left));
+                bytes_left -= if fits { size.unwrap_or_default() } else { 0 };
                 fits
             })
             .collect();
@@ -49,13 +49,13 @@ impl Git {
 
     /// Contents by git's names for them, in order, however large; fewer where git fails.
     pub(super) fn contents(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
-        let answer = || Batch::start(self, &["cat-file", "--batch", "--buffer"])?.answer(names);
+        let answer = || CatFileBatch::start(self, &["cat-file", "--batch", "--buffer"])?.answer(names);
         if names.is_empty() { Vec::new() } else { answer().map(|bytes| split_contents(&bytes)).unwrap_or_default() }
     }
 
     /// The names and types of objects by other names for them.
     pub(super) fn object_names(&self, names: &[String]) -> Vec<String> {
-        let answer = || Batch::start(self, &["cat-file", "--batch-check=%(objectname) %(objecttype)"])?.answer(names);
+        let answer = || CatFileBatch::start(self, &["cat-file", "--batch-check=%(objectname) %(objecttype)"])?.answer(names);
         String::from_utf8_lossy(&answer().unwrap_or_default()).lines().map(str::to_owned).collect()
     }
 
@@ -68,11 +68,11 @@ impl Git {
 }
 
 /// A `git cat-file` that waits for names.
-struct Batch(Child);
+struct CatFileBatch(Child);
 
-impl Batch {
+impl CatFileBatch {
     fn start(git: &Git, words: &[&str]) -> Option<Self> {
-        git.staging().args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok().map(Self)
+        git.index_command().args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok().map(Self)
     }
 
     /// What git answers to many names, one a line; a name that is none stands for itself.

@@ -88,10 +88,10 @@ impl Git {
     fn base(&self, branches: &[Branch], head: &str) -> Option<String> {
         let followed = branches.iter().find(|branch| branch.is_current && !branch.upstream.is_empty());
         let base = followed.and_then(|branch| self.merge_base(head, &branch.upstream));
-        base.or_else(|| self.left_main(branches, head))
+        base.or_else(|| self.fork_from_main(branches, head))
     }
 
-    fn left_main(&self, branches: &[Branch], head: &str) -> Option<String> {
+    fn fork_from_main(&self, branches: &[Branch], head: &str) -> Option<String> {
         let names = MAIN_BRANCHES.iter().flat_map(|name| [format!("refs/remotes/{name}"), format!("refs/heads/{name}")]);
         let mut found = names.filter_map(|name| branches.iter().find(|branch| branch.name == name));
         found.find_map(|branch| if branch.at == head { Some(branch.at.clone()) } else { self.merge_base(head, &branch.at) })
@@ -134,7 +134,7 @@ impl Changes for Git {
     fn fork_point(&self) -> Result<Option<String>, String> {
         let (head, branches) = (self.revision("HEAD")?, self.branches());
         let unusual = || self.unusual_main_branches(&branches).iter().find_map(|branch| self.merge_base(&head, branch));
-        Ok(self.left_main(&branches, &head).or_else(unusual))
+        Ok(self.fork_from_main(&branches, &head).or_else(unusual))
     }
 
     fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {

@@ -21,7 +21,7 @@ const MOVES_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A commit, as git tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitSeen {
+pub struct CommitDetails {
     /// Its whole hash.
     pub hash: String,
     /// What came before it; two or more for a merge.
@@ -61,7 +61,7 @@ pub trait History {
 impl Git {
     /// A commit by any name git has for it.
     #[must_use]
-    pub fn commit(&self, name: &str) -> Option<CommitSeen> {
+    pub fn commit(&self, name: &str) -> Option<CommitDetails> {
         if !is_revision(name) {
             return None;
         }
@@ -108,7 +108,7 @@ impl Git {
             let mut bytes = Vec::new();
             out.take(MOVES_BYTES).read_to_end(&mut bytes).map(|_| bytes)
         };
-        let (printed, _) = self.in_time(&words, read).ok()?;
+        let (printed, _) = self.with_timeout(&words, read).ok()?;
         Some(read_moves(&String::from_utf8_lossy(&printed.ok()?)))
     }
 }
@@ -122,7 +122,7 @@ impl History for Git {
         let log = ["log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--format=%x01%ct", "--"];
         let words: Vec<&str> = log.into_iter().chain(wanted.iter().map(String::as_str)).collect();
         let files = wanted.clone();
-        match self.in_time(&words, move |out| read_log(BufReader::new(out), &files))? {
+        match self.with_timeout(&words, move |out| read_log(BufReader::new(out), &files))? {
             (found, Some(1..)) if found.is_empty() => Err("git knows no history here".to_owned()),
             (found, _) => Ok(found),
         }
@@ -159,7 +159,7 @@ pub(super) fn read_log(mut log: impl BufRead, wanted: &BTreeSet<String>) -> BTre
     found
 }
 
-fn read_commit(printed: &str) -> Option<CommitSeen> {
+fn read_commit(printed: &str) -> Option<CommitDetails> {
     let mut fields = printed.split('\0');
     let hash = fields.next()?.trim().to_owned();
     let parents = fields.next()?.split_whitespace().map(str::to_owned).collect();
@@ -167,7 +167,7 @@ fn read_commit(printed: &str) -> Option<CommitSeen> {
     let subject = text::excerpt(fields.next()?, 200);
     let trailers = fields.next()?.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
     let files = fields.map(|file| file.trim_start_matches('\n')).filter(|file| !file.is_empty());
-    Some(CommitSeen { hash, parents, at, subject, trailers, files: files.take(FILES).map(str::to_owned).collect() })
+    Some(CommitDetails { hash, parents, at, subject, trailers, files: files.take(FILES).map(str::to_owned).collect() })
 }
 
 /// `\x01<seconds>`, then `R<similarity>`, the old name and the new one; newest first.

@@ -36,7 +36,7 @@ impl Git {
     /// branch, or in the stash: in the shared files, or in the file of one of these
     /// decisions. If git cannot be asked, none: bringing a record back twice is better
     /// than losing it.
-    pub(crate) fn holding(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
+    pub(crate) fn texts_in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
         if texts.is_empty() {
             return HashSet::new();
         }
@@ -50,17 +50,17 @@ impl Git {
         let mut seen = HashSet::new();
         commits.retain(|commit| seen.insert(commit.clone()));
 
-        let (mut held, mut read, mut bytes) = (HashSet::new(), BTreeSet::new(), 0);
+        let (mut found_texts, mut read, mut bytes) = (HashSet::new(), BTreeSet::new(), 0);
         for some in commits.chunks(AT_ONCE) {
             for content in self.files_of(some, decisions, &mut read) {
-                strike(&content, texts, &mut held);
+                note_found_texts(&content, texts, &mut found_texts);
                 bytes += content.len();
             }
-            if held.len() == texts.len() || bytes > ENOUGH {
+            if found_texts.len() == texts.len() || bytes > ENOUGH {
                 break;
             }
         }
-        held
+        found_texts
     }
 
     /// The files of these commits in which a record may stand, but those read before:
@@ -80,7 +80,7 @@ impl Git {
 /// or as a record's own id or the moment of a change. An id that another record
 /// only mentions proves nothing: a stash may hold the announcement of a decision
 /// and have been taken before the decision's file was there.
-fn strike(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) {
+fn note_found_texts(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) {
     let mut look_up = |bytes: &[u8]| {
         if let Some(text) = std::str::from_utf8(bytes).ok().and_then(|text| texts.get(text)) {
             found.insert(text.clone());
@@ -110,7 +110,7 @@ mod tests {
         let texts: HashSet<String> = [id, &element, "01M7F3Z5HMV6WQRJ4CTYTTT0QD"].map(str::to_owned).into();
         let found = |content: &str| {
             let mut found = HashSet::new();
-            strike(content.as_bytes(), &texts, &mut found);
+            note_found_texts(content.as_bytes(), &texts, &mut found);
             found.len()
         };
         assert_eq!(found(&format!("[\n{element}\n]\n")), 2);

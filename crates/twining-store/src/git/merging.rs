@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use super::{Git, GitFolders, is_hash};
-use crate::merge::{Joining, Versions, has_markers, is_marker};
+use crate::merge::{MergeFunctions, Versions, has_markers, is_marker};
 
 /// What git keeps while it joins, repeats or undoes a commit, and what stands in the
 /// commit it makes from that.
 const SIDES: [(&str, &str); 5] =
     [("MERGE_HEAD", ""), ("CHERRY_PICK_HEAD", ""), ("REBASE_HEAD", ""), ("REVERT_HEAD", "^"), ("SQUASH_MSG", "")];
 /// Lines of such a file that are looked at.
-const MOST_SIDES: usize = 64;
+const MAX_SIDES: usize = 64;
 /// What git's folder has while commits are made over again. What is written into tracked
 /// files then would stand in the way of the next one.
 const REWRITING: [&str; 6] = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"];
@@ -33,7 +33,7 @@ impl Git {
         for (file, before) in SIDES {
             let commits = std::fs::read_to_string(own.join(file)).unwrap_or_default();
             // A squash lists the commits it joins, newest first.
-            let names = commits.lines().map(|line| line.strip_prefix("commit ").unwrap_or(line)).take(MOST_SIDES);
+            let names = commits.lines().map(|line| line.strip_prefix("commit ").unwrap_or(line)).take(MAX_SIDES);
             sides.extend(names.filter(|name| is_hash(name)).map(|commit| format!("{commit}{before}")));
         }
         sides
@@ -81,7 +81,7 @@ impl Git {
 impl MergedVersions {
     /// All of them as one, if they hold every line that stands in the text now: one
     /// that they lack was written since, and would be lost.
-    pub(crate) fn joined(self, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
+    pub(crate) fn merge_all(self, text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
         let bare = |line: &[u8]| line.trim_ascii().strip_suffix(b",").unwrap_or(line.trim_ascii()).to_vec();
         let known: HashSet<Vec<u8>> = self.versions.iter().flat_map(|version| version.split(|&byte| byte == b'\n')).map(bare).collect();
         let mut in_base = false;

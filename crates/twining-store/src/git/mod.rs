@@ -14,7 +14,7 @@ mod range;
 
 pub use branch::{BranchChanges, Changes};
 pub use folders::GitFolders;
-pub use history::{CommitSeen, History, Move};
+pub use history::{CommitDetails, History, Move};
 pub use range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
 
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("GIT_GRAFT_FILE", "/dev/null"),
 ];
 /// Set by git when it runs a hook; they would point us at another repository.
-const OF_HOOKS: [&str; 6] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"];
+const HOOK_VARIABLES: [&str; 6] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"];
 
 /// The repository around a folder, seen from there.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Git {
 
     /// The same while git commits from this index: `git commit -a` uses one of its own.
     #[must_use]
-    pub fn committing_from(self, index: Option<PathBuf>) -> Self {
+    pub fn with_index(self, index: Option<PathBuf>) -> Self {
         Self { index, ..self }
     }
 
@@ -92,7 +92,7 @@ impl Git {
     pub fn shape(&self) -> Option<Shape> {
         // Told as the repository is set up, `core.hooksPath` included; this question starts nothing.
         let words = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-path", "hooks"];
-        let text = String::from_utf8(success(self.as_set_up().args(words))?).ok()?;
+        let text = String::from_utf8(stdout_on_success(self.base_command().args(words))?).ok()?;
         let mut lines = text.lines().map(|line| std::fs::canonicalize(line).unwrap_or_else(|_| PathBuf::from(line)));
         Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
     }
@@ -128,7 +128,7 @@ impl Git {
     #[must_use]
     pub fn staged(&self) -> Vec<String> {
         let words = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
-        let mut names = success(self.staging().args(words)).map(|printed| split_names(&printed)).unwrap_or_default();
+        let mut names = stdout_on_success(self.index_command().args(words)).map(|printed| split_names(&printed)).unwrap_or_default();
         names.truncate(STAGED);
         names
     }
@@ -151,23 +151,23 @@ impl Git {
 
 /// How it is asked.
 impl Git {
-    fn as_set_up(&self) -> Command {
+    fn base_command(&self) -> Command {
         let mut git = Command::new("git");
         git.current_dir(&self.folder).stdin(Stdio::null()).stderr(Stdio::null()).envs(ENVIRONMENT);
-        for name in OF_HOOKS {
+        for name in HOOK_VARIABLES {
             git.env_remove(name);
         }
         git
     }
 
     fn command(&self) -> Command {
-        let mut git = self.as_set_up();
+        let mut git = self.base_command();
         git.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
         git
     }
 
     /// For questions about what is staged.
-    fn staging(&self) -> Command {
+    fn index_command(&self) -> Command {
         let mut git = self.command();
         git.envs(self.index.iter().map(|index| ("GIT_INDEX_FILE", index)));
         git
@@ -175,7 +175,7 @@ impl Git {
 
     /// What git prints, if it succeeds.
     fn printed(&self, words: &[&str]) -> Option<Vec<u8>> {
-        success(self.command().args(words))
+        stdout_on_success(self.command().args(words))
     }
 
     /// The same where git looks into files of the working tree, and would run the filters
@@ -189,7 +189,7 @@ impl Git {
             git.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
             count += 1;
         }
-        success(git.env("GIT_CONFIG_COUNT", count.to_string()).args(words))
+        stdout_on_success(git.env("GIT_CONFIG_COUNT", count.to_string()).args(words))
     }
 
     /// The filters there are, asked for once: an agent waits at the end of its turn.
@@ -226,7 +226,7 @@ impl Git {
 
     /// What `read` makes of what git prints, and the code git ended with; an error where
     /// that takes too long.
-    fn in_time<T: Send + 'static>(
+    fn with_timeout<T: Send + 'static>(
         &self,
         words: &[&str],
         read: impl FnOnce(ChildStdout) -> T + Send + 'static,
@@ -246,7 +246,7 @@ impl Git {
     }
 }
 
-fn success(command: &mut Command) -> Option<Vec<u8>> {
+fn stdout_on_success(command: &mut Command) -> Option<Vec<u8>> {
     command.output().ok().filter(|out| out.status.success()).map(|out| out.stdout)
 }
 

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 
 /// A decision that bears on a scope, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Affecting {
+pub struct ScopedDecision {
     /// Which.
     pub id: Id,
     /// Where it stands.
@@ -47,22 +47,22 @@ pub enum Via {
 
 /// Which decisions are asked for, by where they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum DecisionState {
     /// Active and provisional ones.
     InForce,
     /// Superseded and overridden ones.
     Retired,
 }
 
-impl Standing {
-    fn holds(self, status: DecisionStatus) -> bool {
+impl DecisionState {
+    fn includes(self, status: DecisionStatus) -> bool {
         status.binds() == (self == Self::InForce)
     }
 }
 
 /// How many decisions bear on a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bearing {
+pub struct ScopeCounts {
     /// Active ones.
     pub active: u64,
     /// Provisional ones.
@@ -71,16 +71,16 @@ pub struct Bearing {
     pub retired: u64,
 }
 
-impl Bearing {
+impl ScopeCounts {
     /// All of these.
     pub fn of(statuses: impl Iterator<Item = DecisionStatus>) -> Self {
-        statuses.fold(Self::default(), |mut told, status| {
+        statuses.fold(Self::default(), |mut counts, status| {
             match status {
-                DecisionStatus::Active => told.active += 1,
-                DecisionStatus::Provisional => told.provisional += 1,
-                DecisionStatus::Superseded | DecisionStatus::Overridden => told.retired += 1,
+                DecisionStatus::Active => counts.active += 1,
+                DecisionStatus::Provisional => counts.provisional += 1,
+                DecisionStatus::Superseded | DecisionStatus::Overridden => counts.retired += 1,
             }
-            told
+            counts
         })
     }
 
@@ -91,7 +91,7 @@ impl Bearing {
     }
 }
 
-impl Affecting {
+impl ScopedDecision {
     /// What comes first where not all can be told. The order is total, so that the
     /// same question gets the same page.
     #[must_use]
@@ -109,16 +109,16 @@ macro_rules! columns {
 
 /// A way on which decisions are found that bear on a scope: by keys from `?1` to `?2`, and
 /// only those in force unless `?3`.
-macro_rules! way {
+macro_rules! matching {
     ($from:literal) => {
         concat!(columns!(), $from, " AND (?3 OR d.status IN ('active', 'provisional'))")
     };
 }
 
 // The index holds every column: thousands may govern the whole project.
-const SCOPED: &str = way!("decision d INDEXED BY decision_scope WHERE d.scope_key BETWEEN ?1 AND ?2");
-const FILES: &str = way!("affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key BETWEEN ?1 AND ?2");
-const SYMBOLS: &str = way!("affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol BETWEEN ?1 AND ?2");
+const SCOPED: &str = matching!("decision d INDEXED BY decision_scope WHERE d.scope_key BETWEEN ?1 AND ?2");
+const FILES: &str = matching!("affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key BETWEEN ?1 AND ?2");
+const SYMBOLS: &str = matching!("affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol BETWEEN ?1 AND ?2");
 
 /// Those of one standing, the newest first: the order of [`Affecting::order`]. They lie in
 /// their order in an index, and are walked only as far as they are wanted.
@@ -145,23 +145,23 @@ const MANY_INSIDE: &str =
     "SELECT count(*) FROM (SELECT 1 FROM decision INDEXED BY decision_scope WHERE scope_key > ?1 AND scope_key < ?2 LIMIT ?3)";
 const MANY_FILES: &str = "SELECT count(*) FROM (SELECT 1 FROM affected_file WHERE file_key >= ?1 AND file_key < ?2 LIMIT ?3)";
 /// This many are looked at faster than they are walked by.
-const FEW: i64 = 256;
+const SMALL_RESULT: i64 = 256;
 /// Before anything that was ever decided, in milliseconds.
-const AGES_AGO: i64 = i64::MAX / 2;
+const FUTURE_PENALTY_MS: i64 = i64::MAX / 2;
 /// The surest first.
 const EVERY_CONFIDENCE: [Confidence; 3] = [Confidence::High, Confidence::Medium, Confidence::Low];
 /// The nearest first.
-const EVERY_WAY: [Via; 6] = [Via::Exact, Via::File, Via::Symbol, Via::Inside, Via::Around, Via::Project];
+const EVERY_VIA: [Via; 6] = [Via::Exact, Via::File, Via::Symbol, Via::Inside, Via::Around, Via::Project];
 
 const IS_ANY_AHEAD: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE at > ?1)";
 
 impl Decisions<'_> {
     /// Every decision that bears on a scope, of any status, each by its nearest
     /// way, ordered by id. Asked for the project, files and symbols say nothing.
-    pub fn affecting(&self, scope: &Scope) -> Result<Vec<Affecting>, StoreError> {
+    pub fn in_scope(&self, scope: &Scope) -> Result<Vec<ScopedDecision>, StoreError> {
         let key = scope.key(self.folding);
-        let mut found: HashMap<i64, Affecting> = HashMap::new();
-        self.walk(scope, true, |row, via| {
+        let mut found: HashMap<i64, ScopedDecision> = HashMap::new();
+        self.visit_matches(scope, true, |row, via| {
             let via = match (via, text_at(row, 5)?) {
                 (Via::Exact, own) if own == key => Via::Exact,
                 (Via::Exact, "") => Via::Project,
@@ -169,91 +169,100 @@ impl Decisions<'_> {
                 (Via::Exact, _) => Via::Around,
                 (via, _) => via,
             };
-            let affecting = self.affecting_at(row, via)?;
-            found.entry(row.get(0)?).and_modify(|known| known.via = known.via.min(via)).or_insert(affecting);
+            let scoped = self.scoped_decision_at(row, via)?;
+            found.entry(row.get(0)?).and_modify(|known| known.via = known.via.min(via)).or_insert(scoped);
             Ok(true)
         })?;
-        let mut affecting: Vec<Affecting> = found.into_values().collect();
-        affecting.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        Ok(affecting)
+        let mut scoped: Vec<ScopedDecision> = found.into_values().collect();
+        scoped.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        Ok(scoped)
     }
 
     /// The `limit` decisions of a standing that bear on a scope most closely, in
     /// the order of [`Affecting::order`]; of thousands, few are looked at.
-    pub fn nearest(&self, scope: &Scope, standing: Standing, limit: usize) -> Result<Vec<Affecting>, StoreError> {
+    pub fn nearest(&self, scope: &Scope, state: DecisionState, limit: usize) -> Result<Vec<ScopedDecision>, StoreError> {
         let ahead = self.conn.prepare_cached(IS_ANY_AHEAD)?.query_row([self.horizon()], |row| row.get(0))?;
         let spans = if ahead { vec![(i64::MIN, self.horizon()), (self.horizon(), i64::MAX)] } else { vec![(i64::MIN, i64::MAX)] };
-        let mut nearest = Nearest { decisions: self, found: HashMap::new(), standing, spans, limit };
-        for via in EVERY_WAY {
+        let mut nearest = Nearest { decisions: self, found: HashMap::new(), state, spans, limit };
+        for via in EVERY_VIA {
             if nearest.found.len() < limit {
                 nearest.take(scope, via)?;
             }
         }
-        let mut nearest: Vec<Affecting> = nearest.found.into_values().collect();
-        nearest.sort_unstable_by(Affecting::order);
+        let mut nearest: Vec<ScopedDecision> = nearest.found.into_values().collect();
+        nearest.sort_unstable_by(ScopedDecision::order);
         nearest.truncate(limit);
         Ok(nearest)
     }
 
     /// How many decisions bear on a scope, by where they stand.
-    pub fn bearing(&self, scope: &Scope) -> Result<Bearing, StoreError> {
-        let mut met: Vec<(i64, DecisionStatus)> = Vec::new();
-        self.walk(scope, true, |row, _| {
-            met.push((row.get(0)?, status_of(text_at(row, 2)?)?));
+    pub fn count_in_scope(&self, scope: &Scope) -> Result<ScopeCounts, StoreError> {
+        let mut matches: Vec<(i64, DecisionStatus)> = Vec::new();
+        self.visit_matches(scope, true, |row, _| {
+            matches.push((row.get(0)?, status_of(text_at(row, 2)?)?));
             Ok(true)
         })?;
-        met.sort_unstable_by_key(|(num, _)| *num);
-        met.dedup_by_key(|(num, _)| *num);
-        Ok(Bearing::of(met.into_iter().map(|(_, status)| status)))
+        matches.sort_unstable_by_key(|(num, _)| *num);
+        matches.dedup_by_key(|(num, _)| *num);
+        Ok(ScopeCounts::of(matches.into_iter().map(|(_, status)| status)))
     }
 
     /// How many decisions in force bear on a scope besides these. Counts to `most`.
-    pub fn count_in_force(&self, scope: &Scope, besides: &[&str], most: usize) -> Result<u64, StoreError> {
+    pub fn count_in_force(&self, scope: &Scope, besides: &[&str], limit: usize) -> Result<u64, StoreError> {
         let mut nums: HashSet<i64> = HashSet::new();
-        self.walk(scope, false, |row, _| {
+        self.visit_matches(scope, false, |row, _| {
             if !besides.contains(&text_at(row, 1)?) {
                 nums.insert(row.get(0)?);
             }
-            Ok(nums.len() < most)
+            Ok(nums.len() < limit)
         })?;
-        Ok(nums.len().min(most) as u64)
+        Ok(nums.len().min(limit) as u64)
     }
 
     /// The rows on every way, as long as `meet` goes on: by their scope (told as
     /// [`Via::Exact`]), a file or a symbol. Those in force, or all.
-    fn walk(&self, scope: &Scope, all: bool, mut meet: impl FnMut(&SqlRow<'_>, Via) -> Result<bool, StoreError>) -> Result<(), StoreError> {
+    fn visit_matches(
+        &self,
+        scope: &Scope,
+        all: bool,
+        mut visit: impl FnMut(&SqlRow<'_>, Via) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
         let key = scope.key(self.folding);
         for (from, to) in overlapping(&key) {
-            self.each(SCOPED, params![from, to, all], |row| meet(row, Via::Exact))?;
+            self.visit_rows(SCOPED, params![from, to, all], |row| visit(row, Via::Exact))?;
             if !key.is_empty() {
-                self.each(FILES, params![from, to, all], |row| meet(row, Via::File))?;
+                self.visit_rows(FILES, params![from, to, all], |row| visit(row, Via::File))?;
             }
         }
-        if key.is_empty() { Ok(()) } else { self.each(SYMBOLS, params![scope.as_str(), scope.as_str(), all], |row| meet(row, Via::Symbol)) }
+        if key.is_empty() {
+            Ok(())
+        } else {
+            self.visit_rows(SYMBOLS, params![scope.as_str(), scope.as_str(), all], |row| visit(row, Via::Symbol))
+        }
     }
 
-    fn each(
+    fn visit_rows(
         &self,
         sql: &str,
         params: impl Params,
-        mut meet: impl FnMut(&SqlRow<'_>) -> Result<bool, StoreError>,
+        mut visit: impl FnMut(&SqlRow<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()?
-            && meet(row)?
+            && visit(row)?
         {}
         Ok(())
     }
 
-    fn affecting_at(&self, row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {
+    fn scoped_decision_at(&self, row: &SqlRow<'_>, via: Via) -> Result<ScopedDecision, StoreError> {
         // Whoever dates a decision ahead would have it on top for good.
         let at: i64 = row.get(4)?;
-        Ok(Affecting {
+        Ok(ScopedDecision {
             id: parse_id(text_at(row, 1)?)?,
             status: status_of(text_at(row, 2)?)?,
             confidence: confidence_of(text_at(row, 3)?)?,
-            at: Time::from_ms(if at > self.horizon() { at - AGES_AGO } else { at }),
+            at: Time::from_ms(if at > self.horizon() { at - FUTURE_PENALTY_MS } else { at }),
             via,
         })
     }
@@ -263,8 +272,8 @@ impl Decisions<'_> {
 /// however many there are on the next.
 struct Nearest<'n, 'v> {
     decisions: &'n Decisions<'v>,
-    found: HashMap<i64, Affecting>,
-    standing: Standing,
+    found: HashMap<i64, ScopedDecision>,
+    state: DecisionState,
     /// Times after one and up to another, in the order they are told.
     spans: Vec<(i64, i64)>,
     limit: usize,
@@ -291,16 +300,16 @@ impl Nearest<'_, '_> {
 
     /// Those under a key: all where there are few, else the newest.
     fn under(&mut self, [many, all, newest]: [&str; 3], key: &str, via: Via) -> Result<(), StoreError> {
-        let many: i64 = self.decisions.conn.prepare_cached(many)?.query_row(params![key, end_of(key), FEW], |row| row.get(0))?;
-        if many < FEW { self.all(all, key, end_of(key), via) } else { self.newest(newest, key, via) }
+        let many: i64 = self.decisions.conn.prepare_cached(many)?.query_row(params![key, end_of(key), SMALL_RESULT], |row| row.get(0))?;
+        if many < SMALL_RESULT { self.all(all, key, end_of(key), via) } else { self.newest(newest, key, via) }
     }
 
     /// Every one of the standing on this way.
     fn all(&mut self, sql: &str, from: &str, to: impl rusqlite::ToSql, via: Via) -> Result<(), StoreError> {
-        self.decisions.each(sql, params![from, to, self.standing != Standing::InForce], |row| {
-            let affecting = self.decisions.affecting_at(row, via)?;
-            if self.standing.holds(affecting.status) {
-                self.found.entry(row.get(0)?).or_insert(affecting);
+        self.decisions.visit_rows(sql, params![from, to, self.state != DecisionState::InForce], |row| {
+            let scoped = self.decisions.scoped_decision_at(row, via)?;
+            if self.state.includes(scoped.status) {
+                self.found.entry(row.get(0)?).or_insert(scoped);
             }
             Ok(true)
         })
@@ -310,19 +319,19 @@ impl Nearest<'_, '_> {
     fn newest(&mut self, sql: &str, key: &str, via: Via) -> Result<(), StoreError> {
         // Those known from a nearer way do not count.
         let wanted = self.found.len() + self.limit;
-        let mut met = 0;
+        let mut matches = 0;
         for confidence in EVERY_CONFIDENCE.map(Confidence::as_str) {
-            for status in EVERY_STATUS.into_iter().filter(|status| self.standing.holds(*status)).map(DecisionStatus::as_str) {
+            for status in EVERY_STATUS.into_iter().filter(|status| self.state.includes(*status)).map(DecisionStatus::as_str) {
                 for (after, until) in &self.spans {
                     let params = params![key, end_of(key), status, confidence, after, until, row_limit(wanted)];
-                    self.decisions.each(sql, params, |row| {
-                        met += 1;
-                        self.found.entry(row.get(0)?).or_insert(self.decisions.affecting_at(row, via)?);
+                    self.decisions.visit_rows(sql, params, |row| {
+                        matches += 1;
+                        self.found.entry(row.get(0)?).or_insert(self.decisions.scoped_decision_at(row, via)?);
                         Ok(true)
                     })?;
                 }
             }
-            if met >= wanted {
+            if matches >= wanted {
                 break;
             }
         }

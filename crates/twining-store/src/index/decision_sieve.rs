@@ -6,8 +6,8 @@ use twining_model::{Confidence, DecisionStatus, Scope, Time};
 
 use super::catch_up::domain_key;
 use super::decisions::Decisions;
-use super::search::{Parameters, SearchStatements, Shelf};
-use super::tally::Count;
+use super::search::{QueryParameters, SearchStatements, WordSearch};
+use super::tally::CountKind;
 use super::view::{json_list, overlapping, row_limit};
 use crate::error::StoreError;
 
@@ -35,7 +35,7 @@ impl DecisionFilter {
 }
 
 /// Sieve: which rows of `decision r` pass.
-macro_rules! sieve {
+macro_rules! filter_sql {
     () => {
         " (:domain IS NULL OR r.domain_key = :domain)
         AND (:statuses IS NULL OR r.status IN (SELECT value FROM json_each(:statuses)))
@@ -51,7 +51,7 @@ macro_rules! newest {
             "SELECT r.at, r.id, r.num FROM decision r INDEXED BY ",
             $along,
             " AND r.at >= :since AND r.at < :before AND",
-            sieve!(),
+            filter_sql!(),
             "ORDER BY r.at DESC, r.id DESC LIMIT :limit"
         )
     };
@@ -62,50 +62,50 @@ const NEWEST_SCOPED: &[&str] = &[
     newest!("decision_scope WHERE r.scope_key >= :low AND r.scope_key < :high"),
     newest!("decision_scope WHERE r.scope_key IN (SELECT value FROM json_each(:covering))"),
 ];
-const COUNT: &str = concat!("SELECT count(*) FROM decision r INDEXED BY decision_facets WHERE", sieve!());
+const COUNT: &str = concat!("SELECT count(*) FROM decision r INDEXED BY decision_facets WHERE", filter_sql!());
 const SEARCH: SearchStatements = SearchStatements {
-    spread: "SELECT rowid FROM decision_text WHERE decision_text MATCH :match ORDER BY rowid DESC LIMIT :limit",
+    newest_rows: "SELECT rowid FROM decision_text WHERE decision_text MATCH :match ORDER BY rowid DESC LIMIT :limit",
     passing: concat!(
         "SELECT x.rowid FROM decision_text x CROSS JOIN decision r ON r.num = x.rowid WHERE decision_text MATCH :match AND",
-        sieve!(),
+        filter_sql!(),
         "ORDER BY x.rowid DESC LIMIT :limit"
     ),
     scored: concat!(
         "SELECT x.rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5)
         FROM decision_text x CROSS JOIN decision r ON r.num = x.rowid WHERE decision_text MATCH :match AND",
-        sieve!()
+        filter_sql!()
     ),
     scored_any: "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH :match",
-    with_names: [
+    by_vector_keys: [
         concat!(
             "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.meaning = n.value
             CROSS JOIN decision r ON r.num = l.num WHERE",
-            sieve!()
+            filter_sql!()
         ),
         concat!(
             "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l INDEXED BY decision_gist ON l.gist = n.value
             CROSS JOIN decision r ON r.num = l.num WHERE l.gist IS NOT NULL AND",
-            sieve!()
+            filter_sql!()
         ),
     ],
     last: "SELECT coalesce(max(num), 0) FROM decision",
-    counts: &[Count::Active, Count::Provisional, Count::Superseded, Count::Overridden],
+    counts: &[CountKind::Active, CountKind::Provisional, CountKind::Superseded, CountKind::Overridden],
     columns: "",
 };
 
 /// A filter, ready to be bound.
-pub(super) struct Sieve<'s> {
-    parameters: Parameters<'s>,
+pub(super) struct DecisionQuery<'s> {
+    parameters: QueryParameters<'s>,
     is_scoped: bool,
     is_filtered: bool,
 }
 
-impl<'s> Sieve<'s> {
+impl<'s> DecisionQuery<'s> {
     /// A filter on the decisions of a view.
     pub fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
         let DecisionFilter { domain, statuses, confidence, scope, since } = filter;
         let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
-        let places: Vec<(&str, Value)> = overlapping(&key).collect();
+        let ranges: Vec<(&str, Value)> = overlapping(&key).collect();
         let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
         let values = vec![
             (":domain", text(domain.as_deref().map(domain_key))),
@@ -113,11 +113,11 @@ impl<'s> Sieve<'s> {
             (":confidence", text(confidence.map(|confidence| confidence.as_str().to_owned()))),
             (":made", since.map_or(Value::Null, |since| Value::Integer(since.as_ms()))),
             (":low", Value::Text(key.clone())),
-            (":high", places[0].1.clone()),
-            (":covering", Value::Text(json_list(places[1..].iter().map(|(key, _)| key)))),
+            (":high", ranges[0].1.clone()),
+            (":covering", Value::Text(json_list(ranges[1..].iter().map(|(key, _)| key)))),
         ];
         let is_filtered = !key.is_empty() || DecisionFilter { scope: None, ..filter.clone() }.is_some();
-        Self { parameters: Parameters { conn: decisions.conn, values }, is_scoped: !key.is_empty(), is_filtered }
+        Self { parameters: QueryParameters { conn: decisions.conn, values }, is_scoped: !key.is_empty(), is_filtered }
     }
 
     /// The newest that pass, in a window of time.
@@ -135,13 +135,13 @@ impl<'s> Sieve<'s> {
     /// How many pass.
     pub fn total(&self) -> Result<u64, StoreError> {
         if !self.is_filtered {
-            return self.shelf().total();
+            return self.word_search().total();
         }
         Ok(self.parameters.rows(COUNT, &[], |row| row.get::<_, i64>(0))?.into_iter().sum::<i64>().cast_unsigned())
     }
 
     /// Where to search.
-    pub fn shelf(&self) -> Shelf<'_> {
-        Shelf { parameters: &self.parameters, statements: &SEARCH, is_filtered: self.is_filtered, narrowing: String::new() }
+    pub fn word_search(&self) -> WordSearch<'_> {
+        WordSearch { parameters: &self.parameters, statements: &SEARCH, is_filtered: self.is_filtered, narrowing: String::new() }
     }
 }

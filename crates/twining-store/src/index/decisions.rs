@@ -4,14 +4,14 @@ use rusqlite::{Connection, params};
 use twining_model::scope::CaseFolding;
 use twining_model::{Decision, DecisionStatus, Id, Scope, Time, limits};
 
-use super::catch_up::{domain_key, paper};
-use super::decision_sieve::{DecisionFilter, Sieve};
+use super::catch_up::{domain_key, file_state};
+use super::decision_sieve::{DecisionFilter, DecisionQuery};
 use super::search::Term;
-use super::sense::{self, Card, Row, Sense};
+use super::sense::{self, RecordHeader, RowId, VectorKeys};
 use super::tally::horizon;
 use super::view::{Page, corrupt, first_column, load, overlapping, records, row_limit, text_at};
 use crate::error::StoreError;
-use crate::log::files::Files;
+use crate::log::files::StoreFiles;
 
 /// The decisions, as of one moment.
 pub struct Decisions<'v> {
@@ -38,7 +38,7 @@ WHERE c.folded BETWEEN ?1 AND ?2 ORDER BY c.folded, d.id";
 const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
 const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
 const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
-const SPEAKING: &str = "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
+const CONTAINING_TEXT: &str = "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
 const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
 const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 
@@ -60,9 +60,9 @@ impl Decisions<'_> {
     }
 
     /// Whether the files of all these are as they were when they were read.
-    pub(crate) fn are_as_filed(&self, ids: &[Id], files: &Files) -> Result<bool, StoreError> {
+    pub(crate) fn are_files_unchanged(&self, ids: &[Id], files: &StoreFiles) -> Result<bool, StoreError> {
         for id in ids {
-            if paper(self.conn, id)?.is_none_or(|known| files.decision_fingerprint(id).ok().flatten() != Some(known)) {
+            if file_state(self.conn, id)?.is_none_or(|known| files.decision_fingerprint(id).ok().flatten() != Some(known)) {
                 return Ok(false);
             }
         }
@@ -71,8 +71,8 @@ impl Decisions<'_> {
 
     /// Decisions that may say this somewhere, of any status; `_` stands for one
     /// character of any kind. Looks through all of them: for whoever keeps the answer.
-    pub fn speaking_of(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
-        self.load(&first_column(self.conn, SPEAKING, [format!("%{words}%")])?)
+    pub fn containing_text(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
+        self.load(&first_column(self.conn, CONTAINING_TEXT, [format!("%{words}%")])?)
     }
 
     /// Whether there is such a decision.
@@ -81,7 +81,7 @@ impl Decisions<'_> {
     }
 
     /// The first `limit` decisions whose id begins so.
-    pub fn beginning_with(&self, prefix: &str, limit: usize) -> Result<Vec<Id>, StoreError> {
+    pub fn with_id_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<Id>, StoreError> {
         let prefix = prefix.to_ascii_uppercase();
         // Nothing in an id sorts after this.
         let (low, high) = (prefix.as_str(), format!("{prefix}~"));
@@ -152,39 +152,39 @@ impl Decisions<'_> {
     }
 
     /// Those in which one of the words stands, best first, with their BM25.
-    pub fn by_words(&self, terms: &[Term], filter: &DecisionFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
-        Sieve::new(self, filter).shelf().rank(terms, most)
+    pub fn by_words(&self, terms: &[Term], filter: &DecisionFilter, limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
+        DecisionQuery::new(self, filter).word_search().rank(terms, limit)
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.
-    pub fn by_meaning(&self, names: &[u64], filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
-        Sieve::new(self, filter).shelf().with_names(names)
+    pub fn by_vector_keys(&self, names: &[u64], filter: &DecisionFilter) -> Result<Vec<RowId>, StoreError> {
+        DecisionQuery::new(self, filter).word_search().by_vector_keys(names)
     }
 
     /// What is known of one without reading it, if there is something in this row.
-    pub fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
-        sense::card(self.conn, CARD, row)
+    pub fn header(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
+        sense::header(self.conn, CARD, row)
     }
 
     /// The one in this row.
-    pub fn at_row(&self, row: Row) -> Result<Decision, StoreError> {
+    pub fn at_row(&self, row: RowId) -> Result<Decision, StoreError> {
         Ok(self.load(&[row.0])?.remove(0))
     }
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
-    pub fn senses_after(&self, after: Option<Row>, most: usize) -> Result<Vec<(Row, Sense)>, StoreError> {
-        sense::senses_after(self.conn, SENSES, after.unwrap_or(Row(-1)), most)
+    pub fn vector_keys_after(&self, after: Option<RowId>, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
+        sense::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
     }
 
     /// The newest that pass the filter; those dated ahead of the clock last.
     pub fn page(&self, filter: &DecisionFilter, limit: usize) -> Result<Page<Decision>, StoreError> {
-        let sieve = Sieve::new(self, filter);
+        let query = DecisionQuery::new(self, filter);
         let ahead = horizon(self.now).saturating_add(1);
-        let mut nums = sieve.newest_within(i64::MIN, ahead, limit)?;
+        let mut nums = query.newest_within(i64::MIN, ahead, limit)?;
         if nums.len() < limit {
-            nums.extend(sieve.newest_within(ahead, i64::MAX, limit - nums.len())?);
+            nums.extend(query.newest_within(ahead, i64::MAX, limit - nums.len())?);
         }
-        Ok(Page { items: self.load(&nums)?, total: sieve.total()? })
+        Ok(Page { items: self.load(&nums)?, total: query.total()? })
     }
 
     /// Those made or changed since that time, the newest change first; of very

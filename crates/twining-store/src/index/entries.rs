@@ -5,9 +5,9 @@ use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Scope, Time, limits};
 
 use super::search::Term;
-use super::sense::{self, Card, Row, Sense};
-use super::sieve::{EntryFilter, Sieve};
-use super::tally::{self, Count};
+use super::sense::{self, RecordHeader, RowId, VectorKeys};
+use super::sieve::{EntryFilter, EntryQuery};
+use super::tally::{self, CountKind};
 use super::view::{Page, first_column, load, overlapping, records, row_limit};
 use crate::error::StoreError;
 
@@ -26,34 +26,34 @@ const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
 const CLOSERS: &str = "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const RELATING: &str = "SELECT pos FROM relates WHERE target = ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const COUNT_RELATING: &str = "SELECT count(*) FROM relates WHERE target = ?1";
-const SETTLED: &str = "
+const ARCHIVABLE: &str = "
 SELECT pos FROM entry e
 WHERE e.shadowed = 0 AND e.at < ?1 AND e.open = 0 AND e.kind <> 'decision'
     AND NOT (e.kind = 'finding' AND EXISTS(SELECT 1 FROM tag WHERE tag = 'archive' AND at = e.at AND pos = e.pos))
 ORDER BY e.pos";
-const STAYS: &str =
+const IS_RETAINED: &str =
     "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
 
 impl Entries<'_> {
     /// The newest that pass the filter, newest first.
     pub fn newest(&self, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
-        self.page(&self.sieve(filter), limit)
+        self.page(&self.query(filter), limit)
     }
 
     /// The newest that speak of this scope: theirs covers it or lies under it.
     /// The filter's own scope is not looked at.
     pub fn about_scope(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
-        self.page(&self.sieve_about(scope, filter), limit)
+        self.page(&self.query_about(scope, filter), limit)
     }
 
     /// Where the newest of them are, for whoever may not want all of them.
-    pub fn rows_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<Row>, StoreError> {
-        Ok(self.sieve_about(scope, filter).newest(limit)?.into_iter().map(Row).collect())
+    pub fn rows_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<RowId>, StoreError> {
+        Ok(self.query_about(scope, filter).newest(limit)?.into_iter().map(RowId).collect())
     }
 
     /// How many speak of this scope.
     pub fn count_about(&self, scope: &Scope, filter: &EntryFilter) -> Result<u64, StoreError> {
-        self.sieve_about(scope, filter).total()
+        self.query_about(scope, filter).total()
     }
 
     /// The entry with this id.
@@ -62,28 +62,28 @@ impl Entries<'_> {
     }
 
     /// Those in which one of the words stands, best first, with their BM25.
-    pub fn by_words(&self, terms: &[Term], filter: &EntryFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
-        self.sieve(filter).shelf().rank(terms, most)
+    pub fn by_words(&self, terms: &[Term], filter: &EntryFilter, limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
+        self.query(filter).word_search().rank(terms, limit)
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.
-    pub fn by_meaning(&self, names: &[u64], filter: &EntryFilter) -> Result<Vec<Row>, StoreError> {
-        self.sieve(filter).shelf().with_names(names)
+    pub fn by_vector_keys(&self, names: &[u64], filter: &EntryFilter) -> Result<Vec<RowId>, StoreError> {
+        self.query(filter).word_search().by_vector_keys(names)
     }
 
     /// What is known of one without reading it, if there is something in this row.
-    pub fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
-        sense::card(self.conn, CARD, row)
+    pub fn header(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
+        sense::header(self.conn, CARD, row)
     }
 
     /// The one in this row.
-    pub fn at_row(&self, row: Row) -> Result<Entry, StoreError> {
+    pub fn at_row(&self, row: RowId) -> Result<Entry, StoreError> {
         Ok(self.load(&[row.0])?.remove(0))
     }
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
-    pub fn senses_after(&self, after: Option<Row>, most: usize) -> Result<Vec<(Row, Sense)>, StoreError> {
-        sense::senses_after(self.conn, SENSES, after.unwrap_or(Row(-1)), most)
+    pub fn vector_keys_after(&self, after: Option<RowId>, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
+        sense::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
     }
 
     /// Whether this one waits for an answer.
@@ -107,16 +107,16 @@ impl Entries<'_> {
     /// decision, whatever is asked; never what is open, nor what closes an entry
     /// that stays; never what the archiver itself wrote.
     pub fn archivable(&self, before: Time, _keep_decisions: bool) -> Result<Vec<Entry>, StoreError> {
-        let settled = self.load(&first_column(self.conn, SETTLED, [before.as_ms()])?)?;
-        let leaves = |entry: Entry| self.closes_what_stays(&entry, before).map(|stays| (!stays).then_some(entry)).transpose();
-        settled.into_iter().filter_map(leaves).collect()
+        let archivable_entries = self.load(&first_column(self.conn, ARCHIVABLE, [before.as_ms()])?)?;
+        let leaves = |entry: Entry| self.closes_retained_entry(&entry, before).map(|retained| (!retained).then_some(entry)).transpose();
+        archivable_entries.into_iter().filter_map(leaves).collect()
     }
 
-    fn closes_what_stays(&self, entry: &Entry, before: Time) -> Result<bool, StoreError> {
+    fn closes_retained_entry(&self, entry: &Entry, before: Time) -> Result<bool, StoreError> {
         if entry.kind().is_some_and(EntryType::closes) {
-            let mut stays = self.conn.prepare_cached(STAYS)?;
+            let mut retained = self.conn.prepare_cached(IS_RETAINED)?;
             for id in &entry.relates_to {
-                if stays.query_row(params![id, before.as_ms()], |row| row.get(0))? {
+                if retained.query_row(params![id, before.as_ms()], |row| row.get(0))? {
                     return Ok(true);
                 }
             }
@@ -126,20 +126,20 @@ impl Entries<'_> {
 
     /// How many lines repeat the id of a later one.
     pub fn duplicate_ids(&self) -> Result<u64, StoreError> {
-        Ok(tally::sum(self.conn, &[Count::Shadowed])?)
+        Ok(tally::sum(self.conn, &[CountKind::Shadowed])?)
     }
 
-    fn sieve<'f>(&'f self, filter: &'f EntryFilter) -> Sieve<'f> {
+    fn query<'f>(&'f self, filter: &'f EntryFilter) -> EntryQuery<'f> {
         let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
-        Sieve::new(self.conn, self.now, filter, overlapping(&key).take(1))
+        EntryQuery::new(self.conn, self.now, filter, overlapping(&key).take(1))
     }
 
-    fn sieve_about<'f>(&'f self, scope: &Scope, filter: &'f EntryFilter) -> Sieve<'f> {
-        Sieve::new(self.conn, self.now, filter, overlapping(&scope.key(self.folding)))
+    fn query_about<'f>(&'f self, scope: &Scope, filter: &'f EntryFilter) -> EntryQuery<'f> {
+        EntryQuery::new(self.conn, self.now, filter, overlapping(&scope.key(self.folding)))
     }
 
-    fn page(&self, sieve: &Sieve<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {
-        Ok(Page { items: self.load(&sieve.newest(limit)?)?, total: sieve.total()? })
+    fn page(&self, query: &EntryQuery<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {
+        Ok(Page { items: self.load(&query.newest(limit)?)?, total: query.total()? })
     }
 
     fn load(&self, positions: &[i64]) -> Result<Vec<Entry>, StoreError> {

@@ -5,18 +5,18 @@ use twining_model::{Entity, Relation};
 
 use super::catch_up::name_key;
 use super::search::quoted;
-use super::tally::{self, Count};
+use super::tally::{self, CountKind};
 use super::view::{Page, first_column, json_list, load, record_at, records, row_limit};
 use crate::error::StoreError;
 
 /// The observed graph, as of one moment.
-pub struct Graph<'v> {
+pub struct ObservedGraph<'v> {
     pub(super) conn: &'v Connection,
 }
 
 /// A relation, seen from one of its ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edge {
+pub struct GraphEdge {
     /// The relation.
     pub relation: Relation,
     /// The entity at the far end.
@@ -40,7 +40,7 @@ macro_rules! along_names {
     };
 }
 
-const CALLED: &str = along_names!("e.name_key = ?1");
+const NAMED_EXACTLY: &str = along_names!("e.name_key = ?1");
 const BEGINNING: &str = along_names!("e.name_key > ?1 AND e.name_key < ?1 || char(1114111)");
 // Quick when many match, which is when it is used.
 const CONTAINING: &str = along_names!("instr(e.name_key, ?1) > 1");
@@ -76,7 +76,7 @@ const SORTED: usize = 600;
 /// What the trigram index can find.
 const TRIGRAM: usize = 3;
 
-impl Graph<'_> {
+impl ObservedGraph<'_> {
     /// The entity with this id.
     pub fn entity(&self, id: &str) -> Result<Option<Entity>, StoreError> {
         Ok(records(self.conn, ENTITY, [id])?.pop())
@@ -127,12 +127,12 @@ impl Graph<'_> {
     }
 
     /// Entities whose name is this text, then those whose name begins with it.
-    pub fn named_from(&self, start: &str, limit: usize) -> Result<Vec<Entity>, StoreError> {
+    pub fn with_name_prefix(&self, start: &str, limit: usize) -> Result<Vec<Entity>, StoreError> {
         load(self.conn, AT, &self.beginning(&name_key(start), None, limit)?)
     }
 
     fn beginning(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
-        let mut nums = first_column(self.conn, CALLED, params![query, kinds, row_limit(wanted)])?;
+        let mut nums = first_column(self.conn, NAMED_EXACTLY, params![query, kinds, row_limit(wanted)])?;
         if nums.len() < wanted {
             add(&mut nums, &first_column(self.conn, BEGINNING, params![query, kinds, row_limit(wanted)])?, wanted);
         }
@@ -162,8 +162,8 @@ impl Graph<'_> {
 
     /// Relations at this entity, in both directions, ordered by kind and the
     /// entity at the far end. One that leads back to itself is listed once.
-    pub fn edges(&self, id: &str, kinds: &[String], limit: usize) -> Result<Vec<Edge>, StoreError> {
-        let mut edges: Vec<Edge> = Vec::new();
+    pub fn edges(&self, id: &str, kinds: &[String], limit: usize) -> Result<Vec<GraphEdge>, StoreError> {
+        let mut edges: Vec<GraphEdge> = Vec::new();
         for (any, one, outgoing) in [(OUT, OUT_AS, true), (IN, IN_AS, false)] {
             if kinds.is_empty() {
                 self.take_edges(any, params![id, row_limit(limit)], outgoing, &mut edges)?;
@@ -174,7 +174,7 @@ impl Graph<'_> {
                 }
             }
         }
-        fn key(edge: &Edge) -> (&str, &str, bool, &str) {
+        fn key(edge: &GraphEdge) -> (&str, &str, bool, &str) {
             (&edge.relation.kind, &edge.other, !edge.outgoing, &edge.relation.id)
         }
         edges.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -182,11 +182,11 @@ impl Graph<'_> {
         Ok(edges)
     }
 
-    fn take_edges(&self, sql: &str, params: impl rusqlite::Params, outgoing: bool, edges: &mut Vec<Edge>) -> Result<(), StoreError> {
+    fn take_edges(&self, sql: &str, params: impl rusqlite::Params, outgoing: bool, edges: &mut Vec<GraphEdge>) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
-            edges.push(Edge { relation: record_at(row, 0)?, other: row.get(2)?, outgoing });
+            edges.push(GraphEdge { relation: record_at(row, 0)?, other: row.get(2)?, outgoing });
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl Graph<'_> {
 
     /// Every entity, ordered by id.
     pub fn page(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
-        Ok(Page { items: records(self.conn, ALL, [row_limit(limit)])?, total: tally::sum(self.conn, &[Count::Entities])? })
+        Ok(Page { items: records(self.conn, ALL, [row_limit(limit)])?, total: tally::sum(self.conn, &[CountKind::Entities])? })
     }
 
     /// Entities without any relation, ordered by id.

@@ -12,9 +12,9 @@ use crate::error::StoreError;
 
 /// How much of the files is in the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct IndexedFiles {
     /// The blackboard.
-    pub board: BoardMark,
+    pub board: BoardPosition,
     /// `entities.json` and `relations.json`.
     pub arrays: [Option<Fingerprint>; 2],
     /// The last journal line.
@@ -24,7 +24,7 @@ pub(super) struct Known {
 /// How much of the blackboard is in the database: every line that ends at or
 /// before `offset`, and one after it if that is whole but for its newline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct BoardMark {
+pub(super) struct BoardPosition {
     /// The file, as it was when it was last read.
     pub print: Option<Fingerprint>,
     /// The writers' count of changes from outside.
@@ -58,7 +58,7 @@ impl Segment {
 const LOAD: &str = "SELECT state FROM known WHERE one = 1";
 const SAVE: &str = "INSERT OR REPLACE INTO known(one, state) VALUES(1, ?1)";
 
-impl Known {
+impl IndexedFiles {
     /// Reads it.
     pub fn load(conn: &Connection) -> Result<Self, StoreError> {
         let state: Option<String> = conn.prepare_cached(LOAD)?.query_row([], |row| row.get(0)).optional()?;

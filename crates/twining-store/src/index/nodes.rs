@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::schema;
 use super::search::{Term, quoted};
-use super::words::with_parts;
+use super::words::with_identifier_parts;
 use crate::error::StoreError;
 
 /// What a node is found by: id, tag, description, path, example, component.
@@ -39,7 +39,7 @@ impl NodeIndex {
         conn.execute_batch("BEGIN")?;
         let mut insert = conn.prepare(INSERT)?;
         for (number, text) in nodes {
-            let [id, tag, description, path, example, component] = text.map(with_parts);
+            let [id, tag, description, path, example, component] = text.map(with_identifier_parts);
             insert.execute(params![i64::try_from(number).unwrap_or(i64::MAX), id, tag, description, path, example, component])?;
         }
         drop(insert);
@@ -48,8 +48,8 @@ impl NodeIndex {
     }
 
     /// The nodes with any of these words that are wanted, best first, at most so many.
-    pub fn find(&self, terms: &[Term], most: usize, wanted: impl Fn(usize) -> bool) -> Result<Vec<usize>, StoreError> {
-        if terms.is_empty() || most == 0 {
+    pub fn find(&self, terms: &[Term], limit: usize, wanted: impl Fn(usize) -> bool) -> Result<Vec<usize>, StoreError> {
+        if terms.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
         let asked = terms.iter().map(|term| quoted(&term.text)).collect::<Vec<_>>().join(" OR ");
@@ -61,7 +61,7 @@ impl NodeIndex {
             let number = usize::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
             if wanted(number) {
                 found.push(number);
-                if found.len() == most {
+                if found.len() == limit {
                     break;
                 }
             }

@@ -5,25 +5,25 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockRead
 
 use super::Index;
 use crate::error::StoreError;
-use crate::log::files::{DecisionsChanged, Files};
+use crate::log::files::{DecisionsChanged, StoreFiles};
 
 /// More would hold memory and answer no sooner.
-const MOST: usize = 8;
+const MAX_CONNECTIONS: usize = 8;
 
 /// Connections, opened when they are first needed: a process that reads one thing
 /// after the other opens one.
 pub struct IndexPool {
-    connections: Mutex<Connections>,
+    state: Mutex<PoolState>,
     returned: Condvar,
-    most: usize,
+    max_open: usize,
     /// Shared by those who ask whether the index is current; alone for whoever changes it.
     access: RwLock<()>,
 }
 
 #[derive(Default)]
-struct Connections {
+struct PoolState {
     idle: Vec<Index>,
-    lent: usize,
+    in_use: usize,
     /// Which database is read: connections to one that was replaced are closed.
     latest: Option<DatabaseFile>,
 }
@@ -32,21 +32,21 @@ struct Connections {
 #[derive(Clone)]
 pub(super) struct DatabaseFile {
     /// The database's inode; zero if it has no file.
-    pub(super) home: u64,
+    pub(super) inode: u64,
     /// The watch tells of a change once, whichever connection asks.
     pub(super) pending: Arc<Mutex<DecisionsChanged>>,
 }
 
 impl DatabaseFile {
-    pub(super) fn new(home: u64) -> Self {
-        Self { home, pending: Arc::new(Mutex::new(DecisionsChanged::Unknown)) }
+    pub(super) fn new(inode: u64) -> Self {
+        Self { inode, pending: Arc::new(Mutex::new(DecisionsChanged::Unknown)) }
     }
 
     pub(super) fn pending(&self) -> MutexGuard<'_, DecisionsChanged> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is(&self, other: &Self) -> bool {
+    fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.pending, &other.pending)
     }
 }
@@ -61,24 +61,24 @@ impl Default for IndexPool {
     /// None is open yet.
     fn default() -> Self {
         // Two at least: who makes vectors or keeps house must not hold up a question.
-        let most = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST);
-        Self { connections: Mutex::default(), returned: Condvar::new(), most, access: RwLock::new(()) }
+        let max_open = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MAX_CONNECTIONS);
+        Self { state: Mutex::default(), returned: Condvar::new(), max_open, access: RwLock::new(()) }
     }
 }
 
 impl IndexPool {
     /// Whether a connection was opened already.
     pub fn is_open(&self) -> bool {
-        self.connections().latest.is_some()
+        self.state().latest.is_some()
     }
 
     /// A connection that nobody uses, or room for a new one; waits while all are lent.
     pub fn take(&self) -> PooledIndex<'_> {
-        let full = |connections: &mut Connections| connections.lent == self.most;
-        let mut connections = self.returned.wait_while(self.connections(), full).unwrap_or_else(PoisonError::into_inner);
-        connections.lent += 1;
+        let full = |state: &mut PoolState| state.in_use == self.max_open;
+        let mut state = self.returned.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
+        state.in_use += 1;
         // The last one back has the most in its memory.
-        let index = connections.idle.pop();
+        let index = state.idle.pop();
         PooledIndex { pool: self, index }
     }
 
@@ -92,8 +92,8 @@ impl IndexPool {
         self.access.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connections(&self) -> MutexGuard<'_, Connections> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -106,24 +106,24 @@ impl PooledIndex<'_> {
     /// Works on the connection, which is opened if it was not, and makes every other
     /// follow if it leads to another database then. The caller is alone and holds the
     /// index lock.
-    pub fn with_open<T>(&mut self, files: &Files, work: impl FnOnce(&mut Index) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let latest = self.pool.connections().latest.clone();
-        let is_latest = |index: &Index| latest.as_ref().is_some_and(|latest| index.database.is(latest));
+    pub fn with_open<T>(&mut self, files: &StoreFiles, work: impl FnOnce(&mut Index) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let latest = self.pool.state().latest.clone();
+        let is_latest = |index: &Index| latest.as_ref().is_some_and(|latest| index.database.is_same(latest));
         let mut index = match self.index.take().filter(is_latest) {
             Some(index) => index,
             None => {
                 let mut index = Index::open(files)?;
-                if let Some(latest) = latest.filter(|latest| latest.home == index.database.home) {
+                if let Some(latest) = latest.filter(|latest| latest.inode == index.database.inode) {
                     index.database = latest;
                 }
                 index
             }
         };
         let done = work(&mut index);
-        let mut connections = self.pool.connections();
-        if !connections.latest.as_ref().is_some_and(|latest| latest.is(&index.database)) {
-            connections.idle.clear();
-            connections.latest = Some(index.database.clone());
+        let mut state = self.pool.state();
+        if !state.latest.as_ref().is_some_and(|latest| latest.is_same(&index.database)) {
+            state.idle.clear();
+            state.latest = Some(index.database.clone());
         }
         self.index = Some(index);
         done
@@ -132,19 +132,19 @@ impl PooledIndex<'_> {
     /// Closes every connection that nobody uses, and those in use when they come back.
     pub fn close_all(&mut self) {
         self.index = None;
-        let mut connections = self.pool.connections();
-        connections.idle.clear();
-        connections.latest = None;
+        let mut state = self.pool.state();
+        state.idle.clear();
+        state.latest = None;
     }
 }
 
 impl Drop for PooledIndex<'_> {
     fn drop(&mut self) {
-        let mut connections = self.pool.connections();
-        connections.lent -= 1;
-        let latest = connections.latest.clone();
-        connections.idle.extend(self.index.take().filter(|index| latest.is_some_and(|latest| latest.is(&index.database))));
-        drop(connections);
+        let mut state = self.pool.state();
+        state.in_use -= 1;
+        let latest = state.latest.clone();
+        state.idle.extend(self.index.take().filter(|index| latest.is_some_and(|latest| latest.is_same(&index.database))));
+        drop(state);
         self.pool.returned.notify_one();
     }
 }

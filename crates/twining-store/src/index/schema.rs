@@ -159,16 +159,16 @@ INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 1048576), ('autome
 const WAL: &str = "PRAGMA journal_mode = WAL";
 // Includes the full-text indexes' own check.
 const CHECK: &str = "PRAGMA integrity_check(1)";
-const SETTLE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+const TRUNCATE_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 const STATEMENTS: usize = 160;
 /// Writers queue at our own lock; only a reader that meets a recovery waits here.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Opens the database that readers and writers share.
 pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
     let conn = connect(path)?;
     harden(&conn)?;
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(TIMEOUT)?;
     conn.execute_batch(SETTINGS)?;
     // Answers with the mode it got: where there is no shared memory, SQLite stays with a journal, which is as safe.
     conn.query_row(WAL, [], |_| Ok(()))?;
@@ -177,8 +177,8 @@ pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
 
 /// Empties the log into the database. A reader in the way leaves some of it for
 /// the next time, which is no failure.
-pub(super) fn settle(conn: &Connection) -> Result<(), rusqlite::Error> {
-    conn.query_row(SETTLE, [], |_| Ok(()))
+pub(super) fn truncate_wal(conn: &Connection) -> Result<(), rusqlite::Error> {
+    conn.query_row(TRUNCATE_WAL, [], |_| Ok(()))
 }
 
 /// Whether the pages are sound. Reads all of them.

@@ -9,8 +9,8 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row as SqlRow, ToSql};
 
-use super::sense::Row;
-use super::tally::{self, Count};
+use super::sense::RowId;
+use super::tally::{self, CountKind};
 use super::view::row_limit;
 use crate::error::StoreError;
 
@@ -20,9 +20,9 @@ const COMMON: usize = 250;
 const COMMON_SHARE: usize = 4;
 const FEW: usize = 100;
 /// Of a common term, so many rows that pass a filter are enough.
-const ENOUGH: usize = 300;
+const MAX_PASSING: usize = 300;
 /// Of the terms of a long question, so many of the rarest are asked for.
-const ASKED: usize = 16;
+const MAX_TERMS: usize = 16;
 
 /// A word that is asked for, and how much it counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +34,12 @@ pub struct Term {
 }
 
 /// Values by name, of which each statement uses some.
-pub(super) struct Parameters<'s> {
+pub(super) struct QueryParameters<'s> {
     pub conn: &'s Connection,
     pub values: Vec<(&'static str, Value)>,
 }
 
-impl Parameters<'_> {
+impl QueryParameters<'_> {
     /// The rows of a statement; `more` comes before the values of the same name.
     pub fn rows<T>(
         &self,
@@ -65,7 +65,7 @@ impl Parameters<'_> {
 /// The statements that search one kind of record: `:match` is what to find.
 pub(super) struct SearchStatements {
     /// The newest rows with a term, whatever the filter.
-    pub spread: &'static str,
+    pub newest_rows: &'static str,
     /// The newest rows with a term that pass the filter.
     pub passing: &'static str,
     /// Every row with a term that passes the filter, and its BM25 score; higher is better.
@@ -73,18 +73,18 @@ pub(super) struct SearchStatements {
     /// The same without a filter.
     pub scored_any: &'static str,
     /// The rows that pass the filter and whose text, or whose summary, has one of `:names`.
-    pub with_names: [&'static str; 2],
+    pub by_vector_keys: [&'static str; 2],
     /// The number of the last row.
     pub last: &'static str,
     /// How many rows there are, in the tally.
-    pub counts: &'static [Count],
+    pub counts: &'static [CountKind],
     /// Where words are looked for: what comes before a term.
     pub columns: &'static str,
 }
 
 /// Where to search: records of one kind behind a filter.
-pub(super) struct Shelf<'s> {
-    pub parameters: &'s Parameters<'s>,
+pub(super) struct WordSearch<'s> {
+    pub parameters: &'s QueryParameters<'s>,
     pub statements: &'static SearchStatements,
     pub is_filtered: bool,
     /// What else the full-text index knows of the filter: it may let too much pass,
@@ -93,52 +93,52 @@ pub(super) struct Shelf<'s> {
 }
 
 /// A term with what the shelf says about it.
-struct Spread {
+struct TermRows {
     term: String,
     rows: Vec<i64>,
     weight: f64,
     rarity: f64,
 }
 
-impl Shelf<'_> {
+impl WordSearch<'_> {
     /// The rows that fit best, best first, newer before older.
-    pub fn rank(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
+    pub fn rank(&self, terms: &[Term], limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
         let total = self.total()?;
         let last = self.parameters.rows(self.statements.last, &[], |row| row.get(0))?.pop().unwrap_or(0);
-        let mut asked = Vec::new();
+        let mut term_rows = Vec::new();
         for term in terms {
             let text = format!("{}{}", self.statements.columns, quoted(&term.text));
-            let rows = self.newest(self.statements.spread, &text, COMMON + 1)?;
+            let rows = self.newest(self.statements.newest_rows, &text, COMMON + 1)?;
             if !rows.is_empty() {
                 let rarity = rarity(estimate(&rows, last), total);
-                asked.push(Spread { term: text, rows, weight: term.weight, rarity });
+                term_rows.push(TermRows { term: text, rows, weight: term.weight, rarity });
             }
         }
-        asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
-        asked.truncate(ASKED);
+        term_rows.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+        term_rows.truncate(MAX_TERMS);
         let common = usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
-        let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > common);
+        let (common, rare): (Vec<TermRows>, Vec<TermRows>) = term_rows.into_iter().partition(|newest_rows| newest_rows.rows.len() > common);
 
-        let mut fits: Vec<(i64, f64)> = Vec::new();
+        let mut scores: Vec<(i64, f64)> = Vec::new();
         let scored = if self.is_filtered { self.statements.scored } else { self.statements.scored_any };
-        for Spread { term, weight, .. } in &rare {
-            fits.extend(self.parameters.rows(scored, &[(":match", term)], |row| Ok((row.get(0)?, weight * row.get::<_, f64>(1)?)))?);
+        for TermRows { term, weight, .. } in &rare {
+            scores.extend(self.parameters.rows(scored, &[(":match", term)], |row| Ok((row.get(0)?, weight * row.get::<_, f64>(1)?)))?);
         }
-        for Spread { term, rows, weight, rarity } in common {
+        for TermRows { term, rows, weight, rarity } in common {
             let narrowed = || format!("{term}{}", self.narrowing);
-            let passing = if self.is_filtered { self.newest(self.statements.passing, &narrowed(), ENOUGH)? } else { rows };
+            let passing = if self.is_filtered { self.newest(self.statements.passing, &narrowed(), MAX_PASSING)? } else { rows };
             // What BM25 gives to a row of middling length that has the word once.
-            fits.extend(passing.into_iter().map(|row| (row, weight * rarity)));
+            scores.extend(passing.into_iter().map(|row| (row, weight * rarity)));
         }
-        Ok(best(fits, most))
+        Ok(best(scores, limit))
     }
 
     /// The rows that pass the filter and whose text, or whose summary, has one of these names.
-    pub fn with_names(&self, names: &[u64]) -> Result<Vec<Row>, StoreError> {
+    pub fn by_vector_keys(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
         let names: Vec<i64> = names.iter().map(|name| name.cast_signed()).collect();
         let (names, mut found) = (serde_json::to_string(&names)?, Vec::new());
-        for sql in self.statements.with_names {
-            found.extend(self.parameters.rows(sql, &[(":names", &names)], |row| row.get(0).map(Row))?);
+        for sql in self.statements.by_vector_keys {
+            found.extend(self.parameters.rows(sql, &[(":names", &names)], |row| row.get(0).map(RowId))?);
         }
         Ok(found)
     }
@@ -148,16 +148,16 @@ impl Shelf<'_> {
         Ok(tally::sum(self.parameters.conn, self.statements.counts)?)
     }
 
-    fn newest(&self, sql: &str, term: &str, most: usize) -> Result<Vec<i64>, StoreError> {
-        self.parameters.rows(sql, &[(":match", &term), (":limit", &row_limit(most))], |row| row.get(0))
+    fn newest(&self, sql: &str, term: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+        self.parameters.rows(sql, &[(":match", &term), (":limit", &row_limit(limit))], |row| row.get(0))
     }
 }
 
 /// What fits each row, summed up: the best, in their order.
-fn best(mut fits: Vec<(i64, f64)>, most: usize) -> Vec<(Row, f64)> {
+fn best(mut scores: Vec<(i64, f64)>, limit: usize) -> Vec<(RowId, f64)> {
     // Stable, so that the same sum is made in the same order.
-    fits.sort_by_key(|(row, _)| *row);
-    fits.dedup_by(|next, sum| {
+    scores.sort_by_key(|(row, _)| *row);
+    scores.dedup_by(|next, sum| {
         let is_same = next.0 == sum.0;
         if is_same {
             sum.1 += next.1;
@@ -165,12 +165,12 @@ fn best(mut fits: Vec<(i64, f64)>, most: usize) -> Vec<(Row, f64)> {
         is_same
     });
     let better = |a: &(i64, f64), b: &(i64, f64)| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0));
-    if fits.len() > most {
-        fits.select_nth_unstable_by(most, better);
-        fits.truncate(most);
+    if scores.len() > limit {
+        scores.select_nth_unstable_by(limit, better);
+        scores.truncate(limit);
     }
-    fits.sort_unstable_by(better);
-    fits.into_iter().map(|(row, score)| (Row(row), score)).collect()
+    scores.sort_unstable_by(better);
+    scores.into_iter().map(|(row, score)| (RowId(row), score)).collect()
 }
 
 /// A text as one FTS5 phrase: nothing in it is syntax.

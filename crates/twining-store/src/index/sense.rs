@@ -7,26 +7,26 @@ use twining_model::{Decision, Entry, limits};
 use super::catch_up::clip;
 use super::view::row_limit;
 use crate::error::StoreError;
-use crate::index::vectors::meaning_of;
+use crate::index::vectors::vector_key;
 
 /// A row of the index, good for one view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Row(pub(super) i64);
+pub struct RowId(pub(super) i64);
 
 /// Under which names the vectors of a record are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Sense {
+pub struct VectorKeys {
     /// The whole text.
-    pub meaning: u64,
+    pub text_key: u64,
     /// The summary, where that is not the whole.
-    pub gist: Option<u64>,
+    pub summary_key: Option<u64>,
 }
 
 /// What is known of a record without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct RecordHeader {
     /// The names of its vectors.
-    pub sense: Sense,
+    pub vector_keys: VectorKeys,
     /// Its author, in lower case.
     pub agent: String,
 }
@@ -44,31 +44,31 @@ pub fn decision_text(decision: &Decision) -> String {
 }
 
 fn join<const N: usize>(texts: [&String; N]) -> String {
-    let kept: Vec<&str> = texts.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
-    kept.join(" ")
+    let parts: Vec<&str> = texts.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
+    parts.join(" ")
 }
 
-impl Sense {
+impl VectorKeys {
     /// Of a record with this summary and this whole text.
     #[must_use]
     pub fn of(summary: &str, text: &str) -> Self {
-        let meaning = meaning_of(text);
-        let gist = meaning_of(summary.trim());
-        Self { meaning, gist: (gist != meaning).then_some(gist) }
+        let text_key = vector_key(text);
+        let summary_key = vector_key(summary.trim());
+        Self { text_key, summary_key: (summary_key != text_key).then_some(summary_key) }
     }
 
     /// Both names.
     pub fn names(self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.meaning).chain(self.gist)
+        std::iter::once(self.text_key).chain(self.summary_key)
     }
 
     pub(super) fn columns(self) -> (i64, Option<i64>) {
-        (self.meaning.cast_signed(), self.gist.map(u64::cast_signed))
+        (self.text_key.cast_signed(), self.summary_key.map(u64::cast_signed))
     }
 
     pub(super) fn at(row: &SqlRow<'_>, first: usize) -> Result<Self, rusqlite::Error> {
-        let gist: Option<i64> = row.get(first + 1)?;
-        Ok(Self { meaning: row.get::<_, i64>(first)?.cast_unsigned(), gist: gist.map(i64::cast_unsigned) })
+        let summary_key: Option<i64> = row.get(first + 1)?;
+        Ok(Self { text_key: row.get::<_, i64>(first)?.cast_unsigned(), summary_key: summary_key.map(i64::cast_unsigned) })
     }
 }
 
@@ -78,14 +78,14 @@ pub(super) fn agent_key(agent: &str) -> String {
 }
 
 /// Reads a card: `meaning, gist, agent` of one row, if it is there.
-pub(super) fn card(conn: &Connection, sql: &str, row: Row) -> Result<Option<Card>, StoreError> {
-    let read = |row: &SqlRow<'_>| Ok(Card { sense: Sense::at(row, 0)?, agent: row.get(2)? });
+pub(super) fn header(conn: &Connection, sql: &str, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
+    let read = |row: &SqlRow<'_>| Ok(RecordHeader { vector_keys: VectorKeys::at(row, 0)?, agent: row.get(2)? });
     Ok(conn.prepare_cached(sql)?.query_row([row.0], read).optional()?)
 }
 
 /// The names of the vectors of the rows after `after`, at most so many rows.
-pub(super) fn senses_after(conn: &Connection, sql: &str, after: Row, most: usize) -> Result<Vec<(Row, Sense)>, StoreError> {
+pub(super) fn vector_keys_after(conn: &Connection, sql: &str, after: RowId, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
     let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map(params![after.0, row_limit(most)], |row| Ok((Row(row.get(0)?), Sense::at(row, 1)?)))?;
+    let rows = statement.query_map(params![after.0, row_limit(limit)], |row| Ok((RowId(row.get(0)?), VectorKeys::at(row, 1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

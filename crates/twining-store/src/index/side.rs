@@ -12,30 +12,30 @@ use twining_model::scope::CaseFolding;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::schema;
-use crate::disk::{Dir, Fingerprint, Kind};
+use crate::disk::{Dir, FileKind, Fingerprint};
 use crate::error::StoreError;
-use crate::log::files::Files;
+use crate::log::files::StoreFiles;
 
 /// The database.
 pub(super) const DB: &str = "index.db";
 /// Where a rebuild grows before it takes the database's place.
-pub(super) const NEW: &str = "index.new";
+pub(super) const REBUILT: &str = "index.new";
 const WAL: &str = "index.db-wal";
 const SHM: &str = "index.db-shm";
 const STAMP: &str = "index.stamp";
-const LOOKED: &str = "index.looked";
+const SCAN_NOTE: &str = "index.looked";
 /// Lines before what is said.
 const PREAMBLE_LINES: usize = 3;
 const NOTE_BYTES: usize = 4096;
 /// A folder that changed so shortly before it was looked at may have changed once
 /// more without a later date.
-const SETTLED_NS: i64 = 2_000_000_000;
+const QUIET_NS: i64 = 2_000_000_000;
 
 /// What the last writer said of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum State {
+enum DatabaseState {
     /// Left in peace, like this.
-    Clean(Prints),
+    Clean(DatabasePrints),
     /// A writer was at it, and if nobody holds the lock it died there.
     Writing {
         /// Which file it was writing.
@@ -45,14 +45,14 @@ enum State {
 
 /// The state of the two files that hold the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Prints {
+struct DatabasePrints {
     db: Fingerprint,
     wal: Fingerprint,
 }
 
 /// How far the database on disk may be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum DatabaseTrust {
     /// As one of us left it.
     Full,
     /// One of us was killed while writing: SQLite recovers, and we look twice.
@@ -63,103 +63,103 @@ pub(super) enum Trust {
 
 /// How far to believe what stands there. While somebody writes, only the holder of the
 /// index lock can tell.
-pub(super) fn trust(files: &Files, folding: CaseFolding) -> Result<Trust, StoreError> {
-    let Some(prints) = prints(&files.layout.local)? else { return Ok(Trust::None) };
+pub(super) fn trust(files: &StoreFiles, folding: CaseFolding) -> Result<DatabaseTrust, StoreError> {
+    let Some(prints) = prints(&files.layout.local)? else { return Ok(DatabaseTrust::None) };
     Ok(match read_stamp(files, folding)? {
-        Some(State::Clean(left)) if left == prints && prints.db.ino != 0 => Trust::Full,
-        Some(State::Writing { ino }) if ino == prints.db.ino && ino != 0 => Trust::Checked,
-        _ => Trust::None,
+        Some(DatabaseState::Clean(last_state)) if last_state == prints && prints.db.ino != 0 => DatabaseTrust::Full,
+        Some(DatabaseState::Writing { ino }) if ino == prints.db.ino && ino != 0 => DatabaseTrust::Checked,
+        _ => DatabaseTrust::None,
     })
 }
 
 /// Says that a writer is at the database.
-pub(super) fn mark_writing(files: &Files, folding: CaseFolding, ino: u64) -> Result<(), StoreError> {
-    write_stamp(files, folding, State::Writing { ino })
+pub(super) fn mark_writing(files: &StoreFiles, folding: CaseFolding, ino: u64) -> Result<(), StoreError> {
+    write_stamp(files, folding, DatabaseState::Writing { ino })
 }
 
 /// Says how the database was left.
-pub(super) fn mark_clean(files: &Files, folding: CaseFolding) -> Result<(), StoreError> {
+pub(super) fn mark_clean(files: &StoreFiles, folding: CaseFolding) -> Result<(), StoreError> {
     let prints = prints(&files.layout.local)?.unwrap_or_default();
-    write_stamp(files, folding, State::Clean(prints))
+    write_stamp(files, folding, DatabaseState::Clean(prints))
 }
 
 /// The inode of the database, zero if there is none.
-pub(super) fn inode(files: &Files) -> Result<u64, StoreError> {
+pub(super) fn inode(files: &StoreFiles) -> Result<u64, StoreError> {
     Ok(files.layout.local.stat(DB)?.map_or(0, |(_, print)| print.ino))
 }
 
 /// How long SQLite's log is.
-pub(super) fn log_bytes(files: &Files) -> Result<u64, StoreError> {
+pub(super) fn wal_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
     Ok(files.layout.local.stat(WAL)?.map_or(0, |(_, print)| print.size))
 }
 
 /// Removes the database and what belongs to it.
-pub(super) fn clear(files: &Files) -> Result<(), StoreError> {
+pub(super) fn remove_database(files: &StoreFiles) -> Result<(), StoreError> {
     // The stamp first: what is left after a crash in here must not be believed.
     for name in [STAMP, DB, WAL, SHM] {
         remove(&files.layout.local, name)?;
     }
-    clear_new(files)
+    remove_rebuild(files)
 }
 
 /// Removes what an unfinished rebuild left.
-pub(super) fn clear_new(files: &Files) -> Result<(), StoreError> {
-    for name in [NEW, "index.new-journal", "index.new-wal", "index.new-shm"] {
+pub(super) fn remove_rebuild(files: &StoreFiles) -> Result<(), StoreError> {
+    for name in [REBUILT, "index.new-journal", "index.new-wal", "index.new-shm"] {
         remove(&files.layout.local, name)?;
     }
     Ok(())
 }
 
 /// Puts a finished rebuild in the database's place.
-pub(super) fn put_new(files: &Files) -> Result<(), StoreError> {
+pub(super) fn install_rebuilt(files: &StoreFiles) -> Result<(), StoreError> {
     let local = &files.layout.local;
     // Under another name nobody has it open, so this drops no lock of SQLite's.
-    if let Some(handle) = local.open(NEW)? {
+    if let Some(handle) = local.open(REBUILT)? {
         handle.sync()?;
     }
     for name in [STAMP, DB, WAL, SHM] {
         remove(local, name)?;
     }
-    local.rename(NEW, local, DB)
+    local.rename(REBUILT, local, DB)
 }
 
 fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     match local.stat(name)? {
         None => Ok(()),
         // Somebody put a directory where our file belongs.
-        Some((Kind::Dir, _)) => local.remove_tree(name),
+        Some((FileKind::Dir, _)) => local.remove_tree(name),
         Some(_) => local.remove(name).map(|_| ()),
     }
 }
 
 /// None if what stands in the place of a file is none.
-fn prints(local: &Dir) -> Result<Option<Prints>, StoreError> {
+fn prints(local: &Dir) -> Result<Option<DatabasePrints>, StoreError> {
     let mut found = [Fingerprint::default(); 3];
     for (print, name) in found.iter_mut().zip([DB, WAL, SHM]) {
         match local.stat(name)? {
-            Some((Kind::File, now)) => *print = now,
+            Some((FileKind::File, now)) => *print = now,
             Some(_) => return Ok(None),
             None => {}
         }
     }
     let [db, wal, _] = found;
     // Opening makes an empty one, which says nothing.
-    Ok(Some(Prints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
+    Ok(Some(DatabasePrints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
 }
 
-fn read_stamp(files: &Files, folding: CaseFolding) -> Result<Option<State>, StoreError> {
+fn read_stamp(files: &StoreFiles, folding: CaseFolding) -> Result<Option<DatabaseState>, StoreError> {
     let Some((_, text)) = read_note(files, STAMP)? else { return Ok(None) };
     let state = text.lines().nth(PREAMBLE_LINES).unwrap_or_default();
-    let is_ours = text.starts_with(&sealed(files, folding, state)?);
+    let is_ours = text.starts_with(&with_checksum(files, folding, state)?);
     Ok(serde_json::from_str(state).ok().filter(|_| is_ours))
 }
 
-fn write_stamp(files: &Files, folding: CaseFolding, state: State) -> Result<(), StoreError> {
-    write_note(files, STAMP, &sealed(files, folding, &serde_json::to_string(&state)?)?)
+fn write_stamp(files: &StoreFiles, folding: CaseFolding, state: DatabaseState) -> Result<(), StoreError> {
+    write_note(files, STAMP, &with_checksum(files, folding, &serde_json::to_string(&state)?)?)
 }
 
 /// A line about the database, so that it counts for this version and directory alone.
-fn sealed(files: &Files, folding: CaseFolding, line: &str) -> Result<String, StoreError> {
+fn with_checksum(files: &StoreFiles, folding: CaseFolding, line: &str) -> Result<String, StoreError> {
     let names = match folding {
         CaseFolding::Exact => "exact",
         CaseFolding::IgnoreCase => "ignore-case",
@@ -169,7 +169,7 @@ fn sealed(files: &Files, folding: CaseFolding, line: &str) -> Result<String, Sto
 }
 
 /// A small file beside the database, and when it was written.
-fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreError> {
+fn read_note(files: &StoreFiles, name: &str) -> Result<Option<(i64, String)>, StoreError> {
     let handle = match files.layout.local.open(name) {
         Ok(Some(handle)) => handle,
         Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
@@ -182,12 +182,12 @@ fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreEr
 
 /// Writes it in place, not by renaming: ext4 flushes on a rename over a file, which would
 /// cost more than the catch-up. A torn one does not match; the worst it costs is a rebuild.
-fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
+fn write_note(files: &StoreFiles, name: &str, text: &str) -> Result<(), StoreError> {
     let local = &files.layout.local;
-    if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
+    if local.stat(name)?.is_some_and(|(kind, _)| kind != FileKind::File) {
         remove(local, name)?;
     }
-    local.make_random(name)?.write_at(text.as_bytes(), 0)
+    local.create_random_access(name)?.write_at(text.as_bytes(), 0)
 }
 
 // When all decision files were last looked through, so that the next process
@@ -200,18 +200,18 @@ fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
 // been changed by hand in place, until somebody looks through all.
 
 /// Whether the folder of decisions is as it was when all in it was found to be in this database.
-pub(super) fn is_as_looked(files: &Files, folding: CaseFolding, db: u64) -> Result<bool, StoreError> {
+pub(super) fn is_unchanged_since_scan(files: &StoreFiles, folding: CaseFolding, db: u64) -> Result<bool, StoreError> {
     let Some(folder) = files.decisions_fingerprint()? else { return Ok(false) };
-    let Some((at, text)) = read_note(files, LOOKED)? else { return Ok(false) };
-    Ok(at.saturating_sub(folder.mtime_ns) > SETTLED_NS && text.starts_with(&looked(files, folding, db, folder)?))
+    let Some((at, text)) = read_note(files, SCAN_NOTE)? else { return Ok(false) };
+    Ok(at.saturating_sub(folder.mtime_ns) > QUIET_NS && text.starts_with(&scan_note(files, folding, db, folder)?))
 }
 
 /// Says that all in the folder, which was like this before it was looked at, is in
 /// this database. The caller holds the index lock.
-pub(super) fn note_look(files: &Files, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
-    write_note(files, LOOKED, &looked(files, folding, db, folder)?)
+pub(super) fn write_scan_note(files: &StoreFiles, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
+    write_note(files, SCAN_NOTE, &scan_note(files, folding, db, folder)?)
 }
 
-fn looked(files: &Files, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
-    sealed(files, folding, &serde_json::to_string(&(db, folder))?)
+fn scan_note(files: &StoreFiles, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
+    with_checksum(files, folding, &serde_json::to_string(&(db, folder))?)
 }

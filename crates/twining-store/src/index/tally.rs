@@ -9,7 +9,7 @@ use crate::error::StoreError;
 
 /// How much of everything there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RecordCounts {
     /// Entries on the board, each id once.
     pub entries: u64,
     /// Decisions in force.
@@ -46,7 +46,7 @@ pub struct Tally {
 
 /// What is counted. The table knows it by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
+pub(super) enum CountKind {
     Entries,
     Shadowed,
     OpenNeeds,
@@ -64,7 +64,7 @@ pub(super) enum Count {
     Unreadable,
 }
 
-impl Count {
+impl CountKind {
     /// The count of decisions of this status.
     pub fn of(status: DecisionStatus) -> Self {
         match status {
@@ -87,11 +87,11 @@ impl Count {
 }
 
 /// How many counts there are.
-const COUNTS: usize = Count::Unreadable as usize + 1;
+const COUNTS: usize = CountKind::Unreadable as usize + 1;
 
 /// What a transaction changed about the counts so far.
 #[derive(Debug, Default)]
-pub(super) struct Deltas {
+pub(super) struct CountDeltas {
     counts: [i64; COUNTS],
     census: HashMap<(String, String), (i64, i64)>,
 }
@@ -102,16 +102,16 @@ INSERT INTO census(scope_key, kind, n, open) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(scope_key, kind) DO UPDATE SET n = n + excluded.n, open = open + excluded.open";
 const DROP_EMPTY: &str = "DELETE FROM census WHERE scope_key = ?1 AND kind = ?2 AND n = 0";
 
-impl Deltas {
+impl CountDeltas {
     /// Counts.
-    pub fn add(&mut self, count: Count, n: i64) {
+    pub fn add(&mut self, count: CountKind, n: i64) {
         self.counts[count as usize] += n;
     }
 
     /// Counts live entries of one kind and scope, and the open ones among them.
     pub fn add_entries(&mut self, scope_key: &str, kind: &str, n: i64, open: i64) {
-        self.add(Count::Entries, n);
-        if let Some(count) = Count::open(kind) {
+        self.add(CountKind::Entries, n);
+        if let Some(count) = CountKind::open(kind) {
             self.add(count, open);
         }
         let slot = self.census.entry((scope_key.to_owned(), kind.to_owned())).or_default();
@@ -151,14 +151,14 @@ pub(super) fn horizon(now: Time) -> i64 {
 }
 
 /// Some counts together.
-pub(super) fn sum(conn: &Connection, wanted: &[Count]) -> Result<u64, rusqlite::Error> {
+pub(super) fn sum(conn: &Connection, wanted: &[CountKind]) -> Result<u64, rusqlite::Error> {
     all(conn).map(|counts| wanted.iter().map(|count| counts[*count as usize]).sum())
 }
 
 /// The counts, as of now.
-pub(super) fn read(conn: &Connection, now: Time) -> Result<Tally, StoreError> {
+pub(super) fn read(conn: &Connection, now: Time) -> Result<RecordCounts, StoreError> {
     let counts = all(conn)?;
-    let of = |count: Count| counts[count as usize];
+    let of = |count: CountKind| counts[count as usize];
     let horizon = horizon(now);
     let ahead: i64 = conn.prepare_cached(AHEAD)?.query_row([horizon], |row| row.get(0))?;
     let mut last: Option<i64> = conn.prepare_cached(LAST_ENTRY)?.query_row([horizon], |row| row.get(0))?;
@@ -166,21 +166,21 @@ pub(super) fn read(conn: &Connection, now: Time) -> Result<Tally, StoreError> {
     for status in [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden] {
         last = last.max(last_decision.query_row(params![status.as_str(), horizon], |row| row.get(0))?);
     }
-    Ok(Tally {
-        entries: of(Count::Entries),
-        active: of(Count::Active),
-        provisional: of(Count::Provisional),
-        superseded: of(Count::Superseded),
-        overridden: of(Count::Overridden),
-        entities: of(Count::Entities),
-        relations: of(Count::Relations),
-        disconnected: of(Count::Disconnected),
-        dangling: of(Count::Dangling),
-        open_needs: of(Count::OpenNeeds),
-        open_questions: of(Count::OpenQuestions),
-        open_warnings: of(Count::OpenWarnings),
-        unreadable: of(Count::Unreadable),
-        unconfirmed_overrides: of(Count::Unconfirmed),
+    Ok(RecordCounts {
+        entries: of(CountKind::Entries),
+        active: of(CountKind::Active),
+        provisional: of(CountKind::Provisional),
+        superseded: of(CountKind::Superseded),
+        overridden: of(CountKind::Overridden),
+        entities: of(CountKind::Entities),
+        relations: of(CountKind::Relations),
+        disconnected: of(CountKind::Disconnected),
+        dangling: of(CountKind::Dangling),
+        open_needs: of(CountKind::OpenNeeds),
+        open_questions: of(CountKind::OpenQuestions),
+        open_warnings: of(CountKind::OpenWarnings),
+        unreadable: of(CountKind::Unreadable),
+        unconfirmed_overrides: of(CountKind::Unconfirmed),
         future_dated: ahead.cast_unsigned(),
         last_activity: last.map(Time::from_ms),
     })

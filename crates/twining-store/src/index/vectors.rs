@@ -10,9 +10,9 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::layout::{Layout, random_bits};
-use crate::disk::{Dir, Fingerprint, Handle};
+use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
-use crate::log::lock::{Held, Lock};
+use crate::log::lock::{FileLock, LockGuard};
 
 /// Bytes of one vector: a scale, and a number from -127 to 127 for each dimension.
 pub const VECTOR_BYTES: usize = 388;
@@ -30,15 +30,15 @@ const STRIDE: usize = 2048;
 /// What a text is known by. Two texts share one about never; if they do, one of
 /// them is found by the other's meaning.
 #[must_use]
-pub fn meaning_of(text: &str) -> u64 {
+pub fn vector_key(text: &str) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
 /// The file of vectors.
-pub struct Vectors {
+pub struct VectorFile {
     layout: Layout,
-    lock: Lock,
-    turn: Lock,
+    lock: FileLock,
+    embedding_lock: FileLock,
 }
 
 /// How far a reader has read.
@@ -53,23 +53,23 @@ pub struct VectorCursor {
 
 /// What reading on came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOn {
+pub enum VectorReadOutcome {
     /// Everything there is has been read.
     Done,
     /// It is another file now: forget what was read, and read it from the start.
-    Anew,
+    Replaced,
 }
 
-impl Vectors {
+impl VectorFile {
     pub(crate) fn new(layout: &Layout) -> Self {
-        let (lock, turn) = (Lock::new(&layout.local, "vectors.lock"), Lock::new(&layout.local, "embed.lock"));
-        Self { layout: layout.clone(), lock, turn }
+        let (lock, embedding_lock) = (FileLock::new(&layout.local, "vectors.lock"), FileLock::new(&layout.local, "embed.lock"));
+        Self { layout: layout.clone(), lock, embedding_lock }
     }
 
     /// The turn to make vectors, unless another process has it: two that made the
     /// same ones would be no faster.
-    pub fn take_turn(&self) -> Result<Option<Held<'_>>, StoreError> {
-        self.turn.try_take()
+    pub fn try_embedding_lock(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
+        self.embedding_lock.try_acquire()
     }
 
     /// Whether the cursor stands at the end of the file.
@@ -79,13 +79,18 @@ impl Vectors {
     }
 
     /// Reads the rows of `model` that the cursor has not seen.
-    pub fn read_on(&self, model: u64, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<ReadOn, StoreError> {
+    pub fn read_new(
+        &self,
+        model: u64,
+        cursor: &mut VectorCursor,
+        each: &mut dyn FnMut(u64, &VectorBytes),
+    ) -> Result<VectorReadOutcome, StoreError> {
         let Some((_, now)) = self.local().stat(FILE)? else { return Ok(forget(cursor)) };
         if cursor.seen == Some(now) {
-            return Ok(ReadOn::Done);
+            return Ok(VectorReadOutcome::Done);
         }
         let Some(handle) = self.local().open(FILE)? else { return Ok(forget(cursor)) };
-        let Some(file) = self.ours(&handle, model)? else { return Ok(forget(cursor)) };
+        let Some(file) = self.own_file_id(&handle, model)? else { return Ok(forget(cursor)) };
         let now = handle.fingerprint()?;
         if file != cursor.file || now.size < cursor.offset {
             if *cursor != VectorCursor::default() {
@@ -95,14 +100,14 @@ impl Vectors {
         }
         read_rows(&handle, cursor, each)?;
         cursor.seen = (now.size == cursor.offset).then_some(now);
-        Ok(ReadOn::Done)
+        Ok(VectorReadOutcome::Done)
     }
 
     /// Adds rows. They are not flushed: a vector that a power cut takes is made again.
     pub fn append(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
-        let _alone = self.lock.take()?;
+        let _lock = self.lock.acquire()?;
         let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, rows) };
-        if self.ours(&handle, model)?.is_none() {
+        if self.own_file_id(&handle, model)?.is_none() {
             return self.begin(model, rows);
         }
         let Fingerprint { size, .. } = handle.fingerprint()?;
@@ -115,27 +120,27 @@ impl Vectors {
 
     /// Puts these rows in the place of all.
     pub fn rewrite(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
-        let _alone = self.lock.take()?;
+        let _lock = self.lock.acquire()?;
         self.begin(model, rows)
     }
 
     fn begin(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         // Never zero, which is the file of a cursor that has read nothing.
         let file = u64::try_from(random_bits()? >> 64).unwrap_or(1) | 1;
-        let bytes = [MAGIC.as_slice(), &self.seal(model)?, &file.to_le_bytes(), &rows_bytes(rows)].concat();
+        let bytes = [MAGIC.as_slice(), &self.checksum(model)?, &file.to_le_bytes(), &rows_bytes(rows)].concat();
         self.layout.replace(self.local(), FILE, &bytes, false)
     }
 
     /// The number of a file that this model made here; nothing of any other.
-    fn ours(&self, handle: &Handle, model: u64) -> Result<Option<u64>, StoreError> {
+    fn own_file_id(&self, handle: &FileHandle, model: u64) -> Result<Option<u64>, StoreError> {
         let mut head = [0; HEAD];
         let n = handle.read_at(&mut head, 0)?;
-        let is_ours = n == HEAD && head[..8] == *MAGIC && head[8..16] == self.seal(model)?;
+        let is_ours = n == HEAD && head[..8] == *MAGIC && head[8..16] == self.checksum(model)?;
         Ok(head.last_chunk::<8>().filter(|_| is_ours).map(|file| u64::from_le_bytes(*file)))
     }
 
     /// What only a file made in this directory, by this model, has at its head.
-    fn seal(&self, model: u64) -> Result<[u8; 8], StoreError> {
+    fn checksum(&self, model: u64) -> Result<[u8; 8], StoreError> {
         Ok(xxh3_64(format!("{model:x} {}", self.local().identity()?).as_bytes()).to_le_bytes())
     }
 
@@ -144,22 +149,22 @@ impl Vectors {
     }
 }
 
-fn forget(cursor: &mut VectorCursor) -> ReadOn {
+fn forget(cursor: &mut VectorCursor) -> VectorReadOutcome {
     if *cursor == VectorCursor::default() {
-        return ReadOn::Done;
+        return VectorReadOutcome::Done;
     }
     *cursor = VectorCursor::default();
-    ReadOn::Anew
+    VectorReadOutcome::Replaced
 }
 
-fn read_rows(handle: &Handle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<(), StoreError> {
+fn read_rows(handle: &FileHandle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<(), StoreError> {
     let mut stride = vec![0; ROW * STRIDE];
     loop {
         let n = handle.read_at(&mut stride, cursor.offset)?;
         let (rows, _torn) = stride[..n].as_chunks::<ROW>();
         for row in rows {
-            if let Some((meaning, vector)) = parse(row) {
-                each(meaning, vector);
+            if let Some((text_key, vector)) = parse(row) {
+                each(text_key, vector);
             }
         }
         cursor.offset += (rows.len() * ROW) as u64;
@@ -171,9 +176,9 @@ fn read_rows(handle: &Handle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u6
 
 fn rows_bytes(rows: &[(u64, VectorBytes)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(rows.len() * ROW);
-    for (meaning, vector) in rows {
+    for (text_key, vector) in rows {
         let start = bytes.len();
-        bytes.extend(meaning.to_le_bytes());
+        bytes.extend(text_key.to_le_bytes());
         bytes.extend(vector);
         bytes.extend(sum_of(&bytes[start..]));
     }
@@ -181,9 +186,9 @@ fn rows_bytes(rows: &[(u64, VectorBytes)]) -> Vec<u8> {
 }
 
 fn parse(row: &[u8; ROW]) -> Option<(u64, &VectorBytes)> {
-    let (meaning, rest) = row.split_first_chunk::<8>()?;
+    let (text_key, rest) = row.split_first_chunk::<8>()?;
     let (vector, sum) = rest.split_first_chunk::<VECTOR_BYTES>()?;
-    (*sum == sum_of(&row[..8 + VECTOR_BYTES])).then(|| (u64::from_le_bytes(*meaning), vector))
+    (*sum == sum_of(&row[..8 + VECTOR_BYTES])).then(|| (u64::from_le_bytes(*text_key), vector))
 }
 
 fn sum_of(bytes: &[u8]) -> [u8; 4] {

@@ -9,8 +9,8 @@ use twining_model::{Time, limits};
 use super::catch_up::sum_of;
 use super::decisions::Decisions;
 use super::entries::Entries;
-use super::graph::Graph;
-use super::tally::{self, Tally};
+use super::graph::ObservedGraph;
+use super::tally::{self, RecordCounts};
 use crate::error::StoreError;
 
 /// Everything, as of one moment. What is written meanwhile is not seen.
@@ -74,12 +74,12 @@ impl<'a> View<'a> {
 
     /// The observed graph.
     #[must_use]
-    pub fn graph(&self) -> Graph<'_> {
-        Graph { conn: &self.snapshot }
+    pub fn graph(&self) -> ObservedGraph<'_> {
+        ObservedGraph { conn: &self.snapshot }
     }
 
     /// How much of everything there is.
-    pub fn tally(&self) -> Result<Tally, StoreError> {
+    pub fn counts(&self) -> Result<RecordCounts, StoreError> {
         tally::read(&self.snapshot, self.now)
     }
 

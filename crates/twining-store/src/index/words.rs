@@ -17,7 +17,7 @@ const TERMS: usize = 64;
 const TERM_CHARS: usize = 64;
 
 /// A text followed by the parts of its identifiers.
-pub(super) fn with_parts(text: &str) -> Cow<'_, str> {
+pub(super) fn with_identifier_parts(text: &str) -> Cow<'_, str> {
     let mut more = String::new();
     for part in words(text).flat_map(parts) {
         more.push(' ');
@@ -61,7 +61,7 @@ fn parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
     for at in 1..=bytes.len() {
-        if at == bytes.len() || is_seam(bytes, at) {
+        if at == bytes.len() || is_part_boundary(bytes, at) {
             parts.push(&word[start..at]);
             start = at;
         }
@@ -75,7 +75,7 @@ fn parts(word: &str) -> Vec<&str> {
 }
 
 /// Whether a new part begins at `at`: `user|Profile`, `HTTP|Server`, `utf|8`, `8|Error`.
-fn is_seam(word: &[u8], at: usize) -> bool {
+fn is_part_boundary(word: &[u8], at: usize) -> bool {
     let (before, here) = (word[at - 1], word[at]);
     let ends_capitals = before.is_ascii_uppercase() && here.is_ascii_uppercase() && word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
     (!before.is_ascii_uppercase() && here.is_ascii_uppercase()) || before.is_ascii_digit() != here.is_ascii_digit() || ends_capitals
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(parts("MAX"), [] as [&str; 0]);
         assert_eq!(parts("Profile"), [] as [&str; 0]);
         assert_eq!(parts("straßeNord"), [] as [&str; 0]);
-        assert_eq!(with_parts("a plain text"), "a plain text");
-        assert_eq!(with_parts("call getUser now"), "call getUser now get User");
+        assert_eq!(with_identifier_parts("a plain text"), "a plain text");
+        assert_eq!(with_identifier_parts("call getUser now"), "call getUser now get User");
     }
 
     #[test]

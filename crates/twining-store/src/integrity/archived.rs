@@ -9,16 +9,16 @@ use crate::format::array;
 
 /// What the archives of a tree account for.
 #[derive(Default)]
-pub(super) struct Archives {
+pub(super) struct ArchiveIndex {
     /// Entries that stand in an archive file of the tree.
     ids: HashSet<String>,
     /// Entries that summaries on the board speak of, by type.
     counts: BTreeMap<String, usize>,
     /// The same where a summary gives only their number.
-    rest: usize,
+    unlisted: usize,
 }
 
-impl Archives {
+impl ArchiveIndex {
     /// Takes in an archive file.
     pub(super) fn read_file(&mut self, bytes: &[u8]) {
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
@@ -41,7 +41,7 @@ impl Archives {
         let by_type: Vec<(String, usize)> = listed.split(',').filter_map(counted).collect();
         if by_type.is_empty() {
             let number = text(entry, "summary").split_whitespace().find_map(|word| word.parse::<usize>().ok());
-            self.rest += number.unwrap_or_default();
+            self.unlisted += number.unwrap_or_default();
         }
         for (kind, count) in by_type {
             *self.counts.entry(kind).or_default() += count;
@@ -49,7 +49,7 @@ impl Archives {
     }
 
     /// Whether an entry that is no longer on the board was archived. Each count is used up.
-    pub(super) fn account_for(&mut self, id: &str, entry: &Map<String, Value>) -> bool {
+    pub(super) fn accounts_for(&mut self, id: &str, entry: &Map<String, Value>) -> bool {
         let kind = text(entry, "entry_type");
         if self.ids.contains(id) {
             return true;
@@ -58,12 +58,12 @@ impl Archives {
         if kind == "decision" {
             return false;
         }
-        let left = match self.counts.get_mut(kind) {
-            Some(left) if *left > 0 => left,
-            _ => &mut self.rest,
+        let remaining = match self.counts.get_mut(kind) {
+            Some(remaining) if *remaining > 0 => remaining,
+            _ => &mut self.unlisted,
         };
-        let is_counted = *left > 0;
-        *left = left.saturating_sub(1);
+        let is_counted = *remaining > 0;
+        *remaining = remaining.saturating_sub(1);
         is_counted
     }
 }

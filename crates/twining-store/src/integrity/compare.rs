@@ -12,9 +12,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use twining_model::text::excerpt;
 
-use super::archived::Archives;
-use super::decision::{self, Surroundings};
-use super::values::{differing, is_blank, text};
+use super::archived::ArchiveIndex;
+use super::decision::{self, DecisionContext};
+use super::values::{differing_fields, is_blank, text};
 use crate::format::array;
 use crate::format::tail;
 use crate::merge::has_markers;
@@ -23,7 +23,7 @@ use crate::merge::has_markers;
 const QUOTED: usize = 80;
 
 /// Files by their paths inside `.twining/`.
-pub type Tree<'a> = BTreeMap<&'a str, &'a [u8]>;
+pub type RecordTree<'a> = BTreeMap<&'a str, &'a [u8]>;
 
 /// What kind of record a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,9 +83,9 @@ impl RecordKind {
 
 /// What became of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum DifferenceKind {
     /// It is no longer there.
-    Gone,
+    Removed,
     /// It says something else in these fields.
     Altered {
         /// Names of the fields, sorted.
@@ -99,7 +99,7 @@ pub enum Change {
         to: String,
     },
     /// Two records with one id say different things.
-    Doubled,
+    Duplicate,
     /// It cannot be read, for this reason.
     Unparsable(String),
     /// git left both sides of a merge in it.
@@ -118,7 +118,7 @@ pub struct Difference {
     /// Its id, where it has one.
     pub id: Option<String>,
     /// What became of it.
-    pub change: Change,
+    pub change: DifferenceKind,
     /// What it said, in short.
     pub summary: String,
 }
@@ -134,12 +134,12 @@ impl fmt::Display for Difference {
             write!(f, " ({})", self.summary)?;
         }
         match &self.change {
-            Change::Gone => write!(f, " is gone from `{path}`"),
-            Change::Altered { fields } => write!(f, " was altered: {}", fields.join(", ")),
-            Change::Illegal { from, to } => write!(f, " went from {from} to {to} without a record of why"),
-            Change::Doubled => write!(f, " stands in `{path}` twice, with different content"),
-            Change::Unparsable(why) => write!(f, " cannot be read: {why}"),
-            Change::ConflictMarkers => write!(f, " holds git's conflict markers"),
+            DifferenceKind::Removed => write!(f, " is gone from `{path}`"),
+            DifferenceKind::Altered { fields } => write!(f, " was altered: {}", fields.join(", ")),
+            DifferenceKind::Illegal { from, to } => write!(f, " went from {from} to {to} without a record of why"),
+            DifferenceKind::Duplicate => write!(f, " stands in `{path}` twice, with different content"),
+            DifferenceKind::Unparsable(why) => write!(f, " cannot be read: {why}"),
+            DifferenceKind::ConflictMarkers => write!(f, " holds git's conflict markers"),
         }
     }
 }
@@ -147,17 +147,18 @@ impl fmt::Display for Difference {
 /// Compares what differs between two trees; `is_in_both` tells which other files
 /// both of them have alike.
 #[must_use]
-pub fn compare_changed(before: Tree<'_>, after: Tree<'_>, is_in_both: &dyn Fn(&str) -> bool) -> Vec<Difference> {
-    let mut comparison = Comparison { announced: Vec::new(), superseded: BTreeSet::new(), before, after, is_in_both, found: Vec::new() };
+pub fn compare_changed(before: RecordTree<'_>, after: RecordTree<'_>, is_in_both: &dyn Fn(&str) -> bool) -> Vec<Difference> {
+    let mut comparison =
+        RecordComparison { announced: Vec::new(), superseded: BTreeSet::new(), before, after, is_in_both, found: Vec::new() };
     comparison.run();
     comparison.found
 }
 
-pub(super) type Record = Map<String, Value>;
+pub(super) type JsonRecord = Map<String, Value>;
 
-struct Comparison<'a> {
-    before: Tree<'a>,
-    after: Tree<'a>,
+struct RecordComparison<'a> {
+    before: RecordTree<'a>,
+    after: RecordTree<'a>,
     is_in_both: &'a dyn Fn(&str) -> bool,
     /// Lines of the board that are new.
     announced: Vec<&'a [u8]>,
@@ -166,7 +167,7 @@ struct Comparison<'a> {
     found: Vec<Difference>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> RecordComparison<'a> {
     fn run(&mut self) {
         let paths: BTreeSet<&'a str> = self.before.keys().chain(self.after.keys()).copied().collect();
         let changed: Vec<(&'a str, RecordKind)> = paths
@@ -184,18 +185,18 @@ impl<'a> Comparison<'a> {
         for (path, kind) in changed {
             match (kind, self.before.get(path).copied(), self.after.get(path).copied()) {
                 (RecordKind::Entry | RecordKind::Trace, ..) => {}
-                (_, _, Some(after)) if has_markers(after) => self.report((path, kind), None, Change::ConflictMarkers, None),
+                (_, _, Some(after)) if has_markers(after) => self.report((path, kind), None, DifferenceKind::ConflictMarkers, None),
                 (RecordKind::Document, _, Some(after)) if path.ends_with(".json") => {
                     if let Err(error) = serde_json::from_slice::<Value>(without_mark(after)) {
-                        self.report((path, kind), None, Change::Unparsable(error.to_string()), None);
+                        self.report((path, kind), None, DifferenceKind::Unparsable(error.to_string()), None);
                     }
                 }
                 // Elements that a union merge left twice are joined by every reader.
                 (RecordKind::Graph | RecordKind::List, _, Some(after)) if !path.ends_with(".jsonl") => {
                     if let Some((line, why)) = array::scan(after).unreadable.into_iter().next() {
-                        self.report((path, kind), usize::try_from(line).ok(), Change::Unparsable(why), None);
+                        self.report((path, kind), usize::try_from(line).ok(), DifferenceKind::Unparsable(why), None);
                     } else if let Err(error) = serde_json::from_slice::<IgnoredAny>(without_mark(after)) {
-                        self.report((path, kind), Some(error.line()), Change::Unparsable(error.to_string()), None);
+                        self.report((path, kind), Some(error.line()), DifferenceKind::Unparsable(error.to_string()), None);
                     }
                 }
                 (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => self.file(path, kind, before, after),
@@ -204,7 +205,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn report(&mut self, (path, kind): (&str, RecordKind), line: Option<usize>, change: Change, record: Option<&Record>) {
+    fn report(&mut self, (path, kind): (&str, RecordKind), line: Option<usize>, change: DifferenceKind, record: Option<&JsonRecord>) {
         let id = match kind {
             RecordKind::Decision | RecordKind::Handoff => stem(path),
             RecordKind::Entry | RecordKind::Trace => record.map_or("", |record| text(record, "id")),
@@ -220,8 +221,8 @@ impl<'a> Comparison<'a> {
         let new = after.map(object);
         let changes = match (&new, &old) {
             (None, _) if kind == RecordKind::Turn && self.has_new_turn(path) => Vec::new(),
-            (None, _) => vec![Change::Gone],
-            (Some(Err(why)), _) => vec![Change::Unparsable(why.clone())],
+            (None, _) => vec![DifferenceKind::Removed],
+            (Some(Err(why)), _) => vec![DifferenceKind::Unparsable(why.clone())],
             (Some(Ok(new)), _) if kind != RecordKind::Turn && text(new, "id") != stem(path) => altered(vec!["id".to_owned()]),
             (Some(Ok(new)), Some(old)) => self.changes(kind, path, old, new),
             (Some(Ok(_)), None) => Vec::new(),
@@ -230,7 +231,7 @@ impl<'a> Comparison<'a> {
         changes.into_iter().for_each(|change| self.report((path, kind), None, change, shown));
     }
 
-    fn changes(&self, kind: RecordKind, path: &str, old: &Record, new: &Record) -> Vec<Change> {
+    fn changes(&self, kind: RecordKind, path: &str, old: &JsonRecord, new: &JsonRecord) -> Vec<DifferenceKind> {
         if kind == RecordKind::Decision {
             let exists = |id: &str| {
                 let path = format!("decisions/{id}.json");
@@ -238,10 +239,10 @@ impl<'a> Comparison<'a> {
             };
             let is_announced = self.announced.iter().any(|line| memmem::find(line, stem(path).as_bytes()).is_some());
             let is_superseded = self.superseded.contains(stem(path));
-            return decision::changes(old, new, &Surroundings { exists: &exists, is_superseded, is_announced });
+            return decision::changes(old, new, &DecisionContext { exists: &exists, is_superseded, is_announced });
         }
         let is_updated = !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at");
-        let mut fields = differing(old, new);
+        let mut fields = differing_fields(old, new);
         fields.retain(|field| match (kind, field.as_str()) {
             (RecordKind::Handoff, "acknowledged_by" | "acknowledged_at") => !is_blank(old.get(field)),
             // An update says when it was; then only what the turn is of stays.
@@ -260,24 +261,24 @@ impl<'a> Comparison<'a> {
     fn lines(&mut self, path: &'a str, kind: RecordKind) {
         let [before, after] = [&self.before, &self.after].map(|tree| tree.get(path).copied().unwrap_or_default());
         if has_markers(after) {
-            return self.report((path, kind), None, Change::ConflictMarkers, None);
+            return self.report((path, kind), None, DifferenceKind::ConflictMarkers, None);
         }
-        let (old, kept, fresh) = compare_lines(before, after);
-        let mut now: HashMap<String, Vec<(usize, Record)>> = HashMap::new();
-        let mut archives = Archives::default();
+        let (old, unchanged, fresh) = compare_lines(before, after);
+        let mut now: HashMap<String, Vec<(usize, JsonRecord)>> = HashMap::new();
+        let mut archives = ArchiveIndex::default();
         for (line, bytes) in &fresh {
             match object(bytes) {
                 Ok(record) => {
                     archives.read_summary(&record);
                     now.entry(text(&record, "id").to_owned()).or_default().push((*line, record));
                 }
-                Err(why) => self.report((path, kind), Some(*line), Change::Unparsable(why), None),
+                Err(why) => self.report((path, kind), Some(*line), DifferenceKind::Unparsable(why), None),
             }
         }
         let is_same = now.is_empty() && old.is_empty();
-        let kept = if is_same { Vec::new() } else { kept };
-        let names: HashMap<String, &[u8]> = kept.into_iter().filter_map(|line| Some((id_of(line)?, line))).collect();
-        self.doubled(path, kind, &now, &names);
+        let unchanged = if is_same { Vec::new() } else { unchanged };
+        let names: HashMap<String, &[u8]> = unchanged.into_iter().filter_map(|line| Some((id_of(line)?, line))).collect();
+        self.duplicates(path, kind, &now, &names);
         if kind == RecordKind::Entry {
             self.announced = fresh.iter().map(|(_, bytes)| *bytes).collect();
             let files = self.after.iter().filter(|(path, _)| path.starts_with("archive/"));
@@ -288,35 +289,41 @@ impl<'a> Comparison<'a> {
             let Ok(record) = object(bytes) else { continue };
             let id = text(&record, "id");
             let same_id = now.get(id).map(Vec::as_slice).unwrap_or_default();
-            let fields: Vec<(usize, Vec<String>)> = same_id.iter().map(|(line, new)| (*line, differing(&record, new))).collect();
+            let fields: Vec<(usize, Vec<String>)> = same_id.iter().map(|(line, new)| (*line, differing_fields(&record, new))).collect();
             let (line, change) = match fields.first() {
                 _ if fields.iter().any(|(_, fields)| fields.is_empty()) || names.contains_key(id) => continue,
-                Some((line, fields)) => (Some(*line), Change::Altered { fields: fields.clone() }),
-                None if kind == RecordKind::Entry && archives.account_for(id, &record) => continue,
-                None => (None, Change::Gone),
+                Some((line, fields)) => (Some(*line), DifferenceKind::Altered { fields: fields.clone() }),
+                None if kind == RecordKind::Entry && archives.accounts_for(id, &record) => continue,
+                None => (None, DifferenceKind::Removed),
             };
             self.report((path, kind), line, change, Some(&record));
         }
     }
 
-    fn doubled(&mut self, path: &str, kind: RecordKind, now: &HashMap<String, Vec<(usize, Record)>>, kept: &HashMap<String, &[u8]>) {
-        let mut doubled: BTreeMap<usize, &Record> = BTreeMap::new();
+    fn duplicates(
+        &mut self,
+        path: &str,
+        kind: RecordKind,
+        now: &HashMap<String, Vec<(usize, JsonRecord)>>,
+        unchanged: &HashMap<String, &[u8]>,
+    ) {
+        let mut duplicates: BTreeMap<usize, &JsonRecord> = BTreeMap::new();
         for (id, records) in now.iter().filter(|(id, _)| !id.is_empty()) {
-            let first = kept.get(id).and_then(|line| object(line).ok());
+            let first = unchanged.get(id).and_then(|line| object(line).ok());
             let first = first.as_ref().unwrap_or(&records[0].1);
-            let again = records.iter().find(|(_, other)| !differing(first, other).is_empty());
-            doubled.extend(again.map(|(line, record)| (*line, record)));
+            let again = records.iter().find(|(_, other)| !differing_fields(first, other).is_empty());
+            duplicates.extend(again.map(|(line, record)| (*line, record)));
         }
-        for (line, record) in doubled {
-            self.report((path, kind), Some(line), Change::Doubled, Some(record));
+        for (line, record) in duplicates {
+            self.report((path, kind), Some(line), DifferenceKind::Duplicate, Some(record));
         }
     }
 }
 
-type Numbered<'a> = Vec<(usize, &'a [u8])>;
+type NumberedLines<'a> = Vec<(usize, &'a [u8])>;
 
 /// The lines of a file that went, stayed and came; the new ones with their numbers.
-fn compare_lines<'a>(before: &'a [u8], after: &'a [u8]) -> (Vec<&'a [u8]>, Vec<&'a [u8]>, Numbered<'a>) {
+fn compare_lines<'a>(before: &'a [u8], after: &'a [u8]) -> (Vec<&'a [u8]>, Vec<&'a [u8]>, NumberedLines<'a>) {
     let lines = |bytes| numbered(bytes).map(|(_, line)| line);
     // Nearly always a file was only appended to.
     if after.starts_with(before) && (before.is_empty() || before.ends_with(b"\n")) {
@@ -325,8 +332,8 @@ fn compare_lines<'a>(before: &'a [u8], after: &'a [u8]) -> (Vec<&'a [u8]>, Vec<&
         return (Vec::new(), lines(before).collect(), fresh);
     }
     let [was, is] = [before, after].map(|bytes| lines(bytes).collect::<HashSet<_>>());
-    let (kept, old) = lines(before).partition(|line| is.contains(line));
-    (old, kept, numbered(after).filter(|(_, line)| !was.contains(line)).collect())
+    let (unchanged, old) = lines(before).partition(|line| is.contains(line));
+    (old, unchanged, numbered(after).filter(|(_, line)| !was.contains(line)).collect())
 }
 
 fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
@@ -338,12 +345,12 @@ fn id_of(line: &[u8]) -> Option<String> {
     tail::id_of(line).or_else(|| array::id_of(std::str::from_utf8(line).ok()?))
 }
 
-fn object(bytes: &[u8]) -> Result<Record, String> {
-    serde_json::from_slice::<Record>(without_mark(bytes)).map_err(|error| error.to_string())
+fn object(bytes: &[u8]) -> Result<JsonRecord, String> {
+    serde_json::from_slice::<JsonRecord>(without_mark(bytes)).map_err(|error| error.to_string())
 }
 
-pub(super) fn altered(fields: Vec<String>) -> Vec<Change> {
-    if fields.is_empty() { Vec::new() } else { vec![Change::Altered { fields }] }
+pub(super) fn altered(fields: Vec<String>) -> Vec<DifferenceKind> {
+    if fields.is_empty() { Vec::new() } else { vec![DifferenceKind::Altered { fields }] }
 }
 
 fn without_mark(bytes: &[u8]) -> &[u8] {

@@ -11,4 +11,4 @@ mod decision;
 mod tests;
 mod values;
 
-pub use compare::{Change, Difference, RecordKind, Tree, compare_changed};
+pub use compare::{Difference, DifferenceKind, RecordKind, RecordTree, compare_changed};

@@ -7,7 +7,7 @@ const DECISION: &str = "decisions/01M7EB3QY8BCK1T7V2TH9HG8T6.json";
 const SUCCESSOR: &str = "decisions/01M7EB3QY8BCK1T7V2TH9HG8T7.json";
 
 fn told(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
-    fn files<'a>(files: &'a [(&str, &str)]) -> Tree<'a> {
+    fn files<'a>(files: &'a [(&str, &str)]) -> RecordTree<'a> {
         files.iter().map(|(path, text)| (*path, text.as_bytes())).collect()
     }
     let found = compare_changed(files(before), files(after), &|_| false);
@@ -15,12 +15,12 @@ fn told(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
         .iter()
         .map(|found| {
             let change = match &found.change {
-                Change::Gone => "gone".to_owned(),
-                Change::Altered { fields } => format!("altered {}", fields.join(" ")),
-                Change::Illegal { from, to } => format!("illegal {from} {to}"),
-                Change::Doubled => "doubled".to_owned(),
-                Change::Unparsable(_) => "unparsable".to_owned(),
-                Change::ConflictMarkers => "markers".to_owned(),
+                DifferenceKind::Removed => "gone".to_owned(),
+                DifferenceKind::Altered { fields } => format!("altered {}", fields.join(" ")),
+                DifferenceKind::Illegal { from, to } => format!("illegal {from} {to}"),
+                DifferenceKind::Duplicate => "doubled".to_owned(),
+                DifferenceKind::Unparsable(_) => "unparsable".to_owned(),
+                DifferenceKind::ConflictMarkers => "markers".to_owned(),
             };
             format!(
                 "{}{} {change}",

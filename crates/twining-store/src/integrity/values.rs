@@ -12,20 +12,22 @@ const KNOWN: &str = "id timestamp created_at agent_id source_agent target_agent 
     assembled_before results event guard source";
 
 /// Names of the fields in which two records differ, sorted.
-pub(super) fn differing(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
+pub(super) fn differing_fields(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
     let is_known = |key: &str| KNOWN.split(' ').any(|known| known == key);
-    let altered = before.iter().filter(|(key, value)| !same(value, after.get(*key).unwrap_or(&Value::Null)));
+    let altered = before.iter().filter(|(key, value)| !is_equivalent(value, after.get(*key).unwrap_or(&Value::Null)));
     let added = after.iter().filter(|(key, value)| is_blank(before.get(*key)) && !is_blank(Some(value)) && is_known(key));
     altered.chain(added).map(|(key, _)| key.clone()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether two values say the same.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
+pub(super) fn is_equivalent(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
-        (Value::Array(one), Value::Array(other)) => one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other)),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equivalent(one, other))
+        }
         (Value::Object(one), Value::Object(other)) => {
-            one.iter().all(|(key, value)| same(value, other.get(key).unwrap_or(&Value::Null)))
+            one.iter().all(|(key, value)| is_equivalent(value, other.get(key).unwrap_or(&Value::Null)))
                 && other.iter().all(|(key, value)| one.contains_key(key) || is_blank(Some(value)))
         }
         _ => one == other || (is_blank(Some(one)) && is_blank(Some(other))),

@@ -14,7 +14,7 @@ use memchr::{memchr, memchr_iter, memmem};
 use serde::Serialize;
 
 use crate::disk::layout::{ARRAY_BYTES, Layout};
-use crate::disk::{Fingerprint, Handle, hash_of};
+use crate::disk::{FileHandle, Fingerprint, hash_of};
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::files::{Array, ArrayState};
@@ -23,7 +23,7 @@ use crate::log::files::{Array, ArrayState};
 /// that changes while it is read, and so these never do.
 const SHORT_BYTES: u64 = 6 * 1024 * 1024;
 /// Elements that one call looks for.
-const MOST_SOUGHT: usize = 64;
+const MAX_LOOKUPS: usize = 64;
 /// How every array of ours ends.
 const END: &[u8] = b"\n]\n";
 /// The part of it that a new element is written over.
@@ -31,39 +31,39 @@ const BRACKET: u64 = 2;
 
 /// What is done to one array.
 #[derive(Clone, Debug, Default)]
-pub struct ArrayEdits {
+pub struct ElementEdits {
     /// Elements from now on, by id.
-    pub puts: BTreeMap<String, String>,
+    pub upserts: BTreeMap<String, String>,
     /// Ids of elements that go.
-    pub gone: HashSet<String>,
+    pub removed: HashSet<String>,
 }
 
-impl ArrayEdits {
+impl ElementEdits {
     /// Whether nothing is done.
     pub fn is_empty(&self) -> bool {
-        self.puts.is_empty() && self.gone.is_empty()
+        self.upserts.is_empty() && self.removed.is_empty()
     }
 
     /// Adds elements by id, and ids that go after them.
     pub fn add<'r, T: Serialize + 'r>(
         &mut self,
-        puts: impl Iterator<Item = (&'r String, &'r T)>,
-        gone: &[String],
+        upserts: impl Iterator<Item = (&'r String, &'r T)>,
+        removed: &[String],
     ) -> Result<(), StoreError> {
-        for (id, element) in puts {
-            self.gone.remove(id);
-            self.puts.insert(id.clone(), serde_json::to_string(element)?);
+        for (id, element) in upserts {
+            self.removed.remove(id);
+            self.upserts.insert(id.clone(), serde_json::to_string(element)?);
         }
-        for id in gone {
-            self.puts.remove(id);
-            self.gone.insert(id.clone());
+        for id in removed {
+            self.upserts.remove(id);
+            self.removed.insert(id.clone());
         }
         Ok(())
     }
 
     /// How many elements must be found in the file.
-    fn sought(&self, new: &HashSet<String>) -> usize {
-        self.puts.keys().filter(|id| !new.contains(*id)).count() + self.gone.len()
+    fn lookup_count(&self, new: &HashSet<String>) -> usize {
+        self.upserts.keys().filter(|id| !new.contains(*id)).count() + self.removed.len()
     }
 }
 
@@ -83,65 +83,66 @@ pub struct ArrayEdit<'e> {
     /// Which array.
     pub array: Array,
     /// What is done.
-    pub edits: &'e ArrayEdits,
+    pub edits: &'e ElementEdits,
     /// How we left the file.
-    pub left: Option<ArrayState>,
+    pub last_state: Option<ArrayState>,
     /// Ids that stand nowhere in it.
     pub new: &'e HashSet<String>,
 }
 
 /// Where elements stand in long arrays, as this process left them.
-pub struct ArrayFiles {
+pub struct ArrayWriter {
     short_bytes: u64,
-    places: Mutex<[Option<Places>; 3]>,
+    offsets: Mutex<[Option<ElementOffsets>; 3]>,
 }
 
-struct Places {
+struct ElementOffsets {
     print: Fingerprint,
     /// By the hash of its id, where an element begins.
     at: HashMap<u64, u64>,
 }
 
 /// An element's bytes in the file, without the comma in front.
-struct Line {
+struct ElementLine {
     at: u64,
     bytes: Vec<u8>,
 }
 
 /// What one call writes.
 #[derive(Default)]
-struct Writes {
+struct ArrayWrites {
     patches: Vec<(u64, Vec<u8>)>,
     appended: Vec<(String, Vec<u8>)>,
-    is_loose: bool,
+    has_gaps: bool,
 }
 
-impl Default for ArrayFiles {
+impl Default for ArrayWriter {
     fn default() -> Self {
-        Self { short_bytes: SHORT_BYTES, places: Mutex::default() }
+        Self { short_bytes: SHORT_BYTES, offsets: Mutex::default() }
     }
 }
 
-impl ArrayFiles {
+impl ArrayWriter {
     /// Carries an edit out; none if the file cannot be read, and so is left alone.
-    pub fn edit(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+    pub fn edit(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<EditedArray>, StoreError> {
         match self.edit_once(edit, undo) {
             // git removes a folder when a switch empties it, also between our opening it and this moment.
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                rewrite(&ArrayEdit { layout: &edit.layout.with_its_folders()?, ..*edit }, undo)
+                rewrite(&ArrayEdit { layout: &edit.layout.with_folders_recreated()?, ..*edit }, undo)
             }
             other => other,
         }
     }
 
-    fn edit_once(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+    fn edit_once(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<EditedArray>, StoreError> {
         // Looked for one by one, many would take longer than writing all anew.
-        if edit.edits.sought(edit.new) <= MOST_SOUGHT
-            && let Some(left) = &edit.left
-            && let Some(handle) = as_left(edit.layout, edit.array, left)?
+        if edit.edits.lookup_count(edit.new) <= MAX_LOOKUPS
+            && let Some(last_state) = &edit.last_state
+            && let Some(handle) = open_if_unchanged(edit.layout, edit.array, last_state)?
         {
-            let is_short = left.to.size <= self.short_bytes;
-            let edited = if is_short { replace(edit, &handle, left, undo)? } else { self.edit_in_place(edit, &handle, left, undo)? };
+            let is_short = last_state.to.size <= self.short_bytes;
+            let edited =
+                if is_short { replace(edit, &handle, last_state, undo)? } else { self.edit_in_place(edit, &handle, last_state, undo)? };
             if edited.is_some() {
                 return Ok(edited);
             }
@@ -152,19 +153,19 @@ impl ArrayFiles {
     fn edit_in_place(
         &self,
         edit: &ArrayEdit<'_>,
-        handle: &Handle,
-        left: &ArrayState,
+        handle: &FileHandle,
+        last_state: &ArrayState,
         undo: &mut Vec<ArrayUndo>,
-    ) -> Result<Option<Edited>, StoreError> {
-        let size = left.to.size;
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = &mut places[edit.array as usize];
-        if known.as_ref().is_some_and(|known| known.print != left.to) {
+    ) -> Result<Option<EditedArray>, StoreError> {
+        let size = last_state.to.size;
+        let mut offsets = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = &mut offsets[edit.array as usize];
+        if known.as_ref().is_some_and(|known| known.print != last_state.to) {
             *known = None;
         }
-        let Some(writes) = plan(edit, handle, known)? else { return Ok(None) };
+        let Some(pending_writes) = plan(edit, handle, known)? else { return Ok(None) };
         let mut old = Vec::new();
-        let written = write(handle, size, &writes, &mut old);
+        let written = write(handle, size, &pending_writes, &mut old);
         undo.push(ArrayUndo::Bytes(edit.array, old, size));
         let appended = written.inspect_err(|_| *known = None)?;
         let print = handle.fingerprint()?;
@@ -172,51 +173,61 @@ impl ArrayFiles {
             known.print = print;
             known.at.extend(appended);
         }
-        Ok(Some(Edited { from: Some(left.to), to: print, is_loose: left.is_loose || writes.is_loose, is_unchecked: left.is_unchecked }))
+        Ok(Some(EditedArray {
+            from: Some(last_state.to),
+            to: print,
+            has_gaps: last_state.has_gaps || pending_writes.has_gaps,
+            is_unchecked: last_state.is_unchecked,
+        }))
     }
 }
 
 /// How an array was left.
 #[derive(Clone, Copy, Debug)]
-pub struct Edited {
+pub struct EditedArray {
     /// What the file was before.
     pub from: Option<Fingerprint>,
     /// What it is now.
     pub to: Fingerprint,
     /// Whether blanks stand where elements were.
-    pub is_loose: bool,
+    pub has_gaps: bool,
     /// Whether others wrote it, and it is yet to be compared with the records.
     pub is_unchecked: bool,
 }
 
 /// The array, if it is as we left it.
-fn as_left(layout: &Layout, array: Array, left: &ArrayState) -> Result<Option<Handle>, StoreError> {
+fn open_if_unchanged(layout: &Layout, array: Array, last_state: &ArrayState) -> Result<Option<FileHandle>, StoreError> {
     let dir = array.dir(layout);
-    if dir.print(array.name())? != Some(left.to) {
+    if dir.print(array.name())? != Some(last_state.to) {
         return Ok(None);
     }
-    let handle = dir.make_random(array.name())?;
-    let (size, mut end) = (left.to.size, [0; 3]);
-    let is_ours = handle.fingerprint()? == left.to && handle.links()? == 1 && size >= END.len() as u64;
+    let handle = dir.create_random_access(array.name())?;
+    let (size, mut end) = (last_state.to.size, [0; 3]);
+    let is_ours = handle.fingerprint()? == last_state.to && handle.links()? == 1 && size >= END.len() as u64;
     let ends_so = is_ours && handle.read_at(&mut end, size - END.len() as u64)? == END.len() && end == END;
     Ok(ends_so.then_some(handle))
 }
 
 /// Puts a new version in the place of a short array; none if an element cannot be found.
-fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+fn replace(
+    edit: &ArrayEdit<'_>,
+    handle: &FileHandle,
+    last_state: &ArrayState,
+    undo: &mut Vec<ArrayUndo>,
+) -> Result<Option<EditedArray>, StoreError> {
     let old = handle.read_all(ARRAY_BYTES)?;
     let mut bytes = old.clone();
-    for (id, text) in &edit.edits.puts {
+    for (id, text) in &edit.edits.upserts {
         if edit.new.contains(id) {
             let end = bytes.len() - BRACKET as usize;
-            let comma = if bytes.len() == array::NONE.len() { "" } else { "," };
+            let comma = if bytes.len() == array::EMPTY_ARRAY.len() { "" } else { "," };
             bytes.splice(end..end, format!("{comma}{text}\n").into_bytes());
         } else {
             let Some(line) = line_of(&bytes, id) else { return Ok(None) };
             bytes.splice(line, text.bytes());
         }
     }
-    for id in &edit.edits.gone {
+    for id in &edit.edits.removed {
         let Some(line) = line_of(&bytes, id) else { return Ok(None) };
         let is_first = bytes[line.start - 1] != b',';
         let end = line.end + 1;
@@ -224,8 +235,8 @@ fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut 
         let end = end + usize::from(is_first && bytes.get(end) == Some(&b','));
         bytes.drain(line.start - usize::from(!is_first)..end);
     }
-    let to = put_anew(edit, Some(left.to), Some(old), &bytes, undo)?;
-    Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_unchecked: left.is_unchecked }))
+    let to = replace_if_changed(edit, Some(last_state.to), Some(old), &bytes, undo)?;
+    Ok(Some(EditedArray { from: Some(last_state.to), to, has_gaps: false, is_unchecked: last_state.is_unchecked }))
 }
 
 /// Where the line of an element is, without the comma in front.
@@ -237,53 +248,53 @@ fn line_of(bytes: &[u8], id: &str) -> Option<Range<usize>> {
 }
 
 /// What to write where; none if an element cannot be found, or the first one must move.
-fn plan(edit: &ArrayEdit<'_>, handle: &Handle, places: &mut Option<Places>) -> Result<Option<Writes>, StoreError> {
-    let mut writes = Writes::default();
-    for (id, text) in &edit.edits.puts {
+fn plan(edit: &ArrayEdit<'_>, handle: &FileHandle, offsets: &mut Option<ElementOffsets>) -> Result<Option<ArrayWrites>, StoreError> {
+    let mut pending_writes = ArrayWrites::default();
+    for (id, text) in &edit.edits.upserts {
         let mut text = text.clone().into_bytes();
         if edit.new.contains(id) {
-            writes.appended.push((id.clone(), text));
+            pending_writes.appended.push((id.clone(), text));
             continue;
         }
-        let Some(line) = find(handle, id, places)? else { return Ok(None) };
+        let Some(line) = find(handle, id, offsets)? else { return Ok(None) };
         if text == line.bytes.trim_ascii_end() {
             continue;
         }
-        writes.is_loose |= text.len() != line.bytes.len();
+        pending_writes.has_gaps |= text.len() != line.bytes.len();
         if text.len() <= line.bytes.len() {
             text.resize(line.bytes.len(), b' ');
-            writes.patches.push((line.at, text));
+            pending_writes.patches.push((line.at, text));
         } else {
-            let Some(blank) = blanked(handle, &line)? else { return Ok(None) };
-            writes.patches.push(blank);
-            writes.appended.push((id.clone(), text));
+            let Some(blank) = blanks_for(handle, &line)? else { return Ok(None) };
+            pending_writes.patches.push(blank);
+            pending_writes.appended.push((id.clone(), text));
         }
     }
-    for id in &edit.edits.gone {
-        let Some(line) = find(handle, id, places)? else { return Ok(None) };
-        let Some(blank) = blanked(handle, &line)? else { return Ok(None) };
-        writes.patches.push(blank);
-        writes.is_loose = true;
+    for id in &edit.edits.removed {
+        let Some(line) = find(handle, id, offsets)? else { return Ok(None) };
+        let Some(blank) = blanks_for(handle, &line)? else { return Ok(None) };
+        pending_writes.patches.push(blank);
+        pending_writes.has_gaps = true;
     }
-    Ok(Some(writes))
+    Ok(Some(pending_writes))
 }
 
 /// Blanks for an element and its comma; none for the first one, which has no comma.
-fn blanked(handle: &Handle, line: &Line) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+fn blanks_for(handle: &FileHandle, line: &ElementLine) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
     let mut before = [0];
     let has_comma = line.at > 0 && handle.read_at(&mut before, line.at - 1)? == 1 && before == *b",";
     Ok(has_comma.then(|| (line.at - 1, vec![b' '; line.bytes.len() + 1])))
 }
 
 /// Where the element of an id stands.
-fn find(handle: &Handle, id: &str, places: &mut Option<Places>) -> Result<Option<Line>, StoreError> {
-    if places.is_none() {
-        *places = Some(Places { print: handle.fingerprint()?, at: starts(&handle.read_all(ARRAY_BYTES)?) });
+fn find(handle: &FileHandle, id: &str, offsets: &mut Option<ElementOffsets>) -> Result<Option<ElementLine>, StoreError> {
+    if offsets.is_none() {
+        *offsets = Some(ElementOffsets { print: handle.fingerprint()?, at: starts(&handle.read_all(ARRAY_BYTES)?) });
     }
-    let at = places.as_ref().and_then(|known| known.at.get(&hash_of(id.as_bytes())).copied());
+    let at = offsets.as_ref().and_then(|known| known.at.get(&hash_of(id.as_bytes())).copied());
     let Some(at) = at else { return Ok(None) };
     let bytes = read_line(handle, at)?;
-    Ok(bytes.starts_with(format!("{{\"id\":\"{id}\"").as_bytes()).then_some(Line { at, bytes }))
+    Ok(bytes.starts_with(format!("{{\"id\":\"{id}\"").as_bytes()).then_some(ElementLine { at, bytes }))
 }
 
 /// Where each element begins that has its line for itself.
@@ -302,13 +313,13 @@ fn starts(bytes: &[u8]) -> HashMap<u64, u64> {
     starts
 }
 
-fn read_line(handle: &Handle, at: u64) -> Result<Vec<u8>, StoreError> {
+fn read_line(handle: &FileHandle, at: u64) -> Result<Vec<u8>, StoreError> {
     let mut line = Vec::new();
-    let mut piece = [0; 4096];
+    let mut chunk = [0; 4096];
     loop {
-        let read = handle.read_at(&mut piece, at + line.len() as u64)?;
-        let end = memchr(b'\n', &piece[..read]);
-        line.extend_from_slice(&piece[..end.unwrap_or(read)]);
+        let read = handle.read_at(&mut chunk, at + line.len() as u64)?;
+        let end = memchr(b'\n', &chunk[..read]);
+        line.extend_from_slice(&chunk[..end.unwrap_or(read)]);
         if end.is_some() || read == 0 {
             return Ok(line);
         }
@@ -317,12 +328,17 @@ fn read_line(handle: &Handle, at: u64) -> Result<Vec<u8>, StoreError> {
 
 /// Writes, and tells where the new elements begin. What is at the end goes first: killed
 /// in between, an element stands there twice and not at all never.
-fn write(handle: &Handle, size: u64, writes: &Writes, old: &mut Vec<(u64, Vec<u8>)>) -> Result<Vec<(u64, u64)>, StoreError> {
+fn write(
+    handle: &FileHandle,
+    size: u64,
+    pending_writes: &ArrayWrites,
+    old: &mut Vec<(u64, Vec<u8>)>,
+) -> Result<Vec<(u64, u64)>, StoreError> {
     let mut starts = Vec::new();
-    if !writes.appended.is_empty() {
+    if !pending_writes.appended.is_empty() {
         let at = size - BRACKET;
         let mut text = Vec::new();
-        for (id, element) in &writes.appended {
+        for (id, element) in &pending_writes.appended {
             // A long array has an element before it.
             text.push(b',');
             starts.push((hash_of(id.as_bytes()), at + text.len() as u64));
@@ -333,7 +349,7 @@ fn write(handle: &Handle, size: u64, writes: &Writes, old: &mut Vec<(u64, Vec<u8
         old.push((at, b"]\n".to_vec()));
         handle.write_at(&text, at)?;
     }
-    for (at, bytes) in &writes.patches {
+    for (at, bytes) in &pending_writes.patches {
         let mut before = vec![0; bytes.len()];
         handle.read_at(&mut before, *at)?;
         old.push((*at, before));
@@ -343,7 +359,7 @@ fn write(handle: &Handle, size: u64, writes: &Writes, old: &mut Vec<(u64, Vec<u8
 }
 
 /// Writes the array anew: somebody else wrote it last, or it has another layout.
-fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<EditedArray>, StoreError> {
     let (dir, name) = (edit.array.dir(edit.layout), edit.array.name());
     let (from, bytes) = match dir.open(name) {
         Ok(Some(handle)) => (Some(handle.fingerprint()?), Some(handle.read_all(ARRAY_BYTES)?)),
@@ -352,19 +368,19 @@ fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edi
         Err(StoreError::Unsafe { .. } | StoreError::Damaged { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let scanned = array::scan(bytes.as_deref().unwrap_or(array::NONE));
+    let scanned = array::scan(bytes.as_deref().unwrap_or(array::EMPTY_ARRAY));
     if !scanned.unreadable.is_empty() {
         return Ok(None);
     }
-    let text = array::splice(&scanned, &edit.edits.puts, &edit.edits.gone);
-    let to = put_anew(edit, from, bytes, text.as_bytes(), undo)?;
+    let text = array::splice(&scanned, &edit.edits.upserts, &edit.edits.removed);
+    let to = replace_if_changed(edit, from, bytes, text.as_bytes(), undo)?;
     // The list of decisions is derived: one that somebody else wrote may lack more than this.
-    Ok(Some(Edited { from, to, is_loose: false, is_unchecked: edit.array == Array::DecisionIndex }))
+    Ok(Some(EditedArray { from, to, has_gaps: false, is_unchecked: edit.array == Array::DecisionIndex }))
 }
 
 /// Puts the new bytes in the place of the old. The same ones are not written again: in the middle
 /// of a rebase git would take the file for changed.
-fn put_anew(
+fn replace_if_changed(
     edit: &ArrayEdit<'_>,
     from: Option<Fingerprint>,
     old: Option<Vec<u8>>,
@@ -375,27 +391,29 @@ fn put_anew(
         return Ok(from);
     }
     undo.push(ArrayUndo::Whole(edit.array, old));
-    edit.layout.swap(edit.array.dir(edit.layout), edit.array.name(), bytes)
+    edit.layout.replace_keeping_backup(edit.array.dir(edit.layout), edit.array.name(), bytes)
 }
 
 /// Takes back what a killed writer, or a power cut, left of its last elements. The
 /// journal has them.
-pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(), StoreError> {
+pub fn repair_torn_array(layout: &Layout, array: Array, last_state: &ArrayState) -> Result<(), StoreError> {
     let dir = array.dir(layout);
     let Some(print) = dir.print(array.name())? else { return Ok(()) };
-    let Some(kept) = left.to.size.checked_sub(BRACKET).filter(|kept| print.ino == left.to.ino && print.size >= *kept) else {
+    let Some(sound_bytes) =
+        last_state.to.size.checked_sub(BRACKET).filter(|sound_bytes| print.ino == last_state.to.ino && print.size >= *sound_bytes)
+    else {
         return Ok(());
     };
-    let handle = dir.make_random(array.name())?;
-    let mut tail = vec![0; usize::try_from(print.size - kept).unwrap_or(0).min(ARRAY_BYTES)];
-    let read = handle.read_at(&mut tail, kept)?;
+    let handle = dir.create_random_access(array.name())?;
+    let mut tail = vec![0; usize::try_from(print.size - sound_bytes).unwrap_or(0).min(ARRAY_BYTES)];
+    let read = handle.read_at(&mut tail, sound_bytes)?;
     tail.truncate(read);
     let is_torn = (!tail.starts_with(b",") && !tail.starts_with(b"]")) || !tail.ends_with(b"]\n") || tail.contains(&0);
     if !is_torn {
         return Ok(());
     }
-    handle.set_len(kept)?;
-    handle.write_at(b"]\n", kept)
+    handle.set_len(sound_bytes)?;
+    handle.write_at(b"]\n", sound_bytes)
 }
 
 impl ArrayUndo {
@@ -407,7 +425,7 @@ impl ArrayUndo {
             Self::Whole(array, None) => array.dir(layout).remove(array.name()).map(drop),
             Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), bytes, false),
             Self::Bytes(array, old, size) => {
-                let handle = array.dir(layout).make_random(array.name())?;
+                let handle = array.dir(layout).create_random_access(array.name())?;
                 for (at, bytes) in old.iter().rev() {
                     handle.write_at(bytes, *at)?;
                 }
@@ -423,45 +441,46 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::log::record::Record;
+    use crate::log::record::LockState;
 
-    struct Scene {
+    struct ArrayFixture {
         _dir: tempfile::TempDir,
         layout: Layout,
-        files: ArrayFiles,
-        record: Record,
+        files: ArrayWriter,
+        state: LockState,
         model: BTreeMap<String, String>,
     }
 
-    impl Scene {
+    impl ArrayFixture {
         /// An array of so many elements, some 300 bytes each.
         fn of(elements: usize) -> Self {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let layout = Layout::make(dir.path(), None).expect("makes the folder");
-            let mut scene = Self {
+            let mut fixture = Self {
                 _dir: dir,
                 layout,
-                files: ArrayFiles { short_bytes: 256 * 1024, ..ArrayFiles::default() },
-                record: Record::default(),
+                files: ArrayWriter { short_bytes: 256 * 1024, ..ArrayWriter::default() },
+                state: LockState::default(),
                 model: BTreeMap::new(),
             };
-            let puts: Vec<(String, usize)> = (0..elements).map(|at| (format!("e{at:05}"), 300)).collect();
-            scene.edit(&puts, &[]);
-            scene
+            let upserts: Vec<(String, usize)> = (0..elements).map(|at| (format!("e{at:05}"), 300)).collect();
+            fixture.edit(&upserts, &[]);
+            fixture
         }
 
-        fn edit(&mut self, puts: &[(String, usize)], gone: &[String]) {
-            let puts: BTreeMap<String, String> =
-                puts.iter().map(|(id, length)| (id.clone(), json!({"id": id, "text": "x".repeat(*length)}).to_string())).collect();
-            let gone: HashSet<String> = gone.iter().filter(|id| self.model.contains_key(*id) && !puts.contains_key(*id)).cloned().collect();
-            let new = puts.keys().filter(|id| !self.model.contains_key(*id)).cloned().collect();
-            let edits = ArrayEdits { puts: puts.clone(), gone: gone.clone() };
-            let left = self.record.arrays[0];
-            let edit = ArrayEdit { layout: &self.layout, array: Array::Entities, edits: &edits, left, new: &new };
+        fn edit(&mut self, upserts: &[(String, usize)], removed: &[String]) {
+            let upserts: BTreeMap<String, String> =
+                upserts.iter().map(|(id, length)| (id.clone(), json!({"id": id, "text": "x".repeat(*length)}).to_string())).collect();
+            let removed: HashSet<String> =
+                removed.iter().filter(|id| self.model.contains_key(*id) && !upserts.contains_key(*id)).cloned().collect();
+            let new = upserts.keys().filter(|id| !self.model.contains_key(*id)).cloned().collect();
+            let edits = ElementEdits { upserts: upserts.clone(), removed: removed.clone() };
+            let last_state = self.state.arrays[0];
+            let edit = ArrayEdit { layout: &self.layout, array: Array::Entities, edits: &edits, last_state, new: &new };
             let edited = self.files.edit(&edit, &mut Vec::new());
-            self.record.leave_array(Array::Entities, edited.expect("writes").expect("can be read"), 1);
-            self.model.extend(puts);
-            self.model.retain(|id, _| !gone.contains(id));
+            self.state.set_array_state(Array::Entities, edited.expect("writes").expect("can be read"), 1);
+            self.model.extend(upserts);
+            self.model.retain(|id, _| !removed.contains(id));
         }
 
         fn bytes(&self) -> Vec<u8> {
@@ -480,48 +499,48 @@ mod tests {
 
     #[test]
     fn a_long_array_grows_in_place() {
-        let mut scene = Scene::of(2_000);
-        let before = (scene.record.arrays[0].expect("was left").to.ino, scene.bytes());
-        scene.edit(&[("f1".to_owned(), 10)], &[]);
-        let after = (scene.record.arrays[0].expect("was left").to.ino, scene.bytes());
+        let mut fixture = ArrayFixture::of(2_000);
+        let before = (fixture.state.arrays[0].expect("was left").to.ino, fixture.bytes());
+        fixture.edit(&[("f1".to_owned(), 10)], &[]);
+        let after = (fixture.state.arrays[0].expect("was left").to.ino, fixture.bytes());
         assert_eq!(before.0, after.0, "it is the same file");
         assert!(after.1.starts_with(&before.1[..before.1.len() - 2]));
-        scene.assert_right();
+        fixture.assert_right();
     }
 
     #[test]
     fn a_short_array_does_not_change_under_who_reads_it() {
-        let mut scene = Scene::of(500);
-        let before = scene.bytes();
-        let reader = scene.layout.graph.open("entities.json").expect("opens").expect("is there");
-        scene.edit(&[("f1".to_owned(), 10), ("e00007".to_owned(), 20)], &["e00009".to_owned()]);
+        let mut fixture = ArrayFixture::of(500);
+        let before = fixture.bytes();
+        let reader = fixture.layout.graph.open("entities.json").expect("opens").expect("is there");
+        fixture.edit(&[("f1".to_owned(), 10), ("e00007".to_owned(), 20)], &["e00009".to_owned()]);
         assert!(reader.read_all(ARRAY_BYTES).expect("reads") == before);
-        scene.assert_right();
+        fixture.assert_right();
     }
 
     #[test]
     fn what_says_so_already_is_not_written_again() {
-        let mut scene = Scene::of(500);
-        let before = scene.record.arrays[0].expect("was left").to;
-        scene.edit(&[("e00007".to_owned(), 300)], &[]);
-        assert_eq!(scene.record.arrays[0].expect("was left").to, before);
+        let mut fixture = ArrayFixture::of(500);
+        let before = fixture.state.arrays[0].expect("was left").to;
+        fixture.edit(&[("e00007".to_owned(), 300)], &[]);
+        assert_eq!(fixture.state.arrays[0].expect("was left").to, before);
         // Also where others wrote it, and nobody knows how it was left.
-        scene.record.arrays[0] = None;
-        scene.edit(&[("e00007".to_owned(), 300)], &[]);
-        assert_eq!(scene.record.arrays[0].expect("was left").to, before);
+        fixture.state.arrays[0] = None;
+        fixture.edit(&[("e00007".to_owned(), 300)], &[]);
+        assert_eq!(fixture.state.arrays[0].expect("was left").to, before);
     }
 
     #[test]
     fn what_a_killed_writer_left_of_an_element_is_taken_back() {
-        let scene = Scene::of(2_000);
-        let (left, whole) = (scene.record.arrays[0].expect("was left"), scene.bytes());
-        let handle = scene.layout.graph.make_random("entities.json").expect("opens");
+        let fixture = ArrayFixture::of(2_000);
+        let (last_state, whole) = (fixture.state.arrays[0].expect("was left"), fixture.bytes());
+        let handle = fixture.layout.graph.create_random_access("entities.json").expect("opens");
         for torn in [&b",{\"id\":\"f1\",\"te"[..], b",{", b",\0\0\0\0\0\0"] {
             handle.write_at(torn, whole.len() as u64 - 2).expect("writes");
-            mend_torn(&scene.layout, Array::Entities, &left).expect("mends");
-            assert!(scene.bytes() == whole, "{torn:?}");
+            repair_torn_array(&fixture.layout, Array::Entities, &last_state).expect("mends");
+            assert!(fixture.bytes() == whole, "{torn:?}");
         }
-        scene.assert_right();
+        fixture.assert_right();
     }
 
     proptest! {
@@ -535,17 +554,17 @@ mod tests {
                 1..12,
             ),
         ) {
-            let mut scene = Scene::of(elements);
-            for (puts, gone, is_other_process) in steps {
+            let mut fixture = ArrayFixture::of(elements);
+            for (upserts, removed, is_other_process) in steps {
                 // Mostly among the first elements, where the special cases are.
                 let name = |at: usize| format!("e{:05}", if at.is_multiple_of(3) { at % 4 } else { at });
-                let puts: Vec<(String, usize)> = puts.into_iter().map(|(at, length)| (name(at), length)).collect();
-                let gone: Vec<String> = gone.into_iter().map(name).collect();
+                let upserts: Vec<(String, usize)> = upserts.into_iter().map(|(at, length)| (name(at), length)).collect();
+                let removed: Vec<String> = removed.into_iter().map(name).collect();
                 if is_other_process {
-                    scene.files = ArrayFiles { short_bytes: 256 * 1024, ..ArrayFiles::default() };
+                    fixture.files = ArrayWriter { short_bytes: 256 * 1024, ..ArrayWriter::default() };
                 }
-                scene.edit(&puts, &gone);
-                scene.assert_right();
+                fixture.edit(&upserts, &removed);
+                fixture.assert_right();
             }
         }
     }

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use twining_model::{Id, Time};
 
 use crate::disk::layout::{BOARD, Layout};
-use crate::disk::{Dir, Fingerprint, Handle};
+use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
 use crate::format::tail;
 use crate::git::Git;
 use crate::log::recent;
-use crate::log::record::Record;
+use crate::log::record::LockState;
 
 /// How long git may take to finish what it is doing before we look again later.
 const GIT_WAIT: Duration = Duration::from_millis(250);
@@ -29,7 +29,7 @@ pub struct Board {
 
 /// The file as a writer found it.
 pub struct BoardFile {
-    handle: Handle,
+    handle: FileHandle,
     /// Whether one of us wrote it last; then a torn tail is a killed writer's. Whoever else
     /// wrote it may still be writing, and nothing may be cut off.
     is_ours: bool,
@@ -40,7 +40,7 @@ impl BoardFile {
     pub fn missing<'i>(&self, ids: impl Iterator<Item = &'i str>) -> Result<HashSet<String>, StoreError> {
         let mut missing: HashSet<String> = ids.map(str::to_owned).collect();
         if !missing.is_empty() {
-            tail::strike_out_present(&self.handle, &mut missing)?;
+            tail::remove_present_ids(&self.handle, &mut missing)?;
         }
         Ok(missing)
     }
@@ -54,38 +54,38 @@ impl Board {
 
     /// Opens the file now at the path, and if it is not as the record says,
     /// brings back recent lines that it lacks.
-    pub fn settle(&self, record: &mut Record, now: Time) -> Result<BoardFile, StoreError> {
+    pub fn open_and_restore(&self, state: &mut LockState, now: Time) -> Result<BoardFile, StoreError> {
         let handle = self.open()?;
-        let (print, known) = (handle.fingerprint()?, record.board);
+        let (print, known) = (handle.fingerprint()?, state.board);
         if print.ino == known.ino && print.size >= known.size {
             if print.size == known.size && print.mtime_ns != known.mtime_ns {
                 // Same length, written since: somebody edited it in place.
-                record.epoch = next_epoch(record.epoch, now);
+                state.epoch = next_epoch(state.epoch, now);
             }
             return Ok(BoardFile { handle, is_ours: true });
         }
-        if !wait(GIT_WAIT, || Ok(!self.git_is_busy()))? {
+        if !wait_until(GIT_WAIT, || Ok(!self.git_is_busy()))? {
             return Ok(BoardFile { handle, is_ours: false });
         }
         let file = BoardFile { handle: self.open()?, is_ours: false };
-        record.epoch = next_epoch(record.epoch, now);
+        state.epoch = next_epoch(state.epoch, now);
         let rewritten = Time::from_ms(file.handle.fingerprint()?.mtime_ns / 1_000_000).min(now);
         let in_history = |ids: &HashSet<String>| self.in_history(ids, &BTreeSet::new());
-        let lost = recent::lost(&self.layout.local, Some(&file.handle), rewritten, in_history)?;
+        let lost = recent::lost_lines(&self.layout.local, Some(&file.handle), rewritten, in_history)?;
         if !lost.is_empty() {
-            self.write(&file, &lost, record)?;
+            self.write(&file, &lost, state)?;
         }
-        record.board = file.handle.fingerprint()?;
+        state.board = file.handle.fingerprint()?;
         Ok(BoardFile { is_ours: true, ..file })
     }
 
     /// Appends whole lines in one write, and remembers them.
-    pub fn append(&self, file: &BoardFile, lines: &[u8], record: &mut Record, now: Time) -> Result<(), StoreError> {
-        self.write(file, lines, record)?;
-        recent::remember(&self.layout.local, lines, now).inspect_err(|_| {
+    pub fn append(&self, file: &BoardFile, lines: &[u8], state: &mut LockState, now: Time) -> Result<(), StoreError> {
+        self.write(file, lines, state)?;
+        recent::append_recent(&self.layout.local, lines, now).inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
-            if file.is_ours && file.handle.set_len(record.board.size - lines.len() as u64).is_ok() {
-                record.board = file.handle.fingerprint().unwrap_or_default();
+            if file.is_ours && file.handle.set_len(state.board.size - lines.len() as u64).is_ok() {
+                state.board = file.handle.fingerprint().unwrap_or_default();
             }
         })
     }
@@ -96,19 +96,19 @@ impl Board {
     }
 
     /// Replaces the file by one without these ids, as far as it is remembered.
-    pub fn replace(&self, bytes: &[u8], dropped: &HashSet<String>, record: &mut Record) -> Result<BoardFile, StoreError> {
+    pub fn replace(&self, bytes: &[u8], removed_ids: &HashSet<String>, state: &mut LockState) -> Result<BoardFile, StoreError> {
         self.layout.replace(&self.layout.top, BOARD, bytes, true)?;
         let handle = self.open()?;
-        record.board = handle.fingerprint()?;
-        record.epoch = record.epoch.saturating_add(1);
-        recent::forget(&self.layout, dropped)?;
+        state.board = handle.fingerprint()?;
+        state.epoch = state.epoch.saturating_add(1);
+        recent::remove(&self.layout, removed_ids)?;
         Ok(BoardFile { handle, is_ours: true })
     }
 
     /// Which of these texts, of these decisions among others, are safe in a
     /// commit or a stash, and so not lost.
     pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
-        if self.git.is_some() { Git::at(&self.project).holding(texts, decisions) } else { HashSet::new() }
+        if self.git.is_some() { Git::at(&self.project).texts_in_history(texts, decisions) } else { HashSet::new() }
     }
 
     /// Whether git is in the middle of something.
@@ -123,46 +123,46 @@ impl Board {
 
     /// The file now at the path. A second name for it would let our appends write into
     /// something else; a copy under our name ends that.
-    fn open(&self) -> Result<Handle, StoreError> {
-        let handle = self.open_patiently()?;
+    fn open(&self) -> Result<FileHandle, StoreError> {
+        let handle = self.open_or_wait_for_git()?;
         if handle.links()? <= 1 {
             return Ok(handle);
         }
         self.layout.replace(&self.layout.top, BOARD, &handle.read_all(usize::MAX - 1)?, true)?;
-        self.layout.top.make_append(BOARD)
+        self.layout.top.create_append(BOARD)
     }
 
     /// A missing file is made only if it stays missing: git unlinks before it
     /// writes, and fails ("File exists") if the name comes back in between.
-    fn open_patiently(&self) -> Result<Handle, StoreError> {
+    fn open_or_wait_for_git(&self) -> Result<FileHandle, StoreError> {
         let started = Instant::now();
         loop {
             if let Some(handle) = self.layout.top.open_append(BOARD)? {
                 return Ok(handle);
             }
-            let patience = if self.git_is_busy() { GIT_WAIT * 8 } else { Duration::from_millis(20) };
-            if started.elapsed() > patience {
-                return self.layout.top.make_append(BOARD);
+            let timeout = if self.git_is_busy() { GIT_WAIT * 8 } else { Duration::from_millis(20) };
+            if started.elapsed() > timeout {
+                return self.layout.top.create_append(BOARD);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    fn write(&self, file: &BoardFile, lines: &[u8], record: &mut Record) -> Result<(), StoreError> {
+    fn write(&self, file: &BoardFile, lines: &[u8], state: &mut LockState) -> Result<(), StoreError> {
         let BoardFile { handle, is_ours } = file;
         let mut size = handle.fingerprint()?.size;
         let mut bytes = Cow::Borrowed(lines);
         if tail::last_byte(handle, size)? != b'\n' {
             if *is_ours {
-                size = tail::mend(&self.layout, handle, size)?;
-            } else if !wait(GIT_WAIT, || Ok(tail::last_byte(handle, handle.fingerprint()?.size)? == b'\n'))? {
+                size = tail::repair_tail(&self.layout, handle, size)?;
+            } else if !wait_until(GIT_WAIT, || Ok(tail::last_byte(handle, handle.fingerprint()?.size)? == b'\n'))? {
                 bytes.to_mut().insert(0, b'\n');
             }
         }
         let written = handle.write(&bytes).and_then(|()| handle.fingerprint());
         if *is_ours {
             // The disk may be full: the part that was written must not stay.
-            record.board = written.inspect_err(|_| drop(handle.set_len(size)))?;
+            state.board = written.inspect_err(|_| drop(handle.set_len(size)))?;
             return Ok(());
         }
         written.map(drop)
@@ -175,10 +175,10 @@ fn next_epoch(last: u64, now: Time) -> u64 {
 }
 
 /// Waits until something is so, or so long; whether it is.
-fn wait(at_most: Duration, mut is_so: impl FnMut() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+fn wait_until(timeout: Duration, mut is_so: impl FnMut() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
     let started = Instant::now();
     while !is_so()? {
-        if started.elapsed() > at_most {
+        if started.elapsed() > timeout {
             return Ok(false);
         }
         std::thread::sleep(Duration::from_millis(1));

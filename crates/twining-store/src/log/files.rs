@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Id, limits};
 
 use crate::disk::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
-use crate::disk::watch::Watch;
-use crate::disk::{Dir, Handle, Kind};
+use crate::disk::watch::DecisionWatcher;
+use crate::disk::{Dir, FileHandle, FileKind};
 use crate::error::StoreError;
 use crate::log::journal::{Journal, JournalLine};
-use crate::log::record::Record;
+use crate::log::record::LockState;
 
 pub use crate::disk::Fingerprint;
 pub use crate::disk::watch::DecisionsChanged;
@@ -40,7 +40,8 @@ pub struct ArrayState {
     /// It holds every journal line up to this one.
     pub through: u64,
     /// Whether blanks stand where elements were.
-    pub is_loose: bool,
+    #[serde(rename = "is_loose")]
+    pub has_gaps: bool,
     /// Whether it holds what others wrote and nobody has compared with the records since.
     pub is_unchecked: bool,
 }
@@ -71,38 +72,38 @@ impl Array {
 }
 
 /// The blackboard, open for reading.
-pub struct DataFile {
+pub struct OpenBoard {
     /// The file.
-    pub handle: Handle,
+    pub handle: FileHandle,
     /// Its state when it was opened.
     pub print: Fingerprint,
 }
 
 /// The read side of the folder.
-pub struct Files {
+pub struct StoreFiles {
     pub(crate) layout: Layout,
     journal: Journal,
-    watch: Watch,
+    watch: DecisionWatcher,
 }
 
 /// What stands in `decisions/`.
 #[derive(Clone, Debug, Default)]
-pub struct DecisionNames {
+pub struct DecisionListing {
     /// Every decision file and its state, in the order of their ids.
     pub decisions: Vec<(Id, Fingerprint)>,
     /// Names that are not an id, and so hold no decision.
-    pub odd: Vec<String>,
+    pub misnamed: Vec<String>,
 }
 
-impl Files {
+impl StoreFiles {
     /// The files of this folder, for a process that `stays` or will soon be gone.
-    pub(crate) fn new(layout: &Layout, stays: &Arc<AtomicBool>) -> Self {
-        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: Watch::new(Arc::clone(stays)) }
+    pub(crate) fn new(layout: &Layout, is_long_lived: &Arc<AtomicBool>) -> Self {
+        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: DecisionWatcher::new(Arc::clone(is_long_lived)) }
     }
 
     /// The blackboard, if there is one.
-    pub fn board(&self) -> Result<Option<DataFile>, StoreError> {
-        self.layout.top.open(BOARD)?.map(|handle| Ok(DataFile { print: handle.fingerprint()?, handle })).transpose()
+    pub fn board(&self) -> Result<Option<OpenBoard>, StoreError> {
+        self.layout.top.open(BOARD)?.map(|handle| Ok(OpenBoard { print: handle.fingerprint()?, handle })).transpose()
     }
 
     /// The blackboard's state, without opening it.
@@ -111,8 +112,8 @@ impl Files {
     }
 
     /// What stands in `decisions/`.
-    pub fn decision_names(&self) -> Result<DecisionNames, StoreError> {
-        let mut names = DecisionNames::default();
+    pub fn list_decisions(&self) -> Result<DecisionListing, StoreError> {
+        let mut names = DecisionListing::default();
         for name in self.layout.decisions.list()? {
             let Some(stem) = name.strip_suffix(".json") else { continue };
             match Id::read(stem).filter(|id| id.as_str() == stem) {
@@ -121,7 +122,7 @@ impl Files {
                         names.decisions.push((id, print));
                     }
                 }
-                None if name != DECISION_INDEX => names.odd.push(name),
+                None if name != DECISION_INDEX => names.misnamed.push(name),
                 None => {}
             }
         }
@@ -131,17 +132,17 @@ impl Files {
     /// The state of the folder of decisions, if it is there: it changes when one
     /// comes, goes or is replaced.
     pub fn decisions_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.layout.top.stat(DECISIONS)?.filter(|(kind, _)| *kind == Kind::Dir).map(|(_, print)| print))
+        Ok(self.layout.top.stat(DECISIONS)?.filter(|(kind, _)| *kind == FileKind::Dir).map(|(_, print)| print))
     }
 
     /// One decision file, if it is there.
     pub fn decision(&self, id: &Id) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        self.layout.decisions.read_printed(&format!("{id}.json"), limits::RECORD_BYTES)
+        self.layout.decisions.read_with_fingerprint(&format!("{id}.json"), limits::RECORD_BYTES)
     }
 
     /// The state of one decision file, if it is there.
     pub fn decision_fingerprint(&self, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.layout.decisions.stat(&format!("{id}.json"))?.filter(|(kind, _)| *kind == Kind::File).map(|(_, print)| print))
+        Ok(self.layout.decisions.stat(&format!("{id}.json"))?.filter(|(kind, _)| *kind == FileKind::File).map(|(_, print)| print))
     }
 
     /// Which decision files changed since this was last asked.
@@ -162,22 +163,22 @@ impl Files {
 
     /// An array's bytes.
     pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        array.dir(&self.layout).read_printed(array.name(), ARRAY_BYTES)
+        array.dir(&self.layout).read_with_fingerprint(array.name(), ARRAY_BYTES)
     }
 
     /// Journal lines after `seq`, in order.
     pub fn journal_since(&self, seq: u64) -> Result<Vec<JournalLine>, StoreError> {
-        self.journal.since(seq, self.record().applied_seq)
+        self.journal.since(seq, self.lock_state().applied_seq)
     }
 
     /// Journal lines that are not in every array yet, in order.
     pub fn journal_all(&self) -> Result<Vec<JournalLine>, StoreError> {
-        let record = self.record();
+        let record = self.lock_state();
         self.journal.since(record.checkpoint_seq, record.applied_seq)
     }
 
     /// What the last writer left.
-    pub(crate) fn record(&self) -> Record {
-        Record::of(&self.layout).unwrap_or_default()
+    pub(crate) fn lock_state(&self) -> LockState {
+        LockState::of(&self.layout).unwrap_or_default()
     }
 }

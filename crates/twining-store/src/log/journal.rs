@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Change, Id, Time};
 
 use crate::disk::layout::Layout;
-use crate::disk::{Dir, Handle};
+use crate::disk::{Dir, FileHandle};
 use crate::error::StoreError;
 use crate::format::tail;
 
 const JOURNAL: &str = "journal.jsonl";
-const MOST_BYTES: usize = 256 * 1024 * 1024;
+const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct JournalLine {
     pub change: Change,
     /// A drained queue file that goes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drained: Option<Drained>,
+    pub drained: Option<DrainedFile>,
     /// How far the log was followed with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<u64>,
@@ -44,7 +44,7 @@ impl JournalLine {
 
 /// A queue file whose lines up to `through` became entries of this change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drained {
+pub struct DrainedFile {
     /// Its name in `local/`.
     pub file: String,
     /// How many bytes of it were taken.
@@ -54,12 +54,12 @@ pub struct Drained {
 /// The journal file.
 pub struct Journal {
     local: Dir,
-    cursor: Mutex<Cursor>,
+    cursor: Mutex<JournalCursor>,
 }
 
 /// Up to where a reader has read, so that it need not start over.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cursor {
+struct JournalCursor {
     ino: u64,
     offset: u64,
     seq: u64,
@@ -68,34 +68,34 @@ struct Cursor {
 impl Journal {
     /// The journal in `local/`.
     pub fn new(local: &Dir) -> Self {
-        Self { local: local.clone(), cursor: Mutex::new(Cursor::default()) }
+        Self { local: local.clone(), cursor: Mutex::new(JournalCursor::default()) }
     }
 
     /// Adds a line, and tells how long the journal was before. The caller holds the write lock.
     pub fn append(&self, line: &JournalLine) -> Result<u64, StoreError> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        let handle = self.local.make_append(JOURNAL)?;
-        let before = without_torn(&handle)?;
+        let handle = self.local.create_append(JOURNAL)?;
+        let before = truncate_torn_line(&handle)?;
         // A torn line is cut off by the next writer if this fails too.
         handle.write(&text).inspect_err(|_| drop(handle.set_len(before)))?;
         Ok(before)
     }
 
     /// Cuts the journal back to a length it had.
-    pub fn cut(&self, size: u64) -> Result<(), StoreError> {
-        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = Cursor::default();
-        self.local.make_append(JOURNAL)?.set_len(size)
+    pub fn truncate(&self, size: u64) -> Result<(), StoreError> {
+        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = JournalCursor::default();
+        self.local.create_append(JOURNAL)?.set_len(size)
     }
 
     /// Flushes it to the device.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.local.make_append(JOURNAL)?.sync()
+        self.local.create_append(JOURNAL)?.sync()
     }
 
     /// Cuts off a line that a killed writer left half written. The caller holds the lock.
-    pub fn mend(&self) -> Result<(), StoreError> {
-        self.local.open_append(JOURNAL)?.map_or(Ok(0), |handle| without_torn(&handle)).map(drop)
+    pub fn repair_tail(&self) -> Result<(), StoreError> {
+        self.local.open_append(JOURNAL)?.map_or(Ok(0), |handle| truncate_torn_line(&handle)).map(drop)
     }
 
     /// Every line after `seq` up to `through`, in order. A line that does not parse
@@ -106,7 +106,7 @@ impl Journal {
         let mut cursor = self.cursor.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = cursor.ino == print.ino && cursor.offset <= print.size && cursor.seq <= seq;
         let start = if fits { cursor.offset } else { 0 };
-        let length = usize::try_from(print.size - start).unwrap_or(usize::MAX).min(MOST_BYTES);
+        let length = usize::try_from(print.size - start).unwrap_or(usize::MAX).min(MAX_BYTES);
         let mut bytes = vec![0; length];
         let read = handle.read_at(&mut bytes, start)?;
         bytes.truncate(read);
@@ -129,13 +129,13 @@ impl Journal {
                 }
             }
         }
-        *cursor = Cursor { ino: print.ino, offset: start + taken, seq: last };
+        *cursor = JournalCursor { ino: print.ino, offset: start + taken, seq: last };
         Ok(lines)
     }
 
     /// Keeps only the given lines. The caller holds the write lock.
     pub fn rewrite(&self, layout: &Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
-        layout.replace(&self.local, JOURNAL, &tail::lines_of(lines, MOST_BYTES)?, !lines.is_empty())
+        layout.replace(&self.local, JOURNAL, &tail::to_json_lines(lines, MAX_BYTES)?, !lines.is_empty())
     }
 
     /// The length of the file, zero if there is none.
@@ -145,12 +145,12 @@ impl Journal {
 }
 
 /// The length without a torn last line, which is cut off.
-fn without_torn(handle: &Handle) -> Result<u64, StoreError> {
+fn truncate_torn_line(handle: &FileHandle) -> Result<u64, StoreError> {
     let size = handle.fingerprint()?.size;
     if tail::last_byte(handle, size)? == b'\n' {
         return Ok(size);
     }
-    let start = tail::line_start(handle, size)?;
+    let start = tail::last_line_start(handle, size)?;
     handle.set_len(start)?;
     Ok(start)
 }

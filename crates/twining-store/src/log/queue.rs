@@ -9,16 +9,16 @@
 use serde_json::json;
 use twining_model::{Time, limits};
 
-use crate::disk::Kind;
+use crate::disk::FileKind;
 use crate::disk::layout::{Layout, random_bits};
 use crate::error::StoreError;
 use crate::format::tail;
-use crate::log::journal::Drained;
+use crate::log::journal::DrainedFile;
 
 /// Where bad lines go.
 const REJECTED: &str = "pending-rejected.jsonl";
 /// How long a drained file is kept for late writers.
-const LATE_NS: i64 = 2_000_000_000;
+const GRACE_NS: i64 = 2_000_000_000;
 const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Which queue.
@@ -50,13 +50,13 @@ impl Queue {
 }
 
 /// Whether there may be something to drain; cheap, asked before every call.
-pub fn is_waiting(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
-    Ok(layout.top.stat(queue.file())?.is_some_and(|(kind, print)| kind != Kind::File || print.size > 0))
+pub fn has_new_lines(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
+    Ok(layout.top.stat(queue.file())?.is_some_and(|(kind, print)| kind != FileKind::File || print.size > 0))
 }
 
 /// Adds a line, in one write.
 pub fn add(layout: &Layout, queue: Queue, line: &str) -> Result<(), StoreError> {
-    layout.top.make_append(queue.file())?.write(format!("{line}\n").as_bytes())
+    layout.top.create_append(queue.file())?.write(format!("{line}\n").as_bytes())
 }
 
 /// Whether files that were taken are still kept for late writers.
@@ -72,7 +72,7 @@ pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
 
 /// Takes the queue file out of the hooks' way, and returns the complete lines that nobody has
 /// had yet of each that was taken, with what settles it. The caller holds the write lock.
-pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>, Drained)>, StoreError> {
+pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>, DrainedFile)>, StoreError> {
     // Opening it refuses links and pipes; renaming alone would not look.
     if layout.top.open(queue.file())?.is_some() {
         let name = format!("{}{:032x}.0", queue.prefix(), random_bits()?);
@@ -84,7 +84,7 @@ pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>
         let Some(handle) = layout.local.open(&name)? else { continue };
         let print = handle.fingerprint()?;
         if print.size <= through {
-            if through > 0 && print.mtime_ns.saturating_add(LATE_NS) < now.as_ms().saturating_mul(1_000_000) {
+            if through > 0 && print.mtime_ns.saturating_add(GRACE_NS) < now.as_ms().saturating_mul(1_000_000) {
                 layout.local.remove(&name)?;
             }
             continue;
@@ -93,14 +93,14 @@ pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>
         let fresh = &bytes[usize::try_from(through).unwrap_or(0).min(bytes.len())..];
         let (lines, taken) = complete_lines(fresh, print.mtime_ns, now);
         if taken > 0 {
-            batches.push((lines, Drained { file: name, through: through + taken as u64 }));
+            batches.push((lines, DrainedFile { file: name, through: through + taken as u64 }));
         }
     }
     Ok(batches)
 }
 
 /// Marks a batch as taken: from now on only what comes after it counts.
-pub fn settle(layout: &Layout, drained: &Drained) -> Result<(), StoreError> {
+pub fn mark_taken(layout: &Layout, drained: &DrainedFile) -> Result<(), StoreError> {
     let Some((stem, _)) = drained.file.rsplit_once('.') else { return Ok(()) };
     if layout.local.stat(&drained.file)?.is_some() {
         layout.local.rename(&drained.file, &layout.local, &format!("{stem}.{}", drained.through))?;
@@ -109,18 +109,18 @@ pub fn settle(layout: &Layout, drained: &Drained) -> Result<(), StoreError> {
 }
 
 /// Sets bad lines aside, with the reason and the time.
-pub fn set_aside(layout: &Layout, rejected: &[(String, String)], now: Time) -> Result<(), StoreError> {
+pub fn store_rejected(layout: &Layout, rejected: &[(String, String)], now: Time) -> Result<(), StoreError> {
     if rejected.is_empty() {
         return Ok(());
     }
-    let record = |(line, reason): &(String, String)| json!({ "rejected_at": now, "reason": reason, "line": line });
-    let lines = tail::lines_of(&rejected.iter().map(record).collect::<Vec<_>>(), usize::MAX)?;
-    layout.top.make_append(REJECTED)?.write(&lines)
+    let rejected_line = |(line, reason): &(String, String)| json!({ "rejected_at": now, "reason": reason, "line": line });
+    let lines = tail::to_json_lines(&rejected.iter().map(rejected_line).collect::<Vec<_>>(), usize::MAX)?;
+    layout.top.create_append(REJECTED)?.write(&lines)
 }
 
 /// Sorts lines into what is made of them and rejects. Past the limit for one queue, lines are
 /// set aside too: a flood must not reach the board.
-pub fn sort<T>(lines: &[String], make: &mut dyn FnMut(&str) -> Result<T, String>) -> (Vec<T>, Vec<(String, String)>) {
+pub fn parse_lines<T>(lines: &[String], make: &mut dyn FnMut(&str) -> Result<T, String>) -> (Vec<T>, Vec<(String, String)>) {
     let (mut taken, mut rejected) = (Vec::new(), Vec::new());
     for line in lines {
         let made = if taken.len() >= limits::QUEUE_LINES {
@@ -146,9 +146,9 @@ fn taken_through(name: &str, queue: Queue) -> Option<u64> {
 }
 
 fn complete_lines(bytes: &[u8], mtime_ns: i64, now: Time) -> (Vec<String>, usize) {
-    let settled = mtime_ns.saturating_add(LATE_NS) < now.as_ms().saturating_mul(1_000_000);
+    let is_old = mtime_ns.saturating_add(GRACE_NS) < now.as_ms().saturating_mul(1_000_000);
     // A last line without newline may still be growing, unless nobody has touched it for a while.
-    let taken = if settled { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) };
+    let taken = if is_old { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) };
     let lines = bytes[..taken]
         .split(|&byte| byte == b'\n')
         .map(|line| String::from_utf8_lossy(line).trim().to_owned())

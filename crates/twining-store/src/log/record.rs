@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::layout::{Layout, WRITE_LOCK};
-use crate::disk::{Fingerprint, Handle};
+use crate::disk::{FileHandle, Fingerprint};
 use crate::error::StoreError;
-use crate::log::array_file::Edited;
+use crate::log::array_file::EditedArray;
 use crate::log::files::{Array, ArrayState};
 
 /// Where the holder's process id stands, outside the checksum: it is written
 /// before anything is known.
 const HOLDER_AT: u64 = 0;
 /// Where a checksum stands, then the record as a line of JSON.
-const RECORD_AT: u64 = 8;
+const STATE_AT: u64 = 8;
 /// More than any record takes.
-const MOST_BYTES: usize = 4096;
+const MAX_BYTES: usize = 4096;
 
 /// The state in which the last writer left the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct LockState {
     /// The blackboard after the last append.
     pub board: Fingerprint,
     /// Grows whenever the board was found changed by someone else.
@@ -41,7 +41,8 @@ pub struct Record {
     /// Git's own index when we last made sure that git took nothing away.
     pub git_mtime_ns: i64,
     /// When somebody last began to keep house.
-    pub kept_ms: i64,
+    #[serde(rename = "kept_ms")]
+    pub housekept_ms: i64,
     /// The last line that was dropped from the journal.
     pub dropped_seq: u64,
     /// The last line of the log that the folder has followed.
@@ -50,44 +51,44 @@ pub struct Record {
     pub arrays: [Option<ArrayState>; 3],
 }
 
-impl Record {
+impl LockState {
     /// The record of a folder, whoever holds the lock.
     pub fn of(layout: &Layout) -> Result<Self, StoreError> {
         layout.local.open(WRITE_LOCK)?.map_or_else(|| Ok(Self::default()), |lock| Self::read(&lock))
     }
 
     /// Reads the record; a damaged one reads as unknown.
-    pub fn read(lock: &Handle) -> Result<Self, StoreError> {
-        let mut bytes = [0; MOST_BYTES];
+    pub fn read(lock: &FileHandle) -> Result<Self, StoreError> {
+        let mut bytes = [0; MAX_BYTES];
         // A reader holds no lock and may meet a writer halfway; that lasts nanoseconds.
         for _ in 0..4 {
-            let read = lock.read_at(&mut bytes, RECORD_AT)?;
-            if let Some(record) = Self::decode(&bytes[..read]) {
-                return Ok(record);
+            let read = lock.read_at(&mut bytes, STATE_AT)?;
+            if let Some(state) = Self::decode(&bytes[..read]) {
+                return Ok(state);
             }
         }
         Ok(Self::default())
     }
 
     /// Writes the record. The caller holds the lock.
-    pub fn write(&self, lock: &Handle) -> Result<(), StoreError> {
-        lock.write_at(&self.encode()?, RECORD_AT)
+    pub fn write(&self, lock: &FileHandle) -> Result<(), StoreError> {
+        lock.write_at(&self.encode()?, STATE_AT)
     }
 
     /// Changes the record. The caller holds the lock.
-    pub fn update(lock: &Handle, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
-        let mut record = Self::read(lock)?;
-        change(&mut record);
-        record.write(lock)
+    pub fn update(lock: &FileHandle, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let mut state = Self::read(lock)?;
+        change(&mut state);
+        state.write(lock)
     }
 
     /// Says who holds the lock, for those who wait for it.
-    pub fn sign(lock: &Handle, pid: u32) -> Result<(), StoreError> {
+    pub fn sign(lock: &FileHandle, pid: u32) -> Result<(), StoreError> {
         lock.write_at(&u64::from(pid).to_le_bytes(), HOLDER_AT)
     }
 
     /// Who holds the lock, if it said so.
-    pub fn holder(lock: &Handle) -> Option<u32> {
+    pub fn holder(lock: &FileHandle) -> Option<u32> {
         let mut bytes = [0; 8];
         let n = lock.read_at(&mut bytes, HOLDER_AT).ok()?;
         let pid = u32::try_from(u64::from_le_bytes(bytes)).ok()?;
@@ -95,11 +96,11 @@ impl Record {
     }
 
     /// Notes how we left an array that now holds every journal line up to `through`.
-    pub fn leave_array(&mut self, array: Array, edited: Edited, through: u64) {
+    pub fn set_array_state(&mut self, array: Array, edited: EditedArray, through: u64) {
         let before = self.arrays[array as usize].filter(|before| Some(before.to) == edited.from);
         let (from, since) = before.map_or((edited.from, self.applied_seq), |before| (before.from, before.since));
         self.arrays[array as usize] =
-            Some(ArrayState { from, since, to: edited.to, through, is_loose: edited.is_loose, is_unchecked: edited.is_unchecked });
+            Some(ArrayState { from, since, to: edited.to, through, has_gaps: edited.has_gaps, is_unchecked: edited.is_unchecked });
     }
 
     fn encode(&self) -> Result<Vec<u8>, StoreError> {
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_record_survives_the_round_trip_and_a_flipped_bit_does_not() {
         let print = Fingerprint { ino: 7, size: 99, mtime_ns: -3 };
-        let record = Record {
+        let state = LockState {
             board: print,
             epoch: 2,
             written_seq: 10,
@@ -130,20 +131,20 @@ mod tests {
             synced_seq: 3,
             boot: 77,
             git_mtime_ns: -8,
-            kept_ms: 5,
+            housekept_ms: 5,
             dropped_seq: 2,
             followed_seq: 6,
             arrays: [
-                Some(ArrayState { from: None, since: 1, to: print, through: 4, is_loose: false, is_unchecked: true }),
+                Some(ArrayState { from: None, since: 1, to: print, through: 4, has_gaps: false, is_unchecked: true }),
                 None,
-                Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, is_loose: true, is_unchecked: false }),
+                Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, has_gaps: true, is_unchecked: false }),
             ],
         };
-        let mut bytes = record.encode().expect("encodes");
-        assert_eq!(Record::decode(&bytes), Some(record));
+        let mut bytes = state.encode().expect("encodes");
+        assert_eq!(LockState::decode(&bytes), Some(state));
         for at in 0..bytes.len() {
             bytes[at] ^= 1;
-            assert_eq!(Record::decode(&bytes), None, "byte {at}");
+            assert_eq!(LockState::decode(&bytes), None, "byte {at}");
             bytes[at] ^= 1;
         }
     }

@@ -42,5 +42,5 @@ pub trait Log: Send + Sync {
     fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError>;
 
     /// Lines after a number, in order, at most so many.
-    fn since(&self, after: u64, most: usize) -> Result<Vec<LogLine>, LogError>;
+    fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError>;
 }

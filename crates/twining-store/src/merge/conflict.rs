@@ -12,11 +12,11 @@ use serde::de::IgnoredAny;
 use super::{Versions, decision, merge_decision, tree};
 
 /// What a file with such a conflict is reported as until it is put right.
-pub const LEFT_BY_GIT: &str = "git left both sides of a merge in it; both are kept";
+pub const HAS_CONFLICT_MARKERS: &str = "git left both sides of a merge in it; both are kept";
 
 /// What a kind of file is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Joining {
+pub struct MergeFunctions {
     /// Whether a text is such a file.
     pub is_whole: fn(&[u8]) -> bool,
     /// Two of them as one; none where people must settle it.
@@ -24,8 +24,8 @@ pub struct Joining {
 }
 
 /// What a decision's file is made of.
-pub const DECISION: Joining = Joining {
-    is_whole: |text| tree::has_keys_once(text) && decision::is_one(text),
+pub const DECISION: MergeFunctions = MergeFunctions {
+    is_whole: |text| tree::has_unique_keys(text) && decision::is_one(text),
     join: |versions| merge_decision(versions).ok().map(|merged| merged.text),
 };
 
@@ -35,13 +35,13 @@ pub fn one_decision(bytes: &[u8]) -> Cow<'_, [u8]> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
         return Cow::Borrowed(bytes);
     }
-    join_sides(bytes, &DECISION).map_or(Cow::Borrowed(bytes), Cow::Owned)
+    resolve_conflict(bytes, &DECISION).map_or(Cow::Borrowed(bytes), Cow::Owned)
 }
 
 /// A file as one; none where conflicts of several merges stand in it, or where people
 /// must settle it.
 #[must_use]
-pub fn join_sides(text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
+pub fn resolve_conflict(text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
     if !has_markers(text) {
         return (joining.is_whole)(text).then(|| text.to_vec());
     }
@@ -53,7 +53,7 @@ pub fn join_sides(text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
 /// which git left one merge, whether or not they can be made one. None where conflicts
 /// of several merges stand in it, or a side is no such file.
 #[must_use]
-pub fn sides(text: &[u8], joining: &Joining) -> Option<[Vec<u8>; 3]> {
+pub fn sides(text: &[u8], joining: &MergeFunctions) -> Option<[Vec<u8>; 3]> {
     let [mut base, mut ours, mut theirs] = [const { Vec::new() }; 3];
     let (mut section, mut shows_base) = (None, false);
     for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -88,7 +88,7 @@ enum Marker {
 
 /// The marker that a line is, if it is one.
 fn marker(line: &[u8]) -> Option<Marker> {
-    match signs(line)? {
+    match marker_run(line)? {
         (b'<', 7) => Some(Marker::Ours),
         (b'|', 7) => Some(Marker::Base),
         (b'=', 7) => Some(Marker::Theirs),
@@ -100,16 +100,16 @@ fn marker(line: &[u8]) -> Option<Marker> {
 /// Whether a line is one of git's markers, also of those it puts into a common
 /// ancestor that it had to merge itself: they are longer.
 pub(crate) fn is_marker(line: &[u8]) -> bool {
-    signs(line).is_some()
+    marker_run(line).is_some()
 }
 
 /// What a marker is made of, and how often.
-fn signs(line: &[u8]) -> Option<(u8, usize)> {
+fn marker_run(line: &[u8]) -> Option<(u8, usize)> {
     let line = line.trim_ascii_end();
     let sign = *line.first().filter(|sign| b"<|=>".contains(sign))?;
-    let signs = line.iter().take_while(|byte| **byte == sign).count();
-    let is_marker = signs >= 7 && (line.len() == signs || (sign != b'=' && line[signs] == b' '));
-    is_marker.then_some((sign, signs))
+    let marker_run = line.iter().take_while(|byte| **byte == sign).count();
+    let is_marker = marker_run >= 7 && (line.len() == marker_run || (sign != b'=' && line[marker_run] == b' '));
+    is_marker.then_some((sign, marker_run))
 }
 
 /// Whether git left a conflict in a text.

@@ -12,10 +12,10 @@ mod three_way;
 pub mod tree;
 
 pub(crate) use conflict::is_marker;
-pub use conflict::{DECISION, Joining, LEFT_BY_GIT, has_markers, join_sides, one_decision, sides};
+pub use conflict::{DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, one_decision, resolve_conflict, sides};
 pub use decision::merge_decision;
 pub use lines::merge_lines;
-pub use three_way::{CLASHES, Clash, ThreeWay};
+pub use three_way::{CLASHES, FieldConflict, RecordMerge};
 
 /// What came of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Merged {
 
 /// Why nothing was merged; ours stands as it is, and people settle it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unmerged {
+pub enum FileMergeError {
     /// A side cannot be read.
     #[error("{side} cannot be read: {why}")]
     Unreadable {
@@ -56,7 +56,7 @@ pub struct Versions<'t> {
 impl<'t> Versions<'t> {
     /// The answer where it needs no thought: both agree, or only one changed.
     #[must_use]
-    pub fn settled(&self) -> Option<Merged> {
+    pub fn trivial_merge(&self) -> Option<Merged> {
         let text = if self.ours == self.theirs || self.theirs == self.base {
             self.ours
         } else if self.ours == self.base {

@@ -38,7 +38,7 @@ fn an_array_that_was_cut_off_takes_nothing_away() {
     for cut in ["[", "<<<<<<< x\n", "[\n{\"id\":\"a\"}\n", "{}", "{\"id\":\"a\"}\n]"] {
         for (ours, theirs) in [(ours, cut), (cut, ours)] {
             let refused = merge_array(&versions(base, ours, theirs)).expect_err("is damaged");
-            assert!(matches!(refused, Unmerged::Unreadable { .. }), "{cut}: {refused}");
+            assert!(matches!(refused, FileMergeError::Unreadable { .. }), "{cut}: {refused}");
         }
     }
 }
@@ -186,7 +186,7 @@ fn joined(text: &str) -> Option<String> {
         }
         Some([&b"{\n"[..], &lines.into_iter().filter(|line| !matches!(*line, b"" | b"{")).collect::<Vec<_>>().join(&b'\n')].concat())
     };
-    join_sides(text.as_bytes(), &Joining { is_whole, join }).map(|text| String::from_utf8(text).expect("is UTF-8"))
+    resolve_conflict(text.as_bytes(), &MergeFunctions { is_whole, join }).map(|text| String::from_utf8(text).expect("is UTF-8"))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twining_model::{DecisionStatus, Time};
 
-use super::tree::Node;
+use super::tree::JsonNode;
 
 /// The member in which a record keeps the words that lost.
 pub const CLASHES: &str = "merge_clashes";
@@ -25,86 +25,92 @@ const WRITER: [&str; 2] = ["agent_id", "origin"];
 
 /// A member on which both sides had their own word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clash {
+pub struct FieldConflict {
     /// Where it stands, from the record down.
     pub field: String,
     /// The word that stands now.
-    pub kept: Node,
+    pub kept: JsonNode,
     /// The other one.
-    pub other: Node,
+    pub other: JsonNode,
 }
 
 /// Settles a member by what it means: its path, then base, one side and the other.
-pub type Rule<'r> = dyn Fn(&[&str], Option<&Node>, &Node, &Node) -> Option<Node> + 'r;
+pub type MergeRule<'r> = dyn Fn(&[&str], Option<&JsonNode>, &JsonNode, &JsonNode) -> Option<JsonNode> + 'r;
 
 /// A merge of one record at work.
-pub struct ThreeWay<'r> {
-    rule: &'r Rule<'r>,
+pub struct RecordMerge<'r> {
+    rule: &'r MergeRule<'r>,
     /// Whose word counts where nothing else tells.
     later: Ordering,
     /// Where both had their own word.
-    clashes: Vec<Clash>,
+    clashes: Vec<FieldConflict>,
 }
 
 /// Which of two records was written later. By their own times, else by their text.
-fn compare(one: &Node, other: &Node) -> Ordering {
+fn compare(one: &JsonNode, other: &JsonNode) -> Ordering {
     touched(one).cmp(&touched(other)).then_with(|| one.to_compact().cmp(&other.to_compact()))
 }
 
-fn touched(record: &Node) -> Option<i64> {
+fn touched(record: &JsonNode) -> Option<i64> {
     let own = LATER.iter().chain(&EARLIER).filter_map(|name| record.get(name));
     let history = match record.get("history") {
-        Some(Node::Array(changes)) => changes.iter().filter_map(|change| change.get("at")).collect(),
+        Some(JsonNode::Array(changes)) => changes.iter().filter_map(|change| change.get("at")).collect(),
         _ => Vec::new(),
     };
     own.chain(history).filter_map(time_of).max()
 }
 
-fn time_of(node: &Node) -> Option<i64> {
+fn time_of(node: &JsonNode) -> Option<i64> {
     node.as_text().and_then(|text| Time::read(&text)).map(Time::as_ms)
 }
 
-impl<'r> ThreeWay<'r> {
+impl<'r> RecordMerge<'r> {
     /// Merges two versions of a record by this rule and by what every file means
     /// by its times and states; disagreements are added to the record.
-    pub fn record(base: Option<&Node>, one: &Node, other: &Node, rule: &'r Rule<'r>) -> (Node, Vec<Clash>) {
-        Self::told(base, one, other, rule, compare(one, other))
+    pub fn record(base: Option<&JsonNode>, one: &JsonNode, other: &JsonNode, rule: &'r MergeRule<'r>) -> (JsonNode, Vec<FieldConflict>) {
+        Self::merge_in_order(base, one, other, rule, compare(one, other))
     }
 
     /// Joins two elements of one file that have one id. Where their times do not
     /// tell, the one further down is the later.
     #[must_use]
-    pub fn doubled(upper: &Node, lower: &Node) -> Node {
+    pub fn merge_duplicates(upper: &JsonNode, lower: &JsonNode) -> JsonNode {
         let later = if touched(upper) > touched(lower) { Ordering::Greater } else { Ordering::Less };
-        ThreeWay::told(None, upper, lower, &|_, _, _, _| None, later).0
+        RecordMerge::merge_in_order(None, upper, lower, &|_, _, _, _| None, later).0
     }
 
-    fn told(base: Option<&Node>, one: &Node, other: &Node, rule: &'r Rule<'r>, later: Ordering) -> (Node, Vec<Clash>) {
+    fn merge_in_order(
+        base: Option<&JsonNode>,
+        one: &JsonNode,
+        other: &JsonNode,
+        rule: &'r MergeRule<'r>,
+        later: Ordering,
+    ) -> (JsonNode, Vec<FieldConflict>) {
         let mut merging = Self { rule, later, clashes: Vec::new() };
         let mut merged = merging.join(&mut Vec::new(), base, one, other);
         let clashes = merging.clashes;
-        if !clashes.is_empty() && matches!(merged, Node::Object(_)) {
-            let mut told = match merged.get(CLASHES) {
-                Some(Node::Array(told)) => told.clone(),
+        if !clashes.is_empty() && matches!(merged, JsonNode::Object(_)) {
+            let mut recorded = match merged.get(CLASHES) {
+                Some(JsonNode::Array(recorded)) => recorded.clone(),
                 _ => Vec::new(),
             };
             for clash in &clashes {
-                let element = Node::Object(vec![
-                    ("field".to_owned(), Node::text(&clash.field)),
+                let element = JsonNode::Object(vec![
+                    ("field".to_owned(), JsonNode::text(&clash.field)),
                     ("kept".to_owned(), clash.kept.clone()),
                     ("other".to_owned(), clash.other.clone()),
                 ]);
-                if !told.contains(&element) {
-                    told.push(element);
+                if !recorded.contains(&element) {
+                    recorded.push(element);
                 }
             }
-            told.sort();
-            merged.set(CLASHES, Node::Array(told));
+            recorded.sort();
+            merged.set(CLASHES, JsonNode::Array(recorded));
         }
         (merged, clashes)
     }
 
-    fn join(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &Node, other: &Node) -> Node {
+    fn join(&mut self, path: &mut Vec<String>, base: Option<&JsonNode>, one: &JsonNode, other: &JsonNode) -> JsonNode {
         if one == other || base == Some(other) {
             return one.clone();
         }
@@ -112,31 +118,38 @@ impl<'r> ThreeWay<'r> {
             return other.clone();
         }
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        if let Some(settled) = (self.rule)(&names, base, one, other).or_else(|| common(&names, one, other)) {
-            return settled;
+        if let Some(by_rule) = (self.rule)(&names, base, one, other).or_else(|| merge_known_field(&names, one, other)) {
+            return by_rule;
         }
         match (one, other) {
             // Who wrote it is whoever wrote last, whole: half of one and half of the other is nobody.
             _ if names.last().is_some_and(|name| WRITER.contains(name)) => self.by_time(one, other).0.clone(),
-            (Node::Object(one), Node::Object(other)) => self.objects(path, base, one, other),
-            (Node::Array(one), Node::Array(other)) => self.arrays(path, base, one, other),
+            (JsonNode::Object(one), JsonNode::Object(other)) => self.objects(path, base, one, other),
+            (JsonNode::Array(one), JsonNode::Array(other)) => self.arrays(path, base, one, other),
             _ => {
                 let (kept, lost) = self.by_time(one, other);
-                self.clashes.push(Clash { field: path.join("."), kept: kept.clone(), other: lost.clone() });
+                self.clashes.push(FieldConflict { field: path.join("."), kept: kept.clone(), other: lost.clone() });
                 kept.clone()
             }
         }
     }
 
     /// The later of two, and the earlier.
-    fn by_time<'n>(&self, one: &'n Node, other: &'n Node) -> (&'n Node, &'n Node) {
+    fn by_time<'n>(&self, one: &'n JsonNode, other: &'n JsonNode) -> (&'n JsonNode, &'n JsonNode) {
         if self.later == Ordering::Greater { (one, other) } else { (other, one) }
     }
 
-    fn objects(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &[(String, Node)], other: &[(String, Node)]) -> Node {
-        let member = |members: &[(String, Node)], key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-        let start: &[(String, Node)] = match base {
-            Some(Node::Object(members)) => members,
+    fn objects(
+        &mut self,
+        path: &mut Vec<String>,
+        base: Option<&JsonNode>,
+        one: &[(String, JsonNode)],
+        other: &[(String, JsonNode)],
+    ) -> JsonNode {
+        let member =
+            |members: &[(String, JsonNode)], key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        let start: &[(String, JsonNode)] = match base {
+            Some(JsonNode::Object(members)) => members,
             _ => &[],
         };
         let mut fresh: Vec<&String> = one.iter().chain(other).map(|(key, _)| key).collect();
@@ -159,18 +172,18 @@ impl<'r> ThreeWay<'r> {
             path.pop();
             merged.extend(value.map(|value| (key.clone(), value)));
         }
-        Node::Object(merged)
+        JsonNode::Object(merged)
     }
 
     /// Lists are sets in order: what stood there before keeps its place, what is
     /// new follows in an order of its own.
-    fn arrays(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &[Node], other: &[Node]) -> Node {
-        let start: &[Node] = match base {
-            Some(Node::Array(elements)) => elements,
+    fn arrays(&mut self, path: &mut Vec<String>, base: Option<&JsonNode>, one: &[JsonNode], other: &[JsonNode]) -> JsonNode {
+        let start: &[JsonNode] = match base {
+            Some(JsonNode::Array(elements)) => elements,
             _ => &[],
         };
         let [from, one, other] = [start, one, other].map(|elements| {
-            let mut named: BTreeMap<String, &Node> = BTreeMap::new();
+            let mut named: BTreeMap<String, &JsonNode> = BTreeMap::new();
             for element in elements {
                 match named.get(&name_of(element)) {
                     // Two of one name in one list are told apart by all they say.
@@ -200,18 +213,18 @@ impl<'r> ThreeWay<'r> {
         if path.last().is_some_and(|name| name == "history") {
             merged.sort_by_key(|change| change.get("at").and_then(time_of));
         }
-        Node::Array(merged)
+        JsonNode::Array(merged)
     }
 }
 
 /// What an element is called: by a member that names it, else by all of it.
-fn name_of(element: &Node) -> String {
-    let named = NAMES.iter().find_map(|name| element.get(name).and_then(Node::as_text));
+fn name_of(element: &JsonNode) -> String {
+    let named = NAMES.iter().find_map(|name| element.get(name).and_then(JsonNode::as_text));
     named.unwrap_or_else(|| element.to_compact())
 }
 
 /// What means the same in every file.
-fn common(path: &[&str], one: &Node, other: &Node) -> Option<Node> {
+fn merge_known_field(path: &[&str], one: &JsonNode, other: &JsonNode) -> Option<JsonNode> {
     let field = *path.last()?;
     let pick = |first: bool| Some(if first { one.clone() } else { other.clone() });
     if LATER.contains(&field) {
@@ -229,6 +242,6 @@ fn common(path: &[&str], one: &Node, other: &Node) -> Option<Node> {
     }
 }
 
-fn status(node: &Node) -> Option<DecisionStatus> {
+fn status(node: &JsonNode) -> Option<DecisionStatus> {
     serde_json::from_value(serde_json::Value::String(node.as_text()?)).ok()
 }

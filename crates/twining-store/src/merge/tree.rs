@@ -12,16 +12,16 @@ const DEPTH: usize = 32;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Node {
+pub enum JsonNode {
     /// Members in order.
-    Object(Vec<(String, Node)>),
+    Object(Vec<(String, JsonNode)>),
     /// Elements in order.
-    Array(Vec<Node>),
+    Array(Vec<JsonNode>),
     /// Anything else, as it is written.
     Leaf(String),
 }
 
-impl Node {
+impl JsonNode {
     /// Reads one value.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH, &mut false))
@@ -107,50 +107,50 @@ impl Node {
 /// Whether a text is JSON in which no object has a key for the second time: readers take
 /// the last and say nothing, but in a text that is put together it means a mistake.
 #[must_use]
-pub fn has_keys_once(text: &[u8]) -> bool {
-    let mut is_doubled = false;
-    let node = serde_json::from_slice::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH, &mut is_doubled));
-    node.is_ok() && !is_doubled
+pub fn has_unique_keys(text: &[u8]) -> bool {
+    let mut has_duplicate = false;
+    let node = serde_json::from_slice::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH, &mut has_duplicate));
+    node.is_ok() && !has_duplicate
 }
 
 /// Reads a value, and tells if a key stands twice in it.
-fn read(raw: &str, depth: usize, is_doubled: &mut bool) -> Node {
+fn read(raw: &str, depth: usize, has_duplicate: &mut bool) -> JsonNode {
     let raw = raw.trim();
     let inside = depth.checked_sub(1);
     match (raw.as_bytes().first(), inside) {
         (Some(b'{'), Some(depth)) => {
-            let Ok(Members(found)) = serde_json::from_str::<Members<'_>>(raw) else { return Node::Leaf(compact(raw)) };
+            let Ok(JsonMembers(found)) = serde_json::from_str::<JsonMembers<'_>>(raw) else { return JsonNode::Leaf(compact(raw)) };
             let (mut members, mut places) = (Vec::with_capacity(found.len()), HashMap::new());
             for (key, raw) in found {
-                let value = read(raw.get(), depth, is_doubled);
+                let value = read(raw.get(), depth, has_duplicate);
                 // The last counts, as it does for every reader.
                 match places.insert(key.clone(), members.len()) {
                     Some(at) => {
-                        *is_doubled = true;
+                        *has_duplicate = true;
                         places.insert(key.clone(), at);
                         members[at] = (key, value);
                     }
                     None => members.push((key, value)),
                 }
             }
-            Node::Object(members)
+            JsonNode::Object(members)
         }
         (Some(b'['), Some(depth)) => match serde_json::from_str::<Vec<&RawValue>>(raw) {
-            Ok(elements) => Node::Array(elements.into_iter().map(|raw| read(raw.get(), depth, is_doubled)).collect()),
-            Err(_) => Node::Leaf(compact(raw)),
+            Ok(elements) => JsonNode::Array(elements.into_iter().map(|raw| read(raw.get(), depth, has_duplicate)).collect()),
+            Err(_) => JsonNode::Leaf(compact(raw)),
         },
-        _ => Node::Leaf(compact(raw)),
+        _ => JsonNode::Leaf(compact(raw)),
     }
 }
 
 /// Members in order, as they stand.
-struct Members<'t>(Vec<(String, &'t RawValue)>);
+struct JsonMembers<'t>(Vec<(String, &'t RawValue)>);
 
-impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
+impl<'de: 't, 't> Deserialize<'de> for JsonMembers<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Ordered;
+        struct MemberVisitor;
 
-        impl<'de> Visitor<'de> for Ordered {
+        impl<'de> Visitor<'de> for MemberVisitor {
             type Value = Vec<(String, &'de RawValue)>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -162,7 +162,7 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
             }
         }
 
-        deserializer.deserialize_map(Ordered).map(Members)
+        deserializer.deserialize_map(MemberVisitor).map(JsonMembers)
     }
 }
 
@@ -173,23 +173,23 @@ mod tests {
     #[test]
     fn what_is_read_is_printed_again_digit_by_digit() {
         let text = r#"{"z":1.10,"big":12345678901234567890123,"a":[],"o":{"x":"é\n"},"n":null}"#;
-        let node = Node::parse(text).expect("is JSON");
+        let node = JsonNode::parse(text).expect("is JSON");
         assert_eq!(node.to_compact(), text);
-        assert_eq!(Node::parse(&node.to_pretty(2)).expect("is JSON"), node);
+        assert_eq!(JsonNode::parse(&node.to_pretty(2)).expect("is JSON"), node);
     }
 
     #[test]
     fn a_key_that_stands_twice_is_found_at_any_depth() {
-        assert!(!has_keys_once(b"[1.5, null,\n{\"a\": [{\"b\": 1, \"c\": true,\n\"b\": -2}]}]"));
-        assert!(has_keys_once(br#"{"a": {"b": "x"}, "b": [{"b": 1}, {"b": 2}]}"#));
-        assert!(!has_keys_once(b"{\nno JSON"));
+        assert!(!has_unique_keys(b"[1.5, null,\n{\"a\": [{\"b\": 1, \"c\": true,\n\"b\": -2}]}]"));
+        assert!(has_unique_keys(br#"{"a": {"b": "x"}, "b": [{"b": 1}, {"b": 2}]}"#));
+        assert!(!has_unique_keys(b"{\nno JSON"));
     }
 
     #[test]
     fn depth_costs_nothing_but_insight() {
         let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
-        assert_eq!(Node::parse(&deep).expect("is JSON").to_compact(), deep);
+        assert_eq!(JsonNode::parse(&deep).expect("is JSON").to_compact(), deep);
         let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        drop(Node::parse(&deeper));
+        drop(JsonNode::parse(&deeper));
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const HANDOFF_INDEX: &str = "index.jsonl";
 
 /// What is known of agents, as it is now.
 #[derive(Default)]
-pub struct AgentShelf {
+pub struct AgentFiles {
     registry: Option<Vec<u8>>,
     /// When agents last called, as JSON.
     pub presence: Option<Vec<u8>>,
@@ -28,11 +28,11 @@ pub struct AgentShelf {
     handoffs: Option<Dir>,
 }
 
-impl AgentShelf {
+impl AgentFiles {
     /// The registry's elements, and what in it could not be read.
     #[must_use]
-    pub fn registered(&self) -> array::Scanned<'_> {
-        self.registry.as_deref().map_or_else(|| array::scan(array::NONE), array::scan)
+    pub fn registered(&self) -> array::ScannedArray<'_> {
+        self.registry.as_deref().map_or_else(|| array::scan(array::EMPTY_ARRAY), array::scan)
     }
 
     /// The ids of the newest handoffs, newest first.
@@ -57,13 +57,13 @@ impl AgentShelf {
 
 impl Documents<'_> {
     /// What is known of agents.
-    pub fn agents(&self) -> Result<AgentShelf, StoreError> {
-        self.0.reading_room()?.map_or_else(|| Ok(AgentShelf::default()), |room| AgentShelf::open(&room.layout))
+    pub fn agents(&self) -> Result<AgentFiles, StoreError> {
+        self.0.open_for_reading()?.map_or_else(|| Ok(AgentFiles::default()), |store| AgentFiles::open(&store.layout))
     }
 
     /// Who holds what, as JSON, without the rest.
     pub fn claims(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.reading_room()?.map_or(Ok(None), |room| room.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
+        self.0.open_for_reading()?.map_or(Ok(None), |store| store.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
     }
 }
 

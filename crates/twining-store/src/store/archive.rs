@@ -18,7 +18,7 @@ const BOARD_BYTES: usize = 4 * 1024 * 1024 * 1024;
 pub fn move_out(layout: &Layout, ids: &[String], now: Time) -> Result<Option<Vec<u8>>, StoreError> {
     let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
     let Some(bytes) = layout.top.read(BOARD, BOARD_BYTES)? else { return Ok(None) };
-    let (mut kept, mut leaving) = (Vec::with_capacity(bytes.len()), Vec::new());
+    let (mut remaining, mut leaving) = (Vec::with_capacity(bytes.len()), Vec::new());
     let mut moved = HashSet::new();
     for line in lines(&bytes) {
         // Lines that we cannot read stay where they are.
@@ -28,17 +28,17 @@ pub fn move_out(layout: &Layout, ids: &[String], now: Time) -> Result<Option<Vec
                     leaving.push((id, line));
                 }
             }
-            _ => kept.extend_from_slice(line),
+            _ => remaining.extend_from_slice(line),
         }
     }
     if leaving.is_empty() {
         return Ok(None);
     }
-    if kept.last().is_some_and(|&byte| byte != b'\n') {
-        kept.push(b'\n');
+    if remaining.last().is_some_and(|&byte| byte != b'\n') {
+        remaining.push(b'\n');
     }
     add_to_archive(layout, &name(now), &leaving)?;
-    Ok(Some(kept))
+    Ok(Some(remaining))
 }
 
 /// The file that entries go to which leave the board now, relative to `.twining`.
@@ -55,8 +55,8 @@ impl Documents<'_> {
     /// The ids of everything that ever left the board.
     pub fn archived_ids(&self) -> Result<HashSet<String>, StoreError> {
         let mut ids = HashSet::new();
-        let Some(room) = self.0.reading_room()? else { return Ok(ids) };
-        let Some(dir) = room.layout.top.open_dir(ARCHIVE)? else { return Ok(ids) };
+        let Some(store) = self.0.open_for_reading()? else { return Ok(ids) };
+        let Some(dir) = store.layout.top.open_dir(ARCHIVE)? else { return Ok(ids) };
         for name in dir.list()?.iter().filter(|name| name.ends_with(".jsonl")) {
             let bytes = dir.read(name, BOARD_BYTES)?.unwrap_or_default();
             ids.extend(lines(&bytes).filter_map(id_of));
@@ -66,11 +66,11 @@ impl Documents<'_> {
 }
 
 fn add_to_archive(layout: &Layout, name: &str, leaving: &[(String, &[u8])]) -> Result<(), StoreError> {
-    let handle = layout.top.make_dir(ARCHIVE)?.make_append(name)?;
+    let handle = layout.top.make_dir(ARCHIVE)?.create_append(name)?;
     let mut size = handle.fingerprint()?.size;
     if tail::last_byte(&handle, size)? != b'\n' {
         // A half-written last line is a killed archiver's; its entry is still on the board.
-        size = tail::mend(layout, &handle, size)?;
+        size = tail::repair_tail(layout, &handle, size)?;
     }
     let there = handle.read_all(BOARD_BYTES)?;
     let known: HashSet<String> = lines(&there).filter_map(id_of).collect();

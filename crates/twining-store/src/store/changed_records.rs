@@ -16,14 +16,14 @@ use crate::integrity::{Difference, RecordKind, compare_changed};
 const FILE_BYTES: usize = 4096 * limits::RECORD_BYTES;
 
 /// A file that differs from a commit: its name inside `.twining/`, and the object it was.
-type Changed = BTreeMap<String, Option<String>>;
+type ChangedFiles = BTreeMap<String, Option<String>>;
 
 impl Documents<'_> {
     /// Records that HEAD, or an earlier commit, has and that the working files lack or
     /// say otherwise. `git` is the repository's, seen from any of its folders. Empty where it
     /// has no memory of this one.
     pub fn changed_records(&self, git: &Git, base: Option<&str>) -> Result<Vec<Difference>, StoreError> {
-        let project = &self.0.place().project;
+        let project = &self.0.location().project;
         let git = git.in_folder(project);
         let mut found = Vec::new();
         let against_head = changed_since(&git, "HEAD");
@@ -40,7 +40,7 @@ impl Documents<'_> {
 }
 
 /// Files of the memory that are not as a commit has them.
-fn changed_since(git: &Git, commit: &str) -> Changed {
+fn changed_since(git: &Git, commit: &str) -> ChangedFiles {
     let changes = git.changed_since(commit, FOLDER).into_iter();
     let files = changes.filter_map(|change| {
         let object = change.before.as_ref().map(|before| before.object.clone());
@@ -49,7 +49,7 @@ fn changed_since(git: &Git, commit: &str) -> Changed {
     files.filter(|(path, _)| RecordKind::of(path).is_some()).collect()
 }
 
-fn differences(git: &Git, project: &Path, changed: &Changed) -> Result<Vec<Difference>, StoreError> {
+fn differences(git: &Git, project: &Path, changed: &ChangedFiles) -> Result<Vec<Difference>, StoreError> {
     if changed.values().all(Option::is_none) {
         return Ok(Vec::new());
     }

@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
-use super::room::Room;
+use super::room::OpenStore;
 use crate::error::StoreError;
 use crate::format::array;
-use crate::log::array_file::{ArrayEdits, Edited};
-use crate::log::files::{Array, Files};
+use crate::log::array_file::{EditedArray, ElementEdits};
+use crate::log::files::{Array, StoreFiles};
 use crate::log::journal::JournalLine;
 use crate::log::recent::RECENT_MS;
-use crate::log::record::Record;
+use crate::log::record::LockState;
 
 /// Every array.
 pub const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];
@@ -29,7 +29,7 @@ const QUIET_MS: i64 = 1000;
 
 /// When to write large arrays anew.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum RewriteTiming {
     /// At once.
     Now,
     /// When nobody has written for a moment: whoever writes meanwhile waits for
@@ -38,84 +38,84 @@ pub enum When {
 }
 
 /// Whether there is anything to do about the arrays.
-pub fn is_due(record: &Record) -> bool {
-    record.checkpoint_seq < record.applied_seq || ARRAYS.iter().any(|array| is_array_due(record, *array))
+pub fn is_due(state: &LockState) -> bool {
+    state.checkpoint_seq < state.applied_seq || ARRAYS.iter().any(|array| is_array_due(state, *array))
 }
 
-fn is_array_due(record: &Record, array: Array) -> bool {
-    let left = record.arrays[array as usize];
-    left.is_some_and(|left| left.is_loose || left.is_unchecked)
-        || (array == Array::DecisionIndex && left.is_none() && record.applied_seq > 0)
+fn is_array_due(state: &LockState, array: Array) -> bool {
+    let last_state = state.arrays[array as usize];
+    last_state.is_some_and(|last_state| last_state.has_gaps || last_state.is_unchecked)
+        || (array == Array::DecisionIndex && last_state.is_none() && state.applied_seq > 0)
 }
 
 /// One pass: arrays as they should be, and the journal shortened. Nothing happens if
 /// another process is at it.
-pub fn run(room: &Room, now: Time, when: When) -> Result<(), StoreError> {
-    let Some(_alone) = room.checkpoint_lock.try_take()? else { return Ok(()) };
-    let record = room.record()?;
-    let lines = room.journal.since(record.checkpoint_seq, record.applied_seq)?;
+pub fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(), StoreError> {
+    let Some(_lock) = store.checkpoint_lock.try_acquire()? else { return Ok(()) };
+    let state = store.lock_state()?;
+    let lines = store.journal.since(state.checkpoint_seq, state.applied_seq)?;
     let mut is_whole = true;
     for array in ARRAYS {
-        let is_due = !lines.is_empty() || is_array_due(&record, array);
-        is_whole &= is_due && (when == When::Now || !is_busy(room, array, now)?) && write_anew(room, &record, &lines, array)?;
+        let is_due = !lines.is_empty() || is_array_due(&state, array);
+        is_whole &= is_due && (when == RewriteTiming::Now || !is_busy(store, array, now)?) && rewrite_array(store, &state, &lines, array)?;
     }
     if is_whole {
-        let held = room.lock.take()?;
-        Record::update(held.file(), |current| current.checkpoint_seq = current.checkpoint_seq.max(record.applied_seq))?;
+        let guard = store.lock.acquire()?;
+        LockState::update(guard.file(), |current| current.checkpoint_seq = current.checkpoint_seq.max(state.applied_seq))?;
     }
-    shorten(room, now)
+    trim_journal(store, now)
 }
 
 /// Whether somebody is writing, and the array is so large that it would be felt.
-fn is_busy(room: &Room, array: Array, now: Time) -> Result<bool, StoreError> {
-    let written = room.files.array_fingerprint(array)?.filter(|print| print.size > LARGE);
+fn is_busy(store: &OpenStore, array: Array, now: Time) -> Result<bool, StoreError> {
+    let written = store.files.array_fingerprint(array)?.filter(|print| print.size > LARGE);
     Ok(written.is_some_and(|print| now.as_ms() - print.mtime_ns / 1_000_000 < QUIET_MS))
 }
 
 /// Writes an array anew that holds all lines that were carried out; whether it does. One that
 /// is damaged stays as it is, and the journal keeps what belongs in it.
-fn write_anew(room: &Room, record: &Record, lines: &[JournalLine], which: Array) -> Result<bool, StoreError> {
-    let (dir, name) = (which.dir(&room.layout), which.name());
-    let current = room.files.array(which)?;
+fn rewrite_array(store: &OpenStore, state: &LockState, lines: &[JournalLine], which: Array) -> Result<bool, StoreError> {
+    let (dir, name) = (which.dir(&store.layout), which.name());
+    let current = store.files.array(which)?;
     let from = current.as_ref().map(|(print, _)| *print);
     // No file at all, as on a branch that never had one, is an empty array.
-    let bytes = current.map_or_else(|| array::NONE.to_vec(), |(_, bytes)| bytes);
+    let bytes = current.map_or_else(|| array::EMPTY_ARRAY.to_vec(), |(_, bytes)| bytes);
     let scanned = array::scan(&bytes);
-    let known = record.arrays[which as usize].filter(|known| !known.is_unchecked);
-    let left_so = from.is_some() && known.map(|known| known.to) == from;
+    let known = state.arrays[which as usize].filter(|known| !known.is_unchecked);
+    let is_as_recorded = from.is_some() && known.map(|known| known.to) == from;
     let edits = match which {
         // The list is derived: what it holds of decisions that are gone goes too.
-        Array::DecisionIndex if !left_so || !scanned.unreadable.is_empty() => {
+        Array::DecisionIndex if !is_as_recorded || !scanned.unreadable.is_empty() => {
             // Somebody else wrote it, or nobody did: all there are.
-            let names = room.files.decision_names()?.decisions.into_iter().map(|(id, _)| id);
-            listed_decisions(&room.files, names.chain(lines.iter().flat_map(JournalLine::touched_decisions).cloned()).collect())?
+            let names = store.files.list_decisions()?.decisions.into_iter().map(|(id, _)| id);
+            listed_decisions(&store.files, names.chain(lines.iter().flat_map(JournalLine::touched_decisions).cloned()).collect())?
         }
         _ if !scanned.unreadable.is_empty() => return Ok(false),
-        _ => edits_of(&room.files, lines, which)?,
+        _ => edits_of(&store.files, lines, which)?,
     };
-    let text = array::splice(&scanned, &edits.puts, &edits.gone);
+    let text = array::splice(&scanned, &edits.upserts, &edits.removed);
     let is_same = from.is_some() && text.as_bytes() == bytes;
-    let staged = if is_same { None } else { Some(room.layout.stage(dir, text.as_bytes(), true)?) };
-    let held = room.lock.take()?;
-    if room.files.array_fingerprint(which)? != from {
+    let staged = if is_same { None } else { Some(store.layout.stage(dir, text.as_bytes(), true)?) };
+    let guard = store.lock.acquire()?;
+    if store.files.array_fingerprint(which)? != from {
         return Ok(false);
     }
     // Before the file is in place: a reader that sees a new array and an old
     // record would take the array for somebody else's and read all of it.
     let to = staged.as_ref().map_or(from, |(_, print)| Some(*print)).unwrap_or_default();
-    let edited = Edited { from, to, is_loose: false, is_unchecked: false };
-    Record::update(held.file(), |current| current.leave_array(which, edited, record.applied_seq))?;
+    let edited = EditedArray { from, to, has_gaps: false, is_unchecked: false };
+    LockState::update(guard.file(), |current| current.set_array_state(which, edited, state.applied_seq))?;
     // Kept open until the lock is gone: freeing a large file takes milliseconds.
     let replaced = dir.open(name);
-    staged.map_or(Ok(()), |(staged, _)| staged.put(dir, name))?;
-    drop(held);
+    staged.map_or(Ok(()), |(staged, _)| staged.publish(dir, name))?;
+    drop(guard);
     drop(replaced);
     Ok(true)
 }
 
 /// What journal lines do to an array.
-pub fn edits_of(files: &Files, lines: &[JournalLine], which: Array) -> Result<ArrayEdits, StoreError> {
-    let mut edits = ArrayEdits::default();
+pub fn edits_of(files: &StoreFiles, lines: &[JournalLine], which: Array) -> Result<ElementEdits, StoreError> {
+    let mut edits = ElementEdits::default();
     for JournalLine { change, .. } in lines {
         match which {
             Array::Entities => edits.add(change.entities.iter().map(|entity| (&entity.id, entity)), &change.removed_entities)?,
@@ -128,16 +128,16 @@ pub fn edits_of(files: &Files, lines: &[JournalLine], which: Array) -> Result<Ar
     Ok(edits)
 }
 
-fn listed_decisions(files: &Files, ids: BTreeSet<Id>) -> Result<ArrayEdits, StoreError> {
-    let mut made = ArrayEdits::default();
+fn listed_decisions(files: &StoreFiles, ids: BTreeSet<Id>) -> Result<ElementEdits, StoreError> {
+    let mut made = ElementEdits::default();
     for id in ids {
         match files.decision(&id) {
             Ok(Some((_, bytes))) => {
                 if let Ok(decision) = serde_json::from_slice::<Decision>(&bytes) {
-                    made.puts.insert(id.into(), listing(&decision).to_string());
+                    made.upserts.insert(id.into(), listing(&decision).to_string());
                 }
             }
-            Ok(None) => drop(made.gone.insert(id.into())),
+            Ok(None) => drop(made.removed.insert(id.into())),
             // It is there and cannot be read: what is listed of it stays.
             Err(StoreError::Damaged { .. } | StoreError::Unsafe { .. }) => {}
             Err(error) => return Err(error),
@@ -157,51 +157,51 @@ fn listing(decision: &Decision) -> serde_json::Value {
 
 /// Drops journal lines that are in the files for good, once the files would
 /// survive a power cut without them.
-fn shorten(room: &Room, now: Time) -> Result<(), StoreError> {
-    let record = room.record()?;
-    let lines = room.journal.since(0, u64::MAX)?;
-    let settled = |line: &JournalLine| line.seq <= record.checkpoint_seq && now.since(line.at).as_millis() as i64 > RECENT_MS;
-    let old: Vec<&JournalLine> = lines.iter().filter(|line| settled(line)).collect();
-    sync_lines(room, &record, &lines)?;
-    if old.is_empty() || (old.len() < lines.len() && room.journal.bytes()? < JOURNAL_BYTES) {
+fn trim_journal(store: &OpenStore, now: Time) -> Result<(), StoreError> {
+    let state = store.lock_state()?;
+    let lines = store.journal.since(0, u64::MAX)?;
+    let is_trimmable = |line: &JournalLine| line.seq <= state.checkpoint_seq && now.since(line.at).as_millis() as i64 > RECENT_MS;
+    let old: Vec<&JournalLine> = lines.iter().filter(|line| is_trimmable(line)).collect();
+    sync_lines(store, &state, &lines)?;
+    if old.is_empty() || (old.len() < lines.len() && store.journal.bytes()? < JOURNAL_BYTES) {
         return Ok(());
     }
-    let held = room.lock.take()?;
-    let kept: Vec<JournalLine> = room.journal.since(0, u64::MAX)?.into_iter().filter(|line| !settled(line)).collect();
+    let guard = store.lock.acquire()?;
+    let remaining: Vec<JournalLine> = store.journal.since(0, u64::MAX)?.into_iter().filter(|line| !is_trimmable(line)).collect();
     // Before they go: a reader that is not so far yet must not take what is left for all there was.
     let dropped = old.last().map_or(0, |line| line.seq);
-    Record::update(held.file(), |current| current.dropped_seq = current.dropped_seq.max(dropped))?;
-    room.journal.rewrite(&room.layout, &kept)
+    LockState::update(guard.file(), |current| current.dropped_seq = current.dropped_seq.max(dropped))?;
+    store.journal.rewrite(&store.layout, &remaining)
 }
 
 /// Flushes the files behind the lines that were not flushed yet, and says so.
-fn sync_lines(room: &Room, record: &Record, lines: &[JournalLine]) -> Result<(), StoreError> {
-    let fresh: Vec<&JournalLine> = lines.iter().filter(|line| line.seq > record.synced_seq && line.seq <= record.checkpoint_seq).collect();
+fn sync_lines(store: &OpenStore, state: &LockState, lines: &[JournalLine]) -> Result<(), StoreError> {
+    let fresh: Vec<&JournalLine> = lines.iter().filter(|line| line.seq > state.synced_seq && line.seq <= state.checkpoint_seq).collect();
     let Some(last) = fresh.last() else { return Ok(()) };
     let ids: BTreeSet<&Id> = fresh.iter().flat_map(|line| line.touched_decisions()).collect();
     for id in &ids {
-        if let Some(handle) = room.layout.decisions.open(&format!("{id}.json"))? {
+        if let Some(handle) = store.layout.decisions.open(&format!("{id}.json"))? {
             handle.sync()?;
         }
     }
     if !ids.is_empty() {
-        room.layout.decisions.sync()?;
+        store.layout.decisions.sync()?;
     }
     let mut flushed = [None; 3];
     for array in ARRAYS {
-        if let Some(handle) = array.dir(&room.layout).open(array.name())? {
+        if let Some(handle) = array.dir(&store.layout).open(array.name())? {
             flushed[array as usize] = Some(handle.fingerprint()?);
             handle.sync()?;
         }
     }
-    room.layout.graph.sync()?;
-    room.board.sync()?;
-    let held = room.lock.take()?;
+    store.layout.graph.sync()?;
+    store.board.sync()?;
+    let guard = store.lock.acquire()?;
     for array in ARRAYS {
-        let print = room.files.array_fingerprint(array)?;
+        let print = store.files.array_fingerprint(array)?;
         if print.is_some() && print == flushed[array as usize] {
-            room.layout.forget_kept(array.name())?;
+            store.layout.remove_backup(array.name())?;
         }
     }
-    Record::update(held.file(), |current| current.synced_seq = current.synced_seq.max(last.seq))
+    LockState::update(guard.file(), |current| current.synced_seq = current.synced_seq.max(last.seq))
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use twining_model::{Change, Entity, Id, Relation, Time};
 
-use super::apply::{Planned, Writer};
-use super::open::{Durability, PlannedOn, Store, planned};
-use super::room::Room;
+use super::apply::{PlannedChange, StoreWriter};
+use super::open::{Durability, PlanBase, Store, planned};
+use super::room::OpenStore;
 use crate::error::{LogError, StoreError};
 use crate::log::shared::{Log, LogBase, LogLine, NewLine};
 
@@ -22,7 +22,7 @@ const TRIES: usize = 16;
 
 /// What the folder has of its log.
 #[derive(Clone, Copy, Debug)]
-pub struct Follower<'s>(&'s Store);
+pub struct LogFollower<'s>(&'s Store);
 
 impl Store {
     /// From now on the folder follows this log, and what is written goes there first.
@@ -33,8 +33,8 @@ impl Store {
 
     /// What the folder has of its log.
     #[must_use]
-    pub fn follower(&self) -> Follower<'_> {
-        Follower(self)
+    pub fn follower(&self) -> LogFollower<'_> {
+        LogFollower(self)
     }
 
     fn follow_to_end(&self, own: &HashSet<Id>) -> Result<(), StoreError> {
@@ -49,24 +49,24 @@ impl Store {
     }
 
     fn take_in(&self, lines: &[LogLine], own: &HashSet<Id>) -> Result<(), StoreError> {
-        let room = self.writing_room()?;
-        let held = room.lock.take()?;
+        let store = self.open_for_writing()?;
+        let guard = store.lock.acquire()?;
         let now = self.ids().now();
-        let mut writer = Writer::recovered(&room, held, now)?;
-        let followed = writer.record.followed_seq;
+        let mut writer = StoreWriter::recovered(&store, guard, now)?;
+        let followed = writer.state.followed_seq;
         let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > followed).collect();
         // What leaves the board must be on it: such a line begins anew.
         for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
             let Some(last) = batch.last() else { continue };
-            let followed = writer.record.followed_seq;
+            let followed = writer.state.followed_seq;
             if last.seq != followed + batch.len() as u64 {
                 let what = format!("the log skips from line {followed} to line {}", last.seq);
                 return Err(StoreError::Damaged { what });
             }
-            let change = self.joined_lines(&room, batch, own, now)?;
+            let change = self.merged_change(&store, batch, own, now)?;
             let followed = writer.journal_and_apply(change, None, Some(last.seq));
             // Also after a failure: what was rolled back moved the end of the board.
-            writer.note()?;
+            writer.save_state()?;
             followed?;
         }
         self.work.add();
@@ -74,37 +74,37 @@ impl Store {
     }
 
     /// Many lines as one change, without what the folder cannot carry out.
-    fn joined_lines(&self, room: &Room, lines: &[&LogLine], own: &HashSet<Id>, now: Time) -> Result<Planned, StoreError> {
+    fn merged_change(&self, store: &OpenStore, lines: &[&LogLine], own: &HashSet<Id>, now: Time) -> Result<PlannedChange, StoreError> {
         let mut change = join(lines, own);
         let made: BTreeSet<&Id> = change.decisions.iter().map(|decision| &decision.id).collect();
         let mut amendments = Vec::new();
         for amendment in &change.amendments {
             // Of a decision that this checkout does not have there is nothing to amend.
-            if made.contains(&amendment.id) || room.files.decision_fingerprint(&amendment.id)?.is_some() {
+            if made.contains(&amendment.id) || store.files.decision_fingerprint(&amendment.id)?.is_some() {
                 amendments.push(amendment.clone());
             }
         }
         change.amendments = amendments;
         if change.entities.is_empty() && change.relations.is_empty() {
             let new = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
-            return Ok(Planned { change, new });
+            return Ok(PlannedChange { change, new });
         }
-        room.catch_up()?;
-        room.with_view(now, |view| planned(view, change))
+        store.catch_up()?;
+        store.with_view(now, |view| planned(view, change))
     }
 
     /// Writes through the log: plans without the lock, asks the log, and follows it, our
     /// own line included. Where others were quicker, the plan is made anew.
-    pub(super) fn commit_through<T, E: From<StoreError>>(
+    pub(super) fn commit_to_log<T, E: From<StoreError>>(
         &self,
         log: &dyn Log,
         durability: Durability,
-        planned_on: PlannedOn,
-        mut plan: impl FnMut(Time) -> Result<(Planned, T), E>,
+        planned_on: PlanBase,
+        mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
         for _ in 0..TRIES {
             self.follower().catch_up()?;
-            let base = if planned_on == PlannedOn::View { LogBase::At(self.follower().position()?) } else { LogBase::Any };
+            let base = if planned_on == PlanBase::View { LogBase::At(self.follower().position()?) } else { LogBase::Any };
             let (planned, outcome) = plan(self.ids().now())?;
             let (shared, local) = split(planned.change);
             if !shared.is_empty() {
@@ -116,7 +116,7 @@ impl Store {
                 }
             }
             if !local.is_empty() {
-                self.commit_here::<_, E>(&*self.writing_room()?, durability, &mut |_| Ok((local.clone().into(), ())))?;
+                self.commit_locally::<_, E>(&*self.open_for_writing()?, durability, &mut |_| Ok((local.clone().into(), ())))?;
             }
             return Ok(outcome);
         }
@@ -124,10 +124,10 @@ impl Store {
     }
 }
 
-impl Follower<'_> {
+impl LogFollower<'_> {
     /// The last line of the log that the folder has.
     pub fn position(&self) -> Result<u64, StoreError> {
-        Ok(self.0.reading_room()?.map(|room| room.record()).transpose()?.map_or(0, |record| record.followed_seq))
+        Ok(self.0.open_for_reading()?.map(|store| store.lock_state()).transpose()?.map_or(0, |state| state.followed_seq))
     }
 
     /// Takes in all that the log has and the folder has not.
@@ -150,28 +150,28 @@ fn split(change: Change) -> (Change, Change) {
 
 /// What lines do one after the other, done at once. Of the graph the last word counts.
 fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
-    let mut joined = Change::default();
+    let mut merged = Change::default();
     let (mut entities, mut relations) = (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
     for line in lines {
         let (change, _) = split(line.change.clone());
-        let vouched = if own.contains(&line.key) { &mut joined.traces } else { &mut joined.imported_traces };
+        let vouched = if own.contains(&line.key) { &mut merged.traces } else { &mut merged.imported_traces };
         vouched.extend(change.traces);
-        joined.imported_traces.extend(change.imported_traces);
-        joined.entries.extend(change.entries);
-        joined.decisions.extend(change.decisions);
-        joined.amendments.extend(change.amendments);
-        joined.archived.extend(change.archived);
-        joined.agents.extend(change.agents);
-        joined.handoffs.extend(change.handoffs);
-        joined.turns.extend(change.turns);
+        merged.imported_traces.extend(change.imported_traces);
+        merged.entries.extend(change.entries);
+        merged.decisions.extend(change.decisions);
+        merged.amendments.extend(change.amendments);
+        merged.archived.extend(change.archived);
+        merged.agents.extend(change.agents);
+        merged.handoffs.extend(change.handoffs);
+        merged.turns.extend(change.turns);
         entities.extend(change.entities.into_iter().map(|entity| (entity.id.clone(), Some(entity))));
         entities.extend(change.removed_entities.into_iter().map(|id| (id, None)));
         relations.extend(change.relations.into_iter().map(|relation| (relation.id.clone(), Some(relation))));
         relations.extend(change.removed_relations.into_iter().map(|id| (id, None)));
     }
-    joined.removed_entities = entities.iter().filter(|(_, entity)| entity.is_none()).map(|(id, _)| id.clone()).collect();
-    joined.removed_relations = relations.iter().filter(|(_, relation)| relation.is_none()).map(|(id, _)| id.clone()).collect();
-    joined.entities = entities.into_values().flatten().collect();
-    joined.relations = relations.into_values().flatten().collect();
-    joined
+    merged.removed_entities = entities.iter().filter(|(_, entity)| entity.is_none()).map(|(id, _)| id.clone()).collect();
+    merged.removed_relations = relations.iter().filter(|(_, relation)| relation.is_none()).map(|(id, _)| id.clone()).collect();
+    merged.entities = entities.into_values().flatten().collect();
+    merged.relations = relations.into_values().flatten().collect();
+    merged
 }

@@ -18,7 +18,7 @@ use crate::error::StoreError;
 /// Its name in `.twining` and in `.maestro`.
 const NAME: &str = "knowledge.dot";
 /// Where another program keeps the same kind of file.
-const ELSEWHERE: &str = ".maestro";
+const MAESTRO_FOLDER: &str = ".maestro";
 /// How a DOT file is called.
 const ENDINGS: [&str; 2] = [".dot", ".gv"];
 
@@ -30,7 +30,7 @@ pub struct KnowledgeFile {
     /// What it holds; none if it is not there.
     pub bytes: Option<Vec<u8>>,
     /// A file in the other usual place, which is not read.
-    pub passed_over: Option<String>,
+    pub ignored_path: Option<String>,
 }
 
 impl KnowledgeFile {
@@ -43,7 +43,7 @@ impl KnowledgeFile {
 
 /// A state of decisions and knowledge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BindingState {
+pub struct BindingFingerprint {
     /// When a decision last came, went or was replaced, in nanoseconds since 1970.
     pub decisions: i64,
     /// What the knowledge file holds, in short.
@@ -53,48 +53,48 @@ pub struct BindingState {
 impl Documents<'_> {
     /// What tells whether decisions or knowledge may have changed, without looking
     /// into them: the folder's own state, and the file's. None where there are none.
-    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(None) };
-        let decisions = room.layout.top.print(DECISIONS)?.map(|print| print.mtime_ns).unwrap_or_default();
-        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
+    pub fn binding_state(&self) -> Result<Option<BindingFingerprint>, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
+        let decisions = store.layout.top.print(DECISIONS)?.map(|print| print.mtime_ns).unwrap_or_default();
+        Ok(Some(BindingFingerprint { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
     }
 
     /// Reads the knowledge file, wherever it is.
     pub fn knowledge(&self) -> Result<KnowledgeFile, StoreError> {
-        self.knowledge_in(&self.0.place().project)
+        self.knowledge_in(&self.0.location().project)
     }
 
     /// Reads the version of it that a working tree of the project has.
     pub fn knowledge_in(&self, tree: &Path) -> Result<KnowledgeFile, StoreError> {
         let tree = Dir::project(tree, self.0.probe.clone())?;
         let chosen = self.0.config()?.knowledge.path;
-        let is_elsewhere = is_there(&tree, ELSEWHERE)?;
-        let path = knowledge_place(&chosen, is_elsewhere)?;
-        let both = chosen.trim().is_empty() && is_elsewhere && is_there(&tree, FOLDER)?;
-        Ok(KnowledgeFile { bytes: read(&tree, &path)?, path, passed_over: both.then(|| format!("{FOLDER}/{NAME}")) })
+        let has_maestro_file = is_there(&tree, MAESTRO_FOLDER)?;
+        let path = knowledge_path(&chosen, has_maestro_file)?;
+        let both = chosen.trim().is_empty() && has_maestro_file && is_there(&tree, FOLDER)?;
+        Ok(KnowledgeFile { bytes: read(&tree, &path)?, path, ignored_path: both.then(|| format!("{FOLDER}/{NAME}")) })
     }
 
     /// Reads another DOT file of a working tree of the project, by its relative path.
     pub fn dot_file(&self, tree: &Path, path: &str) -> Result<KnowledgeFile, StoreError> {
         let bytes = read(&Dir::project(tree, self.0.probe.clone())?, path)?;
-        Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
+        Ok(KnowledgeFile { path: path.to_owned(), bytes, ignored_path: None })
     }
 }
 
 /// Where another program keeps its file, relative to the project.
 #[must_use]
-pub fn knowledge_elsewhere() -> String {
-    format!("{ELSEWHERE}/{NAME}")
+pub fn maestro_knowledge_path() -> String {
+    format!("{MAESTRO_FOLDER}/{NAME}")
 }
 
 /// Where the file is, by the path that `config.yml` names, or none, and whether
 /// another program's is there.
-pub fn knowledge_place(chosen: &str, is_elsewhere: bool) -> Result<String, StoreError> {
+pub fn knowledge_path(chosen: &str, has_maestro_file: bool) -> Result<String, StoreError> {
     let path = match chosen.trim().trim_start_matches("./") {
-        "" => format!("{}/{NAME}", if is_elsewhere { ELSEWHERE } else { FOLDER }),
+        "" => format!("{}/{NAME}", if has_maestro_file { MAESTRO_FOLDER } else { FOLDER }),
         path => path.to_owned(),
     };
-    parts(&path)?;
+    split_dot_path(&path)?;
     Ok(path)
 }
 
@@ -103,13 +103,13 @@ fn is_there(project: &Dir, folder: &str) -> Result<bool, StoreError> {
 }
 
 fn read(project: &Dir, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    let (folders, name) = parts(path)?;
+    let (folders, name) = split_dot_path(path)?;
     project.walk(folders)?.map_or(Ok(None), |dir| dir.read(name, limits::KNOWLEDGE_BYTES))
 }
 
 /// The folders of a path and its name, if it stays in the project and names a
 /// DOT file that is not git's own.
-pub(crate) fn parts(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
+pub(crate) fn split_dot_path(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
     let refused = |what| Err(StoreError::Unsafe { path: twining_model::text::excerpt(path, 200), what });
     let mut names: Vec<&str> = path.split('/').collect();
     let plain = |name: &&str| !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control);
@@ -135,8 +135,8 @@ mod tests {
         for hostile in
             ["../x.dot", "/etc/x.dot", "a//x.dot", "a/../../x.dot", ".git/x.dot", "a/.GIT/x.dot", "src/main.rs", "", "a\\..\\x.dot"]
         {
-            assert!(matches!(parts(hostile), Err(StoreError::Unsafe { .. })), "{hostile}");
+            assert!(matches!(split_dot_path(hostile), Err(StoreError::Unsafe { .. })), "{hostile}");
         }
-        assert_eq!(parts("docs/known.gv").expect("is fine"), (vec!["docs"], "known.gv"));
+        assert_eq!(split_dot_path("docs/known.gv").expect("is fine"), (vec!["docs"], "known.gv"));
     }
 }

@@ -7,25 +7,25 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::agents::PRESENCE;
 use super::open::Store;
-use super::traces::nook;
+use super::traces::machine_dir;
 use crate::disk::Dir;
 use crate::error::StoreError;
-use crate::log::rotating::Rotating;
+use crate::log::rotating::RotatingFile;
 
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Notes that are kept; a new session clears the rest away.
-const MOST_NOTES: usize = 128;
+const MAX_NOTES: usize = 128;
 
 /// How notes begin that are nobody's alone.
 const SHARED: &str = "note-shared-";
 
-const CALLS: Rotating = Rotating { name: "calls.jsonl", older: "calls.old.jsonl", most: limits::CALLS_BYTES as u64 };
+const CALLS: RotatingFile = RotatingFile { name: "calls.jsonl", previous: "calls.old.jsonl", max_bytes: limits::CALLS_BYTES as u64 };
 /// How far back from the end the latest calls are looked for.
 const LATEST_BYTES: u64 = 256 * 1024;
 /// One line for each thing worth counting.
-const METRICS: Rotating = Rotating { name: "metrics.jsonl", older: "metrics-1.jsonl", most: 2 * 1024 * 1024 };
+const METRICS: RotatingFile = RotatingFile { name: "metrics.jsonl", previous: "metrics-1.jsonl", max_bytes: 2 * 1024 * 1024 };
 
 /// What tells some content from any other, in words.
 #[must_use]
@@ -41,19 +41,19 @@ impl LocalState<'_> {
     /// Reads a note; none where there is no memory yet, or it is no note of ours.
     pub fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(hooks) = self.hooks()? else { return Ok(None) };
-        Ok(hooks.open(&file_of(name))?.and_then(|handle| handle.read_all(MOST_BYTES).ok()))
+        Ok(hooks.open(&note_file(name))?.and_then(|handle| handle.read_all(MAX_BYTES).ok()))
     }
 
     /// Leaves a note. Where there is no memory yet, none is made for it.
-    pub fn leave_note(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        let hooks = room.layout.local.make_dir(HOOKS)?;
-        room.layout.replace(&hooks, &file_of(name), bytes, false)
+    pub fn write_note(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
+        let hooks = store.layout.local.make_dir(HOOKS)?;
+        store.layout.replace(&hooks, &note_file(name), bytes, false)
     }
 
     /// Whether there is such a note.
     pub fn has_note(&self, name: &str) -> Result<bool, StoreError> {
-        Ok(self.hooks()?.map_or(Ok(None), |hooks| hooks.print(&file_of(name)))?.is_some())
+        Ok(self.hooks()?.map_or(Ok(None), |hooks| hooks.print(&note_file(name)))?.is_some())
     }
 
     /// Clears the oldest notes away where there are too many.
@@ -62,7 +62,7 @@ impl LocalState<'_> {
         // What all sessions share is not a session's to age.
         let mut names = hooks.list()?;
         names.retain(|name| !name.starts_with(SHARED));
-        if names.len() <= MOST_NOTES {
+        if names.len() <= MAX_NOTES {
             return Ok(());
         }
         let mut aged = Vec::with_capacity(names.len());
@@ -71,71 +71,71 @@ impl LocalState<'_> {
             aged.push((written, name));
         }
         aged.sort();
-        let most = aged.len().saturating_sub(MOST_NOTES / 2);
-        aged.into_iter().take(most).try_for_each(|(_, name)| hooks.remove(&name).map(drop))
+        let surplus = aged.len().saturating_sub(MAX_NOTES / 2);
+        aged.into_iter().take(surplus).try_for_each(|(_, name)| hooks.remove(&name).map(drop))
     }
 
     /// Remembers that somebody called, if that costs no wait: a busy store is
     /// asked again at the next call.
     pub fn note_presence(&self, plan: impl FnOnce(Option<&[u8]>) -> String) -> Result<bool, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(false) };
-        let Some(_held) = room.lock.try_take()? else { return Ok(false) };
-        let known = room.layout.local.read(PRESENCE, limits::AGENTS_BYTES)?;
-        room.layout.replace(&room.layout.local, PRESENCE, plan(known.as_deref()).as_bytes(), false)?;
+        let Some(store) = self.0.open_for_reading()? else { return Ok(false) };
+        let Some(_guard) = store.lock.try_acquire()? else { return Ok(false) };
+        let known = store.layout.local.read(PRESENCE, limits::AGENTS_BYTES)?;
+        store.layout.replace(&store.layout.local, PRESENCE, plan(known.as_deref()).as_bytes(), false)?;
         Ok(true)
     }
 
     /// What tells this folder from every copy of it; none where there is none.
     pub fn identity(&self) -> Result<Option<String>, StoreError> {
-        self.0.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+        self.0.open_for_reading()?.map(|store| store.layout.local.identity()).transpose()
     }
 
     /// Takes a note away.
-    pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
-        self.hooks()?.map_or(Ok(false), |hooks| hooks.remove(&file_of(name))).map(drop)
+    pub fn remove_note(&self, name: &str) -> Result<(), StoreError> {
+        self.hooks()?.map_or(Ok(false), |hooks| hooks.remove(&note_file(name))).map(drop)
     }
 
     /// Records a call. Written before every tool call, so nobody waits: one append, no lock.
     /// Makes no folder.
     pub fn record_call(&self, line: &str) -> Result<(), StoreError> {
         if line.len() > limits::CALL_BYTES || line.contains('\n') {
-            return Err(StoreError::TooLarge { bytes: line.len(), most: limits::CALL_BYTES });
+            return Err(StoreError::TooLarge { bytes: line.len(), max_bytes: limits::CALL_BYTES });
         }
-        let Some(room) = self.0.open_to_traces()? else { return Ok(()) };
-        CALLS.append(&nook(&room.layout)?, format!("{line}\n").as_bytes())
+        let Some(store) = self.0.open_for_hooks()? else { return Ok(()) };
+        CALLS.append(&machine_dir(&store.layout)?, format!("{line}\n").as_bytes())
     }
 
     /// The newest calls, oldest first, as many as a backtest replays.
     pub fn calls(&self) -> Result<Vec<String>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
-        let mut lines = lines_of(&CALLS.read(&nook(&room.layout)?)?);
+        let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };
+        let mut lines = lines_of(&CALLS.read(&machine_dir(&store.layout)?)?);
         let surplus = lines.len().saturating_sub(limits::CALLS);
         Ok(lines.split_off(surplus))
     }
 
     /// The last few calls, oldest first.
     pub fn latest_calls(&self) -> Result<Vec<String>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
-        let Some(handle) = nook(&room.layout)?.open(CALLS.name)? else { return Ok(Vec::new()) };
-        let (bytes, is_cut) = handle.read_end(LATEST_BYTES)?;
+        let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };
+        let Some(handle) = machine_dir(&store.layout)?.open(CALLS.name)? else { return Ok(Vec::new()) };
+        let (bytes, is_cut) = handle.read_tail(LATEST_BYTES)?;
         // The first line may have lost its beginning.
         Ok(lines_of(&bytes).split_off(usize::from(is_cut)))
     }
 
     /// Notes one line; nowhere if there is no `.twining`.
     pub fn note_metric(&self, line: &str) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        METRICS.append(&room.layout.local, format!("{}\n", line.replace('\n', " ")).as_bytes())
+        let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
+        METRICS.append(&store.layout.local, format!("{}\n", line.replace('\n', " ")).as_bytes())
     }
 
     /// The lines noted, the oldest first.
     pub fn metrics(&self) -> Result<Vec<String>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
-        Ok(lines_of(&METRICS.read(&room.layout.local)?))
+        let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };
+        Ok(lines_of(&METRICS.read(&store.layout.local)?))
     }
 
     fn hooks(&self) -> Result<Option<Dir>, StoreError> {
-        self.0.reading_room()?.map_or(Ok(None), |room| room.layout.local.open_dir(HOOKS))
+        self.0.open_for_reading()?.map_or(Ok(None), |store| store.layout.local.open_dir(HOOKS))
     }
 }
 
@@ -148,7 +148,7 @@ impl Store {
 }
 
 /// A session's name is a host's word, and no path.
-fn file_of(name: &str) -> String {
+fn note_file(name: &str) -> String {
     let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(80).collect();
     format!("note-{plain}.json")
 }

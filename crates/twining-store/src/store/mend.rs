@@ -17,94 +17,94 @@ use super::checkpoint::ARRAYS;
 use super::documents::Documents;
 use super::open::{Durability, Store};
 use super::record_files::FileWrite;
-use super::room::Room;
+use super::room::OpenStore;
 use crate::disk::Dir;
 use crate::disk::layout::{AGENTS, ARRAY_BYTES, BOARD, DECISIONS, FOLDER, Layout};
 use crate::error::StoreError;
 use crate::format::array;
 use crate::git::Git;
-use crate::log::lock::Held;
-use crate::log::record::Record;
-use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, join_sides};
+use crate::log::lock::LockGuard;
+use crate::log::record::LockState;
+use crate::merge::{DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, is_marker, resolve_conflict};
 
 /// The most of a board that is rewritten in memory.
 const BOARD_BYTES: usize = 1024 * 1024 * 1024;
 
 /// Writes the files anew that the index found in this state. Does nothing while
 /// git or another writer is at work; the next call looks again.
-pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
-    let files = room.with_view::<Vec<String>, StoreError>(now, |view| {
+pub fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> {
+    let files = store.with_view::<Vec<String>, StoreError>(now, |view| {
         // What nobody can make out from a decision's text alone may still be made out with git's help.
         let is_torn = |file: &str| {
-            let bytes = decision_of(file).and_then(|id| room.files.decision(&id).ok().flatten());
+            let bytes = decision_of(file).and_then(|id| store.files.decision(&id).ok().flatten());
             bytes.is_some_and(|(_, bytes)| has_markers(&bytes))
         };
-        let left = view.unreadable()?.into_iter().filter(|bad| bad.why == LEFT_BY_GIT || is_torn(&bad.file));
-        Ok(left.map(|bad| bad.file).collect())
+        let conflicted = view.unreadable()?.into_iter().filter(|bad| bad.why == HAS_CONFLICT_MARKERS || is_torn(&bad.file));
+        Ok(conflicted.map(|bad| bad.file).collect())
     })?;
-    if files.is_empty() || room.board.git_is_busy() {
+    if files.is_empty() || store.board.git_is_busy() {
         return Ok(());
     }
-    let Some(held) = room.lock.try_take()? else { return Ok(()) };
+    let Some(guard) = store.lock.try_acquire()? else { return Ok(()) };
     for id in files.iter().filter_map(|file| decision_of(file)) {
-        let Some((_, bytes)) = room.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
-        let (project, file) = (&room.board.project, format!("{FOLDER}/{DECISIONS}/{id}.json"));
+        let Some((_, bytes)) = store.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
+        let (project, file) = (&store.board.project, format!("{FOLDER}/{DECISIONS}/{id}.json"));
         let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
         // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
-        let known = Git::at(project).merged_versions(&file, &bytes).joined(&bytes, &DECISION);
-        if let Some(whole) = known.filter(is_it).or_else(|| join_sides(&bytes, &DECISION).filter(is_it)) {
-            FileWrite::decision(&id, whole)?.carry_out(room, false)?;
+        let known = Git::at(project).merged_versions(&file, &bytes).merge_all(&bytes, &DECISION);
+        if let Some(whole) = known.filter(is_it).or_else(|| resolve_conflict(&bytes, &DECISION).filter(is_it)) {
+            FileWrite::decision(&id, whole)?.apply_to(store, false)?;
         }
     }
     // The list of decisions is derived and no part of the index: it is looked at where another file was left so.
     for which in ARRAYS {
-        mend_array(&room.layout, which.dir(&room.layout), which.name())?;
+        repair_array(&store.layout, which.dir(&store.layout), which.name())?;
     }
     if files.iter().any(|file| file == BOARD) {
-        mend_board(room, &held)?;
+        repair_board(store, &guard)?;
     }
-    drop(held);
-    room.catch_up()
+    drop(guard);
+    store.catch_up()
 }
 
 /// How files are made one whose meaning is not this crate's business.
 #[derive(Clone, Copy, Debug)]
-pub struct Joiners {
+pub struct FileMergers {
     /// For a feature list.
-    pub features: Joining,
+    pub features: MergeFunctions,
     /// For the knowledge graph.
-    pub knowledge: Joining,
+    pub knowledge: MergeFunctions,
 }
 
 /// What git left in a file, made one. Line by line git may have put what one branch
 /// wrote into a record of another, outside of every conflict: the versions that were
 /// merged are asked for first, the text only where they are not to be had. None where
 /// nothing can be made out, or people must settle it.
-pub(crate) fn one(project: &Path, file: &str, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
-    Git::at(project).merged_versions(file, text).joined(text, joining).or_else(|| join_sides(text, joining))
+pub(crate) fn merge_sides(project: &Path, file: &str, text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
+    Git::at(project).merged_versions(file, text).merge_all(text, joining).or_else(|| resolve_conflict(text, joining))
 }
 
 impl Store {
     /// From now on feature lists and graphs are put right too.
-    pub fn join_with(&self, joiners: Joiners) {
+    pub fn set_mergers(&self, mergers: FileMergers) {
         // Whoever was first knows as much.
-        let _ = self.joiners.set(joiners);
+        let _ = self.mergers.set(mergers);
     }
 
     /// Looks once for each time that git wrote its index.
-    pub(crate) fn mend_with_joiners(&self, room: &Room) -> Result<(), StoreError> {
-        let (Some(joiners), Some(print)) = (self.joiners.get(), room.board.git_index()) else { return Ok(()) };
-        if room.board.git_is_busy() || self.looked.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
+    pub(crate) fn repair_with_mergers(&self, store: &OpenStore) -> Result<(), StoreError> {
+        let (Some(mergers), Some(print)) = (self.mergers.get(), store.board.git_index()) else { return Ok(()) };
+        if store.board.git_is_busy() || self.last_git_index.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
             return Ok(());
         }
-        if let Some(agents) = room.layout.top.open_dir(AGENTS)?
-            && let Some(_held) = room.lock.try_take()?
+        if let Some(agents) = store.layout.top.open_dir(AGENTS)?
+            && let Some(_guard) = store.lock.try_acquire()?
         {
-            mend_array(&room.layout, &agents, REGISTRY)?;
+            repair_array(&store.layout, &agents, REGISTRY)?;
         }
         let graph = self.documents().knowledge()?;
-        let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
-        if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
+        let conflicted = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
+        if let Some(whole) = conflicted.and_then(|bytes| merge_sides(&self.location().project, &graph.path, bytes, &mergers.knowledge)) {
             // Somebody may have edited it meanwhile.
             let whole = String::from_utf8(whole).ok();
             self.transact_on(Durability::Strict, Documents::knowledge, |file| {
@@ -112,11 +112,11 @@ impl Store {
                 Ok::<_, StoreError>((Change::of_document(&file.path, text), ()))
             })?;
         }
-        let shelf = self.documents().features()?;
-        if shelf.joined {
+        let feature_file = self.documents().features()?;
+        if feature_file.is_merged {
             self.transact_on(Durability::Strict, Documents::features, |now| {
                 let list = match &now.file {
-                    TextFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
+                    TextFile::Text(list) if now.is_merged && now.file == feature_file.file => Some(list.clone()),
                     _ => None,
                 };
                 Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))
@@ -127,7 +127,7 @@ impl Store {
 }
 
 /// Writes an array anew in which both sides stand, each element once.
-fn mend_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> {
+fn repair_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> {
     let Some(bytes) = dir.read(name, ARRAY_BYTES)?.filter(|bytes| has_markers(bytes)) else { return Ok(()) };
     let scanned = array::scan(&bytes);
     if !scanned.unreadable.is_empty() {
@@ -137,15 +137,15 @@ fn mend_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> 
 }
 
 /// Takes git's markers off the board; every other line stays as it is.
-fn mend_board(room: &Room, held: &Held<'_>) -> Result<(), StoreError> {
-    let Some(bytes) = room.layout.top.read(BOARD, BOARD_BYTES)? else { return Ok(()) };
+fn repair_board(store: &OpenStore, guard: &LockGuard<'_>) -> Result<(), StoreError> {
+    let Some(bytes) = store.layout.top.read(BOARD, BOARD_BYTES)? else { return Ok(()) };
     if memmem::find(&bytes, b"<<<<<<< ").is_none() {
         return Ok(());
     }
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
-    let mut record = Record::read(held.file())?;
-    let replaced = room.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut record);
-    record.write(held.file())?;
+    let mut state = LockState::read(guard.file())?;
+    let replaced = store.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut state);
+    state.write(guard.file())?;
     replaced.map(drop)
 }
 

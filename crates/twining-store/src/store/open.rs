@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 use twining_model::scope::{CaseFolding, ProjectRoot};
 use twining_model::{Change, Entry, Id, IdSource, Time};
 
-use super::apply::{Planned, Writer, Wrote};
-use super::checkpoint::{self, When};
+use super::apply::{PlannedChange, StoreWriter, WriteTarget};
+use super::checkpoint::{self, RewriteTiming};
 use super::documents::Documents;
-use super::keeper::Work;
-use super::mend::{self, Joiners};
-use super::room::Room;
-use crate::disk::layout::{CONFIG, Layout, Place, WRITE_LOCK};
+use super::keeper::PendingWork;
+use super::mend::{self, FileMergers};
+use super::room::OpenStore;
+use crate::disk::layout::{CONFIG, Layout, StoreLocation, WRITE_LOCK};
 use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
 use crate::format::config::{self, Config};
-use crate::index::vectors::Vectors;
-use crate::index::{Index, IndexPool, Tally, View};
-use crate::log::array_file::ArrayFiles;
+use crate::index::vectors::VectorFile;
+use crate::index::{Index, IndexPool, RecordCounts, View};
+use crate::log::array_file::ArrayWriter;
 use crate::log::board::Board;
-use crate::log::files::Files;
+use crate::log::files::StoreFiles;
 use crate::log::journal::Journal;
-use crate::log::lock::Lock;
+use crate::log::lock::FileLock;
 use crate::log::shared::Log;
 
 /// How much must be on the device before a write is acknowledged.
@@ -39,61 +39,62 @@ pub enum Durability {
 
 /// What a change was planned on, and so what makes the plan out of date.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PlannedOn {
+pub(super) enum PlanBase {
     View,
     Files,
 }
 
 /// One project's memory.
 pub struct Store {
-    place: Place,
+    location: StoreLocation,
     ids: Arc<IdSource>,
     root: ProjectRoot,
     pub(super) probe: Option<Arc<dyn Probe>>,
-    room: RwLock<Option<Arc<Room>>>,
+    store: RwLock<Option<Arc<OpenStore>>>,
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
     /// What tells a housekeeper that there is something to do.
-    pub(super) work: Work,
+    pub(super) work: PendingWork,
     /// For each queue: whether something that was taken may still grow.
     pub(super) drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
-    pub(super) stays: Arc<AtomicBool>,
+    pub(super) is_long_lived: Arc<AtomicBool>,
     /// Until when whoever asks waits for an answer, if not for long.
-    until: Arc<OnceLock<Instant>>,
+    deadline: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
-    pub(crate) joiners: OnceLock<Joiners>,
+    pub(crate) mergers: OnceLock<FileMergers>,
     /// The log that the folder follows, if there is one.
     pub(super) log: OnceLock<Arc<dyn Log>>,
     /// Git's index when such files were last looked at.
-    pub(crate) looked: Mutex<Option<Fingerprint>>,
+    pub(crate) last_git_index: Mutex<Option<Fingerprint>>,
 }
 
 impl Store {
     /// The store of a project. Nothing is made, opened or read yet.
-    pub fn open(place: Place, ids: Arc<IdSource>) -> Result<Self, StoreError> {
-        Self::open_probed(place, ids, None)
+    pub fn open(location: StoreLocation, ids: Arc<IdSource>) -> Result<Self, StoreError> {
+        Self::open_probed(location, ids, None)
     }
 
     /// The same, with a probe on every call to the disk.
-    pub fn open_probed(mut place: Place, ids: Arc<IdSource>, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
-        let given = place.project.clone();
-        place.project = disk::canonical(&given)?;
-        let root =
-            ProjectRoot::new([place.project.as_path(), given.as_path()].into_iter().chain(place.aliases.iter().map(|path| path.as_path())));
+    pub fn open_probed(mut location: StoreLocation, ids: Arc<IdSource>, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
+        let given = location.project.clone();
+        location.project = disk::canonical(&given)?;
+        let root = ProjectRoot::new(
+            [location.project.as_path(), given.as_path()].into_iter().chain(location.aliases.iter().map(|path| path.as_path())),
+        );
         Ok(Self {
-            place,
+            location,
             ids,
             root,
             probe,
-            room: RwLock::new(None),
+            store: RwLock::new(None),
             config: Mutex::new(None),
-            work: Work::default(),
+            work: PendingWork::default(),
             drained: [AtomicBool::new(true), AtomicBool::new(true)],
-            stays: Arc::new(AtomicBool::new(false)),
-            until: Arc::new(OnceLock::new()),
-            joiners: OnceLock::new(),
+            is_long_lived: Arc::new(AtomicBool::new(false)),
+            deadline: Arc::new(OnceLock::new()),
+            mergers: OnceLock::new(),
             log: OnceLock::new(),
-            looked: Mutex::new(None),
+            last_git_index: Mutex::new(None),
         })
     }
 
@@ -111,14 +112,14 @@ impl Store {
 
     /// Where the project is, links resolved.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn location(&self) -> &StoreLocation {
+        &self.location
     }
 
     /// Whether the volume tells `A` from `a`.
     #[must_use]
     pub fn folding(&self) -> CaseFolding {
-        self.reading_room().ok().flatten().map_or(CaseFolding::Exact, |room| room.folding)
+        self.open_for_reading().ok().flatten().map_or(CaseFolding::Exact, |store| store.folding)
     }
 
     /// What the project is called.
@@ -128,12 +129,12 @@ impl Store {
         if !named.trim().is_empty() {
             return named;
         }
-        self.place.project.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
+        self.location.project.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     /// The settings, read again when the file changes.
     pub fn config(&self) -> Result<Config, StoreError> {
-        self.reading_room()?.map_or_else(|| Ok(Config::default()), |room| self.config_of(&room))
+        self.open_for_reading()?.map_or_else(|| Ok(Config::default()), |store| self.config_of(&store))
     }
 
     /// Appends entries to the blackboard, without the index.
@@ -142,8 +143,8 @@ impl Store {
         if self.log.get().is_some() {
             return self.write(Durability::Normal, &change);
         }
-        let room = self.writing_room()?;
-        Writer::new(&room, room.lock.take()?, self.ids.now())?.commit(change.into(), None, Durability::Normal)?;
+        let store = self.open_for_writing()?;
+        StoreWriter::new(&store, store.lock.acquire()?, self.ids.now())?.commit(change.into(), None, Durability::Normal)?;
         self.work.add();
         Ok(())
     }
@@ -155,12 +156,12 @@ impl Store {
         durability: Durability,
         mut plan: impl FnMut(&View<'_>) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
-        let room = self.writing_room()?;
+        let store = self.open_for_writing()?;
         // Without the lock first: a long catch-up must not keep others from posting.
-        room.catch_up()?;
-        self.commit(&room, durability, PlannedOn::View, |now| {
-            room.catch_up()?;
-            room.with_view(now, |view| {
+        store.catch_up()?;
+        self.commit(&store, durability, PlanBase::View, |now| {
+            store.catch_up()?;
+            store.with_view(now, |view| {
                 let (change, outcome) = plan(view)?;
                 Ok((planned(view, change)?, outcome))
             })
@@ -174,7 +175,7 @@ impl Store {
         read: impl Fn(&Documents<'s>) -> Result<B, StoreError>,
         mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
-        self.commit(&*self.writing_room()?, durability, PlannedOn::Files, |_| {
+        self.commit(&*self.open_for_writing()?, durability, PlanBase::Files, |_| {
             let (change, outcome) = plan(&read(&self.documents())?)?;
             Ok((change.into(), outcome))
         })
@@ -182,42 +183,42 @@ impl Store {
 
     /// Carries out a change that is true whatever others wrote.
     pub fn write(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
-        self.commit(&*self.writing_room()?, durability, PlannedOn::Files, |_| Ok((change.clone().into(), ())))
+        self.commit(&*self.open_for_writing()?, durability, PlanBase::Files, |_| Ok((change.clone().into(), ())))
     }
 
     /// Every write: through the log if the folder follows one, else at once.
     fn commit<T, E: From<StoreError>>(
         &self,
-        room: &Room,
+        store: &OpenStore,
         durability: Durability,
-        planned_on: PlannedOn,
-        mut plan: impl FnMut(Time) -> Result<(Planned, T), E>,
+        planned_on: PlanBase,
+        mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
         match self.log.get() {
-            Some(log) => self.commit_through(&**log, durability, planned_on, plan),
-            None => self.commit_here(room, durability, &mut plan),
+            Some(log) => self.commit_to_log(&**log, durability, planned_on, plan),
+            None => self.commit_locally(store, durability, &mut plan),
         }
     }
 
     /// Takes the lock, completes what a killed writer left, plans, and carries the change out.
-    pub(super) fn commit_here<T, E: From<StoreError>>(
+    pub(super) fn commit_locally<T, E: From<StoreError>>(
         &self,
-        room: &Room,
+        store: &OpenStore,
         durability: Durability,
-        plan: &mut dyn FnMut(Time) -> Result<(Planned, T), E>,
+        plan: &mut dyn FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
-        let held = room.lock.take()?;
+        let guard = store.lock.acquire()?;
         let now = self.ids.now();
-        let mut writer = Writer::recovered(room, held, now)?;
+        let mut writer = StoreWriter::recovered(store, guard, now)?;
         let (planned, outcome) = plan(now)?;
         let wrote = writer.commit(planned, None, durability)?;
-        if wrote != Wrote::Nothing {
+        if wrote != WriteTarget::Nothing {
             self.work.add();
         }
         drop(writer);
         match wrote {
-            Wrote::Entries if durability == Durability::Strict => room.board.sync()?,
-            Wrote::Journal if durability == Durability::Strict => room.journal.sync()?,
+            WriteTarget::Entries if durability == Durability::Strict => store.board.sync()?,
+            WriteTarget::Journal if durability == Durability::Strict => store.journal.sync()?,
             _ => {}
         }
         Ok(outcome)
@@ -226,26 +227,30 @@ impl Store {
     /// Reads on a snapshot that holds every write acknowledged before.
     pub fn view<T, E: From<StoreError>>(&self, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
         let now = self.ids.now();
-        let Some(room) = self.reading_room()? else {
+        let Some(store) = self.open_for_reading()? else {
             let index = Index::in_memory()?;
             return read(&index.view(now, CaseFolding::Exact)?);
         };
-        room.catch_up()?;
-        room.with_view(now, read)
+        store.catch_up()?;
+        store.with_view(now, read)
     }
 
     /// The same for a process that has milliseconds: the decision files are not all
     /// looked at, if that was done and their folder has not changed since; those that
     /// the answer tells are. One that was changed in place and is not told may count
     /// as it was.
-    pub fn glance<T, E: From<StoreError>>(&self, read: impl Fn(&View<'_>) -> Result<T, E>, told: impl Fn(&T) -> Vec<Id>) -> Result<T, E> {
-        if let Some(room) = self.reading_room()?
+    pub fn view_without_scan<T, E: From<StoreError>>(
+        &self,
+        read: impl Fn(&View<'_>) -> Result<T, E>,
+        cited: impl Fn(&T) -> Vec<Id>,
+    ) -> Result<T, E> {
+        if let Some(store) = self.open_for_reading()?
             // What is wrong is found out again below, where it can be dealt with.
-            && room.is_as_looked().unwrap_or(false)
+            && store.is_unchanged_since_scan().unwrap_or(false)
         {
-            let answer = room.with_view(self.ids.now(), |view| -> Result<Option<T>, E> {
+            let answer = store.with_view(self.ids.now(), |view| -> Result<Option<T>, E> {
                 let answer = read(view)?;
-                Ok(view.decisions().are_as_filed(&told(&answer), &room.files)?.then_some(answer))
+                Ok(view.decisions().are_files_unchanged(&cited(&answer), &store.files)?.then_some(answer))
             });
             if let Ok(Some(answer)) = answer {
                 return Ok(answer);
@@ -255,169 +260,169 @@ impl Store {
     }
 
     /// Works on the file of vectors; nothing if there is no `.twining`.
-    pub fn vectors<T>(&self, work: impl FnOnce(&Vectors) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-        self.reading_room()?.map(|room| work(&room.vectors)).transpose()
+    pub fn vectors<T>(&self, work: impl FnOnce(&VectorFile) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        self.open_for_reading()?.map(|store| work(&store.vectors)).transpose()
     }
 
     /// Whether `.twining` is there.
     pub fn exists(&self) -> Result<bool, StoreError> {
-        Ok(self.reading_room()?.is_some())
+        Ok(self.open_for_reading()?.is_some())
     }
 
     /// Builds the index anew from the files, and tells what it holds.
-    pub fn rebuild(&self) -> Result<Tally, StoreError> {
-        if let Some(room) = self.reading_room()? {
-            room.rebuild_index()?;
+    pub fn rebuild(&self) -> Result<RecordCounts, StoreError> {
+        if let Some(store) = self.open_for_reading()? {
+            store.rebuild_index()?;
         }
-        self.view(|view| view.tally())
+        self.view(|view| view.counts())
     }
 
     /// From now on, nobody waits longer than this for another process that has the
     /// index, all calls together: a host that waits for a hook goes on without it.
-    pub fn hurry(&self, most: Duration) {
-        let _ = self.until.set(Instant::now() + most);
+    pub fn set_deadline(&self, timeout: Duration) {
+        let _ = self.deadline.set(Instant::now() + timeout);
     }
 
     /// What is done off the path of any call: flush, index, carry the journal
     /// into the arrays, and put back what git took from under a writer.
     pub fn housekeep(&self) -> Result<(), StoreError> {
-        self.housekeep_when(When::Now)
+        self.housekeep_when(RewriteTiming::Now)
     }
 
-    fn housekeep_when(&self, when: When) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+    fn housekeep_when(&self, when: RewriteTiming) -> Result<(), StoreError> {
+        let Some(store) = self.open_for_reading()? else { return Ok(()) };
         self.work.take();
-        if let Some(held) = room.lock.try_take()? {
-            let mut writer = Writer::recovered(&room, held, self.ids.now())?;
-            writer.record.kept_ms = self.ids.now().as_ms();
-            writer.note()?;
+        if let Some(guard) = store.lock.try_acquire()? {
+            let mut writer = StoreWriter::recovered(&store, guard, self.ids.now())?;
+            writer.state.housekept_ms = self.ids.now().as_ms();
+            writer.save_state()?;
         }
-        room.board.sync()?;
-        room.catch_up()?;
+        store.board.sync()?;
+        store.catch_up()?;
         let now = self.ids.now();
-        mend::after_git(&room, now)?;
-        self.mend_with_joiners(&room)?;
-        checkpoint::run(&room, now, when)?;
+        mend::repair_after_git(&store, now)?;
+        self.repair_with_mergers(&store)?;
+        checkpoint::run(&store, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
-        room.catch_up()?;
-        self.settle(LOG_BYTES)?;
-        room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
+        store.catch_up()?;
+        self.truncate_wal(BUSY_WAL_BYTES)?;
+        store.layout.remove_stale_temp_files((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 
     /// Empties the index's log if it is longer than `most` bytes: the first to open the
     /// index reads all of it. It flushes, so a process in a hurry leaves it to others.
-    pub fn settle(&self, most: u64) -> Result<(), StoreError> {
-        let room = self.reading_room()?.filter(|_| self.until.get().is_none());
-        room.map_or(Ok(()), |room| room.settle_index(most))
+    pub fn truncate_wal(&self, max_bytes: u64) -> Result<(), StoreError> {
+        let store = self.open_for_reading()?.filter(|_| self.deadline.get().is_none());
+        store.map_or(Ok(()), |store| store.truncate_wal(max_bytes))
     }
 
     /// Whether what belongs to the memory is kept beside it, because it may only be read.
     #[must_use]
-    pub fn is_beside(&self) -> bool {
-        self.open_room().is_some_and(|room| room.layout.stand_in.is_some())
+    pub fn uses_scratch_dir(&self) -> bool {
+        self.current().is_some_and(|store| store.layout.scratch_dir.is_some())
     }
 
     /// Whether a process before us left the arrays behind, or the index's log long.
-    pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(false) };
-        Ok(checkpoint::is_due(&room.record()?) || Index::log_bytes(&room.files)? > LONG_LOG_BYTES)
+    pub(crate) fn has_backlog(&self) -> Result<bool, StoreError> {
+        let Some(store) = self.open_for_reading()? else { return Ok(false) };
+        Ok(checkpoint::is_due(&store.lock_state()?) || Index::wal_bytes(&store.files)? > LONG_WAL_BYTES)
     }
 
     /// What is left to do when a process ends. Blanks in arrays
     /// that take long to write are left to the next process.
     pub fn leave(&self) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(store) = self.open_for_reading()? else { return Ok(()) };
         self.work.take();
-        room.board.sync()?;
-        let record = room.record()?;
-        let (large, journal) = (room.files.graph_bytes()? > QUICK_BYTES, room.journal.bytes()?);
-        if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&record) && journal == 0) {
+        store.board.sync()?;
+        let state = store.lock_state()?;
+        let (large, journal) = (store.files.graph_bytes()? > QUICK_BYTES, store.journal.bytes()?);
+        if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&state) && journal == 0) {
             return Ok(());
         }
-        checkpoint::run(&room, self.ids.now(), if large { When::Quiet } else { When::Now })
+        checkpoint::run(&store, self.ids.now(), if large { RewriteTiming::Quiet } else { RewriteTiming::Now })
     }
 
     /// Keeps house unless another process has just begun to: what it flushes and
     /// indexes is ours too. Whether there may be something left to do.
-    pub(crate) fn housekeep_in_turn(&self) -> Result<bool, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(false) };
-        let since = self.ids.now().as_ms() - room.record()?.kept_ms;
+    pub(crate) fn housekeep_if_due(&self) -> Result<bool, StoreError> {
+        let Some(store) = self.open_for_reading()? else { return Ok(false) };
+        let since = self.ids.now().as_ms() - store.lock_state()?.housekept_ms;
         if (0..TURN_MS).contains(&since) {
             return Ok(true);
         }
-        self.housekeep_when(When::Quiet).map(|()| false)
+        self.housekeep_when(RewriteTiming::Quiet).map(|()| false)
     }
 
-    fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
-        let print = room.layout.top.print(CONFIG)?;
+    fn config_of(&self, store: &OpenStore) -> Result<Config, StoreError> {
+        let print = store.layout.top.print(CONFIG)?;
         let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((seen, config)) = known.as_ref()
             && *seen == print
         {
             return Ok(config.clone());
         }
-        let config = Config::load(&room.layout)?;
+        let config = Config::load(&store.layout)?;
         *known = Some((print, config.clone()));
         Ok(config)
     }
 
-    pub(crate) fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
-        if let Some(room) = self.open_room() {
-            return Ok(Some(room));
+    pub(crate) fn open_for_reading(&self) -> Result<Option<Arc<OpenStore>>, StoreError> {
+        if let Some(store) = self.current() {
+            return Ok(Some(store));
         }
-        Layout::open(&self.place, self.probe.clone())?.map(|layout| self.move_in(layout)).transpose()
+        Layout::open(&self.location, self.probe.clone())?.map(|layout| self.open_layout(layout)).transpose()
     }
 
-    pub(crate) fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
-        let room = match self.reading_room()? {
-            Some(room) => room,
-            None => self.move_in(Layout::make(&self.place.project, self.probe.clone())?)?,
+    pub(crate) fn open_for_writing(&self) -> Result<Arc<OpenStore>, StoreError> {
+        let store = match self.open_for_reading()? {
+            Some(store) => store,
+            None => self.open_layout(Layout::make(&self.location.project, self.probe.clone())?)?,
         };
-        let found = self.config_of(&room)?.version;
+        let found = self.config_of(&store)?.version;
         if found > config::VERSION {
             return Err(StoreError::TooNew { found, known: config::VERSION });
         }
-        Ok(room)
+        Ok(store)
     }
 
     /// The room we are in, unless its folders were replaced: git removes a
     /// directory whose last file goes, and makes a new one later.
-    fn open_room(&self) -> Option<Arc<Room>> {
-        let room = self.room.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        room.is_current().then_some(room)
+    fn current(&self) -> Option<Arc<OpenStore>> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        store.is_current().then_some(store)
     }
 
-    fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {
-        let git = self.place.git_dir.as_ref().and_then(|path| Dir::project(path, self.probe.clone()).ok());
-        let room = Arc::new(Room {
-            lock: Lock::new(&layout.local, WRITE_LOCK),
-            checkpoint_lock: Lock::new(&layout.local, "checkpoint.lock"),
-            index_lock: Lock::new(&layout.local, "index.lock"),
-            board: Board::new(&layout, &self.place.project, git),
+    fn open_layout(&self, layout: Layout) -> Result<Arc<OpenStore>, StoreError> {
+        let git = self.location.git_dir.as_ref().and_then(|path| Dir::project(path, self.probe.clone()).ok());
+        let store = Arc::new(OpenStore {
+            lock: FileLock::new(&layout.local, WRITE_LOCK),
+            checkpoint_lock: FileLock::new(&layout.local, "checkpoint.lock"),
+            index_lock: FileLock::new(&layout.local, "index.lock"),
+            board: Board::new(&layout, &self.location.project, git),
             journal: Journal::new(&layout.local),
-            files: Files::new(&layout, &self.stays),
-            arrays: ArrayFiles::default(),
+            files: StoreFiles::new(&layout, &self.is_long_lived),
+            arrays: ArrayWriter::default(),
             index: IndexPool::default(),
-            until: Arc::clone(&self.until),
-            vectors: Vectors::new(&layout),
+            deadline: Arc::clone(&self.deadline),
+            vectors: VectorFile::new(&layout),
             folding: layout.folding(),
-            project: Dir::project(&self.place.project, self.probe.clone())?,
+            project: Dir::project(&self.location.project, self.probe.clone())?,
             layout,
         });
-        Writer::recover_after_crash(&room, self.ids.now())?;
-        *self.room.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&room));
-        Ok(room)
+        StoreWriter::recover_after_crash(&store, self.ids.now())?;
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&store));
+        Ok(store)
     }
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Store").field("project", &self.place.project).finish_non_exhaustive()
+        f.debug_struct("Store").field("project", &self.location.project).finish_non_exhaustive()
     }
 }
 
 /// A change with the ids that the arrays do not have yet.
-pub(super) fn planned(view: &View<'_>, change: Change) -> Result<Planned, StoreError> {
+pub(super) fn planned(view: &View<'_>, change: Change) -> Result<PlannedChange, StoreError> {
     let mut new: HashSet<String> = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
     let graph = view.graph();
     for entity in &change.entities {
@@ -430,18 +435,18 @@ pub(super) fn planned(view: &View<'_>, change: Change) -> Result<Planned, StoreE
             new.insert(relation.id.clone());
         }
     }
-    Ok(Planned { change, new })
+    Ok(PlannedChange { change, new })
 }
 
 /// How often one of many processes keeps house for all.
 const TURN_MS: i64 = 400;
 /// How long the index's log may grow while there is much to do.
-const LOG_BYTES: u64 = 64 * 1024 * 1024;
+const BUSY_WAL_BYTES: u64 = 64 * 1024 * 1024;
 /// How much of a log is read within a fraction of a millisecond.
-pub const BRIEF_LOG_BYTES: u64 = 256 * 1024;
+pub const SHORT_WAL_BYTES: u64 = 256 * 1024;
 /// How much of a log is read within a millisecond: more was left by a process that
 /// was killed, and whoever finds it empties it, even if it only reads.
-pub const LONG_LOG_BYTES: u64 = 8 * 1024 * 1024;
+pub const LONG_WAL_BYTES: u64 = 8 * 1024 * 1024;
 /// A journal of this size is shortened, whatever it takes.
 const LONG_JOURNAL_BYTES: u64 = 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.

@@ -25,11 +25,11 @@ pub struct Packs {
 impl LocalState<'_> {
     /// The packs; none if there is no `.twining`.
     pub fn packs(&self) -> Result<Option<Packs>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(None) };
-        let dir = room.layout.local.make_dir(FOLDER)?;
+        let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
+        let dir = store.layout.local.make_dir(FOLDER)?;
         // Of this folder alone: a pack that came with a clone has another seal.
         let (seal, today) = (dir.identity()?, self.0.ids().now().as_ms().div_euclid(DAY_MS));
-        Ok(Some(Packs { layout: room.layout.clone(), dir, seal, today }))
+        Ok(Some(Packs { layout: store.layout.clone(), dir, seal, today }))
     }
 }
 

@@ -9,10 +9,10 @@ use std::collections::HashSet;
 
 use twining_model::{Change, HandoffFile, Id, Time, TurnFile, limits};
 
-use super::agents::{AgentShelf, HANDOFF_INDEX, PRESENCE, REGISTRY};
+use super::agents::{AgentFiles, HANDOFF_INDEX, PRESENCE, REGISTRY};
 use super::features::feature_list_paths;
 use super::knowledge;
-use super::room::Room;
+use super::room::OpenStore;
 use crate::disk::Dir;
 use crate::disk::layout::{AGENTS, CLAIMS, DECISIONS, FOLDER, HANDOFFS, LOCAL, POLICY, TURNS};
 use crate::error::StoreError;
@@ -27,37 +27,37 @@ pub struct FileWrite {
 }
 
 impl FileWrite {
-    fn inside(folders: &[&str], name: &str, bytes: Option<Vec<u8>>, most: usize) -> Result<Self, StoreError> {
+    fn new(folders: &[&str], name: &str, bytes: Option<Vec<u8>>, max_bytes: usize) -> Result<Self, StoreError> {
         // Names may come from a log that others write.
         let is_plain = |name: &&str| !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(name);
         if !folders.iter().chain([&name]).all(is_plain) {
             return Err(StoreError::Unsafe { path: folders.join("/"), what: "a path that leads out of it" });
         }
         let size = bytes.as_ref().map_or(0, Vec::len);
-        if size > most {
-            return Err(StoreError::TooLarge { bytes: size, most });
+        if size > max_bytes {
+            return Err(StoreError::TooLarge { bytes: size, max_bytes });
         }
         Ok(Self { folders: folders.iter().map(|&folder| folder.to_owned()).collect(), name: name.to_owned(), bytes })
     }
 
     /// The file of a decision.
     pub fn decision(id: &Id, bytes: Vec<u8>) -> Result<Self, StoreError> {
-        Self::inside(&[FOLDER, DECISIONS], &format!("{id}.json"), Some(bytes), limits::RECORD_BYTES)
+        Self::new(&[FOLDER, DECISIONS], &format!("{id}.json"), Some(bytes), limits::RECORD_BYTES)
     }
 
     /// The file as it is, to come back to by writing it; none where it cannot be read.
-    pub fn before(&self, room: &Room) -> Option<Self> {
-        let dir = self.open_dir(room).ok()?;
+    pub fn current(&self, store: &OpenStore) -> Option<Self> {
+        let dir = self.open_dir(store).ok()?;
         let bytes = dir.map_or(Ok(None), |dir| dir.read(&self.name, limits::FEATURES_BYTES)).ok()?;
         Some(Self { bytes, ..self.clone() })
     }
 
     /// Carries it out.
-    pub fn carry_out(&self, room: &Room, is_durable: bool) -> Result<(), StoreError> {
-        let Some(bytes) = &self.bytes else { return self.remove(room) };
+    pub fn apply_to(&self, store: &OpenStore, is_durable: bool) -> Result<(), StoreError> {
+        let Some(bytes) = &self.bytes else { return self.remove(store) };
         let put = || {
-            let dir = self.folders.iter().try_fold(room.project.clone(), |dir, folder| dir.make_dir(folder))?;
-            room.layout.replace(&dir, &self.name, bytes, is_durable)?;
+            let dir = self.folders.iter().try_fold(store.project.clone(), |dir, folder| dir.make_dir(folder))?;
+            store.layout.replace(&dir, &self.name, bytes, is_durable)?;
             if is_durable { dir.sync() } else { Ok(()) }
         };
         match put() {
@@ -68,13 +68,13 @@ impl FileWrite {
     }
 
     /// Comes back to it, where the file is not so already: a folder that takes no writes has taken none.
-    pub fn restore(&self, room: &Room) -> Result<(), StoreError> {
-        let is_so = self.before(room).is_some_and(|now| now.bytes == self.bytes);
-        if is_so { Ok(()) } else { self.carry_out(room, false) }
+    pub fn restore(&self, store: &OpenStore) -> Result<(), StoreError> {
+        let is_so = self.current(store).is_some_and(|now| now.bytes == self.bytes);
+        if is_so { Ok(()) } else { self.apply_to(store, false) }
     }
 
-    fn remove(&self, room: &Room) -> Result<(), StoreError> {
-        let mut dirs = vec![room.project.clone()];
+    fn remove(&self, store: &OpenStore) -> Result<(), StoreError> {
+        let mut dirs = vec![store.project.clone()];
         for folder in &self.folders {
             let Some(dir) = dirs.last().map(|dir| dir.open_dir(folder)).transpose()?.flatten() else { return Ok(()) };
             dirs.push(dir);
@@ -91,17 +91,17 @@ impl FileWrite {
     }
 
     /// Whether somebody has written the file since, so that an old change is not carried out again.
-    pub fn was_written_after(&self, room: &Room, at: Time) -> Result<bool, StoreError> {
-        let Some(dir) = self.open_dir(room)? else { return Ok(false) };
+    pub fn was_written_after(&self, store: &OpenStore, at: Time) -> Result<bool, StoreError> {
+        let Some(dir) = self.open_dir(store)? else { return Ok(false) };
         Ok(dir.print(&self.name)?.is_some_and(|print| print.mtime_ns / 1_000_000 > at.as_ms()))
     }
 
-    fn open_dir(&self, room: &Room) -> Result<Option<Dir>, StoreError> {
-        room.project.walk(self.folders.iter().map(String::as_str))
+    fn open_dir(&self, store: &OpenStore) -> Result<Option<Dir>, StoreError> {
+        store.project.walk(self.folders.iter().map(String::as_str))
     }
 }
 
-impl Room {
+impl OpenStore {
     /// The files that a change replaces, made from what is there.
     pub(crate) fn file_writes(&self, change: &Change) -> Result<Vec<FileWrite>, StoreError> {
         let mut writes = Vec::new();
@@ -113,15 +113,15 @@ impl Room {
         }
         for TurnFile { feature, task, number, text } in &change.turns {
             let bytes = text.clone().map(String::into_bytes);
-            writes.push(FileWrite::inside(&[FOLDER, TURNS, feature, task], &format!("T{number}.json"), bytes, limits::RECORD_BYTES)?);
+            writes.push(FileWrite::new(&[FOLDER, TURNS, feature, task], &format!("T{number}.json"), bytes, limits::RECORD_BYTES)?);
         }
         for document in &change.documents {
-            let (folders, name, most) = document_place(&document.path)?;
-            writes.push(FileWrite::inside(&folders, name, Some(document.text.clone().into_bytes()), most)?);
+            let (folders, name, max_bytes) = document_path(&document.path)?;
+            writes.push(FileWrite::new(&folders, name, Some(document.text.clone().into_bytes()), max_bytes)?);
         }
         for (name, text) in [(CLAIMS, &change.claims), (PRESENCE, &change.presence)] {
             if let Some(text) = text {
-                writes.push(FileWrite::inside(&[FOLDER, LOCAL], name, Some(text.clone().into_bytes()), limits::AGENTS_BYTES)?);
+                writes.push(FileWrite::new(&[FOLDER, LOCAL], name, Some(text.clone().into_bytes()), limits::AGENTS_BYTES)?);
             }
         }
         Ok(writes)
@@ -131,7 +131,7 @@ impl Room {
         let folders = [FOLDER, HANDOFFS];
         let file = |handoff: &HandoffFile| {
             let bytes = Some(handoff.text.clone().into_bytes());
-            FileWrite::inside(&folders, &format!("{}.json", handoff.id), bytes, limits::RECORD_BYTES)
+            FileWrite::new(&folders, &format!("{}.json", handoff.id), bytes, limits::RECORD_BYTES)
         };
         let mut writes = handoffs.iter().map(file).collect::<Result<Vec<_>, _>>()?;
         // A list that is too long or cannot be read is not ours to mend: the files have it all.
@@ -149,30 +149,30 @@ impl Room {
         let is_last = |(at, handoff): &(usize, &HandoffFile)| handoffs[at + 1..].iter().all(|later| later.id != handoff.id);
         let lines = handoffs.iter().enumerate().filter(is_last).map(|(_, handoff)| handoff.line.as_str());
         let list: String = others.chain(lines).map(|line| format!("{line}\n")).collect();
-        writes.push(FileWrite::inside(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?);
+        writes.push(FileWrite::new(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?);
         Ok(writes)
     }
 
     fn registry_write(&self, change: &Change) -> Result<FileWrite, StoreError> {
-        let shelf = AgentShelf::open(&self.layout)?;
-        let scanned = shelf.registered();
+        let agent_files = AgentFiles::open(&self.layout)?;
+        let scanned = agent_files.registered();
         if let Some((line, why)) = scanned.unreadable.first() {
             let what = format!("`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it");
             return Err(StoreError::Damaged { what });
         }
         let text = array::splice(&scanned, &change.agents, &HashSet::new());
-        FileWrite::inside(&[FOLDER, AGENTS], REGISTRY, Some(text.into_bytes()), limits::AGENTS_BYTES)
+        FileWrite::new(&[FOLDER, AGENTS], REGISTRY, Some(text.into_bytes()), limits::AGENTS_BYTES)
     }
 }
 
 /// The folders and the name of a document, and how large it may be.
-fn document_place(path: &str) -> Result<(Vec<&str>, &str, usize), StoreError> {
+fn document_path(path: &str) -> Result<(Vec<&str>, &str, usize), StoreError> {
     let policy = format!("{FOLDER}/{POLICY}");
     if path == policy || feature_list_paths().iter().any(|list| list == path) {
         let mut folders: Vec<&str> = path.split('/').collect();
         let name = folders.pop().unwrap_or_default();
         return Ok((folders, name, if path == policy { limits::POLICY_BYTES } else { limits::FEATURES_BYTES }));
     }
-    let (folders, name) = knowledge::parts(path)?;
+    let (folders, name) = knowledge::split_dot_path(path)?;
     Ok((folders, name, limits::KNOWLEDGE_BYTES))
 }

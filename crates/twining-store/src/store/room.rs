@@ -10,67 +10,67 @@ use twining_model::scope::CaseFolding;
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;
-use crate::index::vectors::Vectors;
+use crate::index::vectors::VectorFile;
 use crate::index::{Index, IndexPool, PooledIndex, View};
-use crate::log::array_file::ArrayFiles;
+use crate::log::array_file::ArrayWriter;
 use crate::log::board::Board;
-use crate::log::files::Files;
+use crate::log::files::StoreFiles;
 use crate::log::journal::Journal;
-use crate::log::lock::{Held, Lock};
-use crate::log::record::Record;
+use crate::log::lock::{FileLock, LockGuard};
+use crate::log::record::LockState;
 
 /// What a reader may wait for the write lock, to do something that can wait.
-const MOMENT: Duration = Duration::from_millis(50);
+const BRIEF_WAIT: Duration = Duration::from_millis(50);
 /// How long a call waits for another process that is building the index.
-const INDEX_PATIENCE: Duration = Duration::from_secs(120);
+const INDEX_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The open folder and everything that stands in it.
-pub struct Room {
+pub struct OpenStore {
     /// The project's folder.
     pub(crate) project: Dir,
     pub(crate) layout: Layout,
-    pub(crate) lock: Lock,
-    pub(crate) checkpoint_lock: Lock,
-    pub(crate) index_lock: Lock,
+    pub(crate) lock: FileLock,
+    pub(crate) checkpoint_lock: FileLock,
+    pub(crate) index_lock: FileLock,
     pub(crate) board: Board,
     pub(crate) journal: Journal,
-    pub(crate) files: Files,
-    pub(crate) arrays: ArrayFiles,
+    pub(crate) files: StoreFiles,
+    pub(crate) arrays: ArrayWriter,
     pub(crate) index: IndexPool,
     /// Until when whoever asks waits, if not for long.
-    pub(crate) until: Arc<OnceLock<Instant>>,
-    pub(crate) vectors: Vectors,
+    pub(crate) deadline: Arc<OnceLock<Instant>>,
+    pub(crate) vectors: VectorFile,
     pub(crate) folding: CaseFolding,
 }
 
-impl Room {
+impl OpenStore {
     /// Whether its folders are still the ones at their paths.
     pub(crate) fn is_current(&self) -> bool {
-        let Layout { top, local, decisions, graph, stand_in } = &self.layout;
-        top.is_at_its_path() && (stand_in.is_some() || [local, decisions, graph].iter().all(|dir| dir.is_at_its_path()))
+        let Layout { top, local, decisions, graph, scratch_dir } = &self.layout;
+        top.is_still_at_path() && (scratch_dir.is_some() || [local, decisions, graph].iter().all(|dir| dir.is_still_at_path()))
     }
 
     /// The write lock, for something that can wait until the next call: whoever
     /// only reads must not stand behind a writer that hangs.
-    pub(crate) fn lock_for_a_moment(&self) -> Result<Option<Held<'_>>, StoreError> {
-        self.lock.take_soon(MOMENT)
+    pub(crate) fn lock_briefly(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
+        self.lock.acquire_timeout(BRIEF_WAIT)
     }
 
-    pub(crate) fn record(&self) -> Result<Record, StoreError> {
-        Record::of(&self.layout)
+    pub(crate) fn lock_state(&self) -> Result<LockState, StoreError> {
+        LockState::of(&self.layout)
     }
 
     /// How long to wait for another process that has the index.
-    pub(crate) fn index_patience(&self) -> Duration {
-        self.until.get().map_or(INDEX_PATIENCE, |until| until.saturating_duration_since(Instant::now()))
+    pub(crate) fn index_timeout(&self) -> Duration {
+        self.deadline.get().map_or(INDEX_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Brings the index up to the files.
     pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
-        self.bring_up(self.index.take()).map(drop)
+        self.bring_up_to_date(self.index.take()).map(drop)
     }
 
-    fn bring_up<'p>(&self, mut pooled: PooledIndex<'p>) -> Result<PooledIndex<'p>, StoreError> {
+    fn bring_up_to_date<'p>(&self, mut pooled: PooledIndex<'p>) -> Result<PooledIndex<'p>, StoreError> {
         let shared = self.index.shared();
         if let Some(index) = pooled.get()
             && index.is_current(&self.files)?
@@ -79,7 +79,7 @@ impl Room {
         }
         drop(shared);
         let _exclusive = self.index.exclusive();
-        let _alone = self.index_lock.take_within(self.index_patience())?;
+        let _lock = self.index_lock.acquire_within(self.index_timeout())?;
         match pooled.with_open(&self.files, |index| index.catch_up(&self.files)) {
             Ok(_) => Ok(pooled),
             Err(error) if error.is_corrupt() => {
@@ -96,21 +96,21 @@ impl Room {
     /// Whether the index may be asked as it is, as far as can be told without a
     /// look at every decision file. A process that stays knows what changed, and
     /// catches up instead.
-    pub(crate) fn is_as_looked(&self) -> Result<bool, StoreError> {
+    pub(crate) fn is_unchanged_since_scan(&self) -> Result<bool, StoreError> {
         if self.index.is_open() {
             return Ok(false);
         }
         let mut pooled = self.index.take();
         let _exclusive = self.index.exclusive();
-        let _alone = self.index_lock.take_within(self.index_patience())?;
-        pooled.with_open(&self.files, |index| index.is_as_looked(&self.files))
+        let _lock = self.index_lock.acquire_within(self.index_timeout())?;
+        pooled.with_open(&self.files, |index| index.is_unchanged_since_scan(&self.files))
     }
 
     /// Reads on a snapshot of its own. The caller has caught up.
     pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
         let mut pooled = self.index.take();
         if pooled.get().is_none() {
-            pooled = self.bring_up(pooled)?;
+            pooled = self.bring_up_to_date(pooled)?;
         }
         let index = pooled.get().expect("opened above");
         read(&index.view(now, self.folding)?)
@@ -120,19 +120,19 @@ impl Room {
     pub(crate) fn rebuild_index(&self) -> Result<(), StoreError> {
         let mut pooled = self.index.take();
         let _exclusive = self.index.exclusive();
-        let _alone = self.index_lock.take_within(self.index_patience())?;
+        let _lock = self.index_lock.acquire_within(self.index_timeout())?;
         pooled.close_all();
         Index::destroy(&self.files)?;
         pooled.with_open(&self.files, |index| index.rebuild(&self.files)).map(drop)
     }
 
     /// Empties the index's log, of which `most` bytes may stay.
-    pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
+    pub(crate) fn truncate_wal(&self, max_bytes: u64) -> Result<(), StoreError> {
         let pooled = self.index.take();
         let Some(index) = pooled.get() else { return Ok(()) };
         let _exclusive = self.index.exclusive();
-        match self.index_lock.try_take()? {
-            Some(_alone) => index.settle(&self.files, most),
+        match self.index_lock.try_acquire()? {
+            Some(_lock) => index.truncate_wal(&self.files, max_bytes),
             None => Ok(()),
         }
     }

@@ -18,21 +18,21 @@ use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::open::Store;
-use super::room::Room;
+use super::room::OpenStore;
 use crate::disk::layout::{Layout, TRACES, random_bits};
-use crate::disk::{Dir, Handle};
+use crate::disk::{Dir, FileHandle};
 use crate::error::StoreError;
 use crate::format::{array, tail};
-use crate::log::lines::Lines;
+use crate::log::lines::LineReader;
 use crate::log::recent;
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
 const TAKEN: &str = "taken-";
 /// The file as we left it: what git takes away between two of its own steps comes back.
-const KNOWN: &str = "known";
+const LAST_STATE: &str = "known";
 /// One hash a line.
-const OWN: &str = "own";
+const OWN_HASHES: &str = "own";
 /// Bytes of the list of hashes that are read: a million of them.
 const OWN_BYTES: u64 = 17 * 1024 * 1024;
 /// A file of traces that has a second name is copied up to this size.
@@ -40,17 +40,17 @@ const COPY_BYTES: usize = 1024 * 1024 * 1024;
 
 /// What became of traces that could not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum AppendOutcome {
     /// They are in the file.
     Written,
     /// They wait in `local/`.
     Spooled,
     /// There is no memory to leave them in.
-    Nowhere,
+    NoStore,
 }
 
 /// A trace as it was read.
-pub struct TraceSeen<'a> {
+pub struct StoredTrace<'a> {
     /// Its line, without the newline.
     pub line: &'a [u8],
     /// Its id.
@@ -67,43 +67,43 @@ pub struct Traces<'s>(&'s Store);
 
 impl Traces<'_> {
     /// Leaves traces without waiting for anybody. Makes no folder.
-    pub fn leave(&self, traces: &[Trace]) -> Result<Left, StoreError> {
+    pub fn append_or_spool(&self, traces: &[Trace]) -> Result<AppendOutcome, StoreError> {
         let lines = lines_of(traces)?;
-        let Some(room) = self.0.open_to_traces()? else { return Ok(Left::Nowhere) };
+        let Some(store) = self.0.open_for_hooks()? else { return Ok(AppendOutcome::NoStore) };
         if lines.is_empty() {
-            return Ok(Left::Written);
+            return Ok(AppendOutcome::Written);
         }
         // What git writes now, it may write over us.
-        let held = if room.board.git_is_busy() { None } else { room.lock.try_take()? };
+        let guard = if store.board.git_is_busy() { None } else { store.lock.try_acquire()? };
         // Where git wrote the file anew, whoever can wait looks first what it lacks.
-        if held.is_none() || !is_settled(&room.layout)? {
-            spool(&room.layout, &lines)?;
-            return Ok(Left::Spooled);
+        if guard.is_none() || !is_unchanged(&store.layout)? {
+            spool(&store.layout, &lines)?;
+            return Ok(AppendOutcome::Spooled);
         }
         let now = self.0.ids().now();
-        drain(&room.layout, now)?;
-        append(&room.layout, &lines, now)?;
-        Ok(Left::Written)
+        drain(&store.layout, now)?;
+        append(&store.layout, &lines, now)?;
+        Ok(AppendOutcome::Written)
     }
 
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain(&self) -> Result<usize, StoreError> {
-        let Some(room) = self.0.open_to_traces()? else { return Ok(0) };
-        let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && is_settled(&room.layout)?;
-        if nothing_waits || room.board.git_is_busy() {
+        let Some(store) = self.0.open_for_hooks()? else { return Ok(0) };
+        let nothing_waits = machine_dir(&store.layout)?.open_dir(SPOOL)?.is_none() && is_unchanged(&store.layout)?;
+        if nothing_waits || store.board.git_is_busy() {
             return Ok(0);
         }
-        let Some(_held) = room.lock_for_a_moment()? else { return Ok(0) };
+        let Some(_guard) = store.lock_briefly()? else { return Ok(0) };
         let now = self.0.ids().now();
-        append_lines(&room.layout, &lost(&room, now)?, now)?;
-        drain(&room.layout, now)
+        append_lines(&store.layout, &lost_lines(&store, now)?, now)?;
+        drain(&store.layout, now)
     }
 
     /// Shows every trace, oldest line first, each id once; `false` ends it.
-    pub fn each(&self, see: &mut dyn FnMut(&TraceSeen<'_>) -> bool) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(()) };
-        let own = own_lines(&room.layout)?;
+    pub fn each(&self, see: &mut dyn FnMut(&StoredTrace<'_>) -> bool) -> Result<(), StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
+        let Some(handle) = store.layout.top.open(TRACES)? else { return Ok(()) };
+        let own = own_lines(&store.layout)?;
         // git's union of two branches may hold a line twice.
         let mut known: HashSet<u64> = HashSet::new();
         each_line(&handle, &mut |line, offset| {
@@ -111,15 +111,15 @@ impl Traces<'_> {
             if !known.insert(xxh3_64(id.as_bytes())) {
                 return true;
             }
-            see(&TraceSeen { line, id: &id, offset, written_here: own.contains(&xxh3_64(line)) })
+            see(&StoredTrace { line, id: &id, offset, written_here: own.contains(&xxh3_64(line)) })
         })
     }
 
     /// The lines that begin at these places, each with its place; those that are no
     /// longer there are left out.
     pub fn at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
-        let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
+        let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };
+        let Some(handle) = store.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
         let mut buffer = vec![0; limits::TRACE_BYTES * 4];
         let mut traces = Vec::new();
         for offset in offsets {
@@ -139,9 +139,9 @@ impl Store {
     }
 
     /// The room, if what hooks leave may be written there.
-    pub(crate) fn open_to_traces(&self) -> Result<Option<Arc<Room>>, StoreError> {
-        match self.reading_room()? {
-            Some(room) if room.layout.stand_in.is_none() => self.writing_room().map(Some),
+    pub(crate) fn open_for_hooks(&self) -> Result<Option<Arc<OpenStore>>, StoreError> {
+        match self.open_for_reading()? {
+            Some(store) if store.layout.scratch_dir.is_none() => self.open_for_writing().map(Some),
             _ => Ok(None),
         }
     }
@@ -149,12 +149,12 @@ impl Store {
 
 /// The folder for what only this machine knows. Its name tells which `local/` it
 /// was made in: one that came with a clone is never opened.
-pub(crate) fn nook(layout: &Layout) -> Result<Dir, StoreError> {
+pub(crate) fn machine_dir(layout: &Layout) -> Result<Dir, StoreError> {
     layout.local.make_dir(&format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
 }
 
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
-    tail::lines_of(traces, limits::TRACE_BYTES)
+    tail::to_json_lines(traces, limits::TRACE_BYTES)
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
@@ -164,7 +164,7 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
     }
     // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
     let hashes: String = lines_in(lines).map(|line| format!("{:016x}\n", xxh3_64(line))).collect();
-    tail::append_after(&nook(layout)?.make_append(OWN)?, hashes.as_bytes())?;
+    tail::append_after_torn_line(&machine_dir(layout)?.create_append(OWN_HASHES)?, hashes.as_bytes())?;
     append_lines(layout, lines, now)
 }
 
@@ -173,34 +173,34 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
     if lines.is_empty() {
         return Ok(());
     }
-    let mut handle = layout.top.make_append(TRACES)?;
+    let mut handle = layout.top.create_append(TRACES)?;
     if handle.links()? > 1 {
         // Under its other name it is somebody else's file.
         layout.replace(&layout.top, TRACES, &handle.read_all(COPY_BYTES)?, false)?;
-        handle = layout.top.make_append(TRACES)?;
+        handle = layout.top.create_append(TRACES)?;
     }
     let mut size = handle.fingerprint()?.size;
     if tail::last_byte(&handle, size)? != b'\n' {
-        size = tail::mend(layout, &handle, size)?;
+        size = tail::repair_tail(layout, &handle, size)?;
     }
     // The disk may be full: the part that was written must not stay.
     handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
-    let nook = nook(layout)?;
-    recent::remember(&nook, lines, now)?;
-    note(layout, &nook)
+    let machine_dir = machine_dir(layout)?;
+    recent::append_recent(&machine_dir, lines, now)?;
+    save_file_state(layout, &machine_dir)
 }
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
-    let Some(handle) = nook(layout)?.open(OWN)? else { return Ok(HashSet::new()) };
+    let Some(handle) = machine_dir(layout)?.open(OWN_HASHES)? else { return Ok(HashSet::new()) };
     // The newest, where there are more than anybody counts.
-    let (bytes, _) = handle.read_end(OWN_BYTES)?;
+    let (bytes, _) = handle.read_tail(OWN_BYTES)?;
     let hash = |line: &[u8]| (line.len() == 16).then(|| u64::from_str_radix(std::str::from_utf8(line).ok()?, 16).ok()).flatten();
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(hash).collect())
 }
 
 /// One file for what one hook leaves, in place all at once.
 fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
-    let dir = nook(layout)?.make_dir(SPOOL)?;
+    let dir = machine_dir(layout)?.make_dir(SPOOL)?;
     if dir.list()?.len() >= limits::SPOOLED_TRACES {
         return Err(StoreError::Damaged { what: format!("{} traces wait already", limits::SPOOLED_TRACES) });
     }
@@ -208,7 +208,7 @@ fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     match layout.replace(&dir, &name, lines, false) {
         // Whoever drained last took the empty folder away.
         Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            layout.replace(&nook(layout)?.make_dir(SPOOL)?, &name, lines, false)
+            layout.replace(&machine_dir(layout)?.make_dir(SPOOL)?, &name, lines, false)
         }
         done => done,
     }
@@ -216,8 +216,8 @@ fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
 
 /// Brings in what waits. The caller holds the lock.
 pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
-    let nook = nook(layout)?;
-    let Some(dir) = nook.open_dir(SPOOL)? else { return Ok(0) };
+    let machine_dir = machine_dir(layout)?;
+    let Some(dir) = machine_dir.open_dir(SPOOL)? else { return Ok(0) };
     let names = dir.list()?;
     let (mut fresh, mut again) = (Vec::new(), Vec::new());
     let mut taken: Vec<String> = Vec::new();
@@ -237,9 +237,9 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
         && let Some(handle) = layout.top.open(TRACES)?
     {
         let mut missing: HashSet<String> = lines_in(&again).filter_map(tail::id_of).collect();
-        tail::strike_out_present(&handle, &mut missing)?;
-        let kept = lines_in(&again).filter(|line| tail::id_of(line).is_some_and(|id| missing.contains(&id)));
-        again = kept.flat_map(|line| [line, b"\n"].concat()).collect();
+        tail::remove_present_ids(&handle, &mut missing)?;
+        let unwritten = lines_in(&again).filter(|line| tail::id_of(line).is_some_and(|id| missing.contains(&id)));
+        again = unwritten.flat_map(|line| [line, b"\n"].concat()).collect();
     }
     again.extend(fresh);
     append(layout, &again, now)?;
@@ -247,7 +247,7 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
         dir.remove(&name)?;
     }
     // Another hook may be leaving one now; then the folder stays.
-    drop(nook.remove_empty_dir(SPOOL));
+    drop(machine_dir.remove_empty_dir(SPOOL));
     Ok(lines_in(&again).count())
 }
 
@@ -264,8 +264,8 @@ fn lines_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Every line of a file, in bounded memory: one longer than a record is passed over.
-fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
-    let mut lines = Lines::from(handle, 0, handle.fingerprint()?.size);
+fn each_line(handle: &FileHandle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
+    let mut lines = LineReader::from(handle, 0, handle.fingerprint()?.size);
     while let Some(line) = lines.next()? {
         // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
         let text = line.text.map_or(&[][..], |text| lines.bytes(text).trim_ascii_end());
@@ -277,8 +277,8 @@ fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result
 }
 
 /// Whether the file is the one we left, or longer.
-fn is_settled(layout: &Layout) -> Result<bool, StoreError> {
-    let Some(known) = nook(layout)?.open(KNOWN)? else { return Ok(true) };
+fn is_unchanged(layout: &Layout) -> Result<bool, StoreError> {
+    let Some(known) = machine_dir(layout)?.open(LAST_STATE)? else { return Ok(true) };
     let known = String::from_utf8(known.read_all(64).unwrap_or_default()).unwrap_or_default();
     let mut known = known.split_whitespace().map(str::parse::<u64>);
     let (Some(Ok(ino)), Some(Ok(size))) = (known.next(), known.next()) else { return Ok(true) };
@@ -287,29 +287,31 @@ fn is_settled(layout: &Layout) -> Result<bool, StoreError> {
 
 /// Lines that the file lacks since somebody else wrote it. Asks git where there are
 /// any, which no hook waits for. The caller holds the lock.
-pub(crate) fn lost(room: &Room, now: Time) -> Result<Vec<u8>, StoreError> {
-    let layout = &room.layout;
-    if is_settled(layout)? {
+pub(crate) fn lost_lines(store: &OpenStore, now: Time) -> Result<Vec<u8>, StoreError> {
+    let layout = &store.layout;
+    if is_unchanged(layout)? {
         return Ok(Vec::new());
     }
     let file = layout.top.open(TRACES)?;
     let written = file.as_ref().map(|file| file.fingerprint()).transpose()?;
     let rewritten = written.map_or(now, |print| Time::from_ms(print.mtime_ns / 1_000_000).min(now));
-    let nook = nook(layout)?;
-    let lost = recent::lost(&nook, file.as_ref(), rewritten, |ids| room.board.in_history(ids, &BTreeSet::new()))?;
+    let machine_dir = machine_dir(layout)?;
+    let lost = recent::lost_lines(&machine_dir, file.as_ref(), rewritten, |ids| store.board.in_history(ids, &BTreeSet::new()))?;
     if lost.is_empty() {
         // It is as it should be: nobody need ask git again.
-        note(layout, &nook)?;
+        save_file_state(layout, &machine_dir)?;
     }
     Ok(lost)
 }
 
 /// Remembers how we left the file.
-fn note(layout: &Layout, nook: &Dir) -> Result<(), StoreError> {
+fn save_file_state(layout: &Layout, machine_dir: &Dir) -> Result<(), StoreError> {
     match layout.top.print(TRACES)? {
         // In place and always as long: a new file in the old one's stead makes the disk wait for
         // its bytes, and half of this says at worst that somebody should look.
-        Some(print) => nook.make_random(KNOWN)?.write_at(format!("{:20} {:20}\n", print.ino, print.size).as_bytes(), 0),
-        None => nook.remove(KNOWN).map(drop),
+        Some(print) => {
+            machine_dir.create_random_access(LAST_STATE)?.write_at(format!("{:20} {:20}\n", print.ino, print.size).as_bytes(), 0)
+        }
+        None => machine_dir.remove(LAST_STATE).map(drop),
     }
 }

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 
 /// A turn's place, by the names its folders have on disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot {
+pub struct TurnLocation {
     /// The feature's folder.
     pub feature: String,
     /// The task's folder.
@@ -22,7 +22,7 @@ pub struct Slot {
     pub number: u32,
 }
 
-impl Slot {
+impl TurnLocation {
     /// Where this turn stands, or would.
     #[must_use]
     pub fn of(key: &TurnKey) -> Self {
@@ -48,22 +48,22 @@ impl Slot {
 
 /// What is on the shelf, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct TurnListing {
     /// Every turn file, sorted by feature, task and number.
-    pub slots: Vec<Slot>,
+    pub locations: Vec<TurnLocation>,
     /// Folders that were not looked into, and why.
-    pub odd: Vec<(String, String)>,
+    pub skipped: Vec<(String, String)>,
 }
 
 /// The turns of a project, read as they are asked for.
 #[derive(Default)]
-pub struct Shelf {
+pub struct TurnFiles {
     top: Option<Dir>,
     /// Where copies go, under the lock.
     layout: Option<Layout>,
 }
 
-impl Shelf {
+impl TurnFiles {
     /// The folders of features.
     pub fn features(&self) -> Result<Vec<String>, StoreError> {
         self.top.as_ref().map_or_else(|| Ok(Vec::new()), names)
@@ -75,61 +75,61 @@ impl Shelf {
     }
 
     /// Every turn file of a project.
-    pub fn all(&self) -> Result<Listing, StoreError> {
+    pub fn all(&self) -> Result<TurnListing, StoreError> {
         self.list(&self.features()?, None)
     }
 
     /// Every turn file of a feature, or of one of its tasks.
-    pub fn of(&self, feature: &str, task: Option<&str>) -> Result<Listing, StoreError> {
+    pub fn of(&self, feature: &str, task: Option<&str>) -> Result<TurnListing, StoreError> {
         self.list(&[feature.to_owned()], task)
     }
 
     /// A turn's bytes, if it is there.
-    pub fn read(&self, slot: &Slot) -> Result<Option<Vec<u8>>, StoreError> {
-        self.bytes(slot, limits::RECORD_BYTES)
+    pub fn read(&self, location: &TurnLocation) -> Result<Option<Vec<u8>>, StoreError> {
+        self.bytes(location, limits::RECORD_BYTES)
     }
 
     /// Keeps a copy of a turn that cannot be read and is about to be replaced, and
     /// tells where, inside `.twining`. The same bytes are kept once.
-    pub fn keep(&self, slot: &Slot) -> Result<Option<String>, StoreError> {
+    pub fn back_up(&self, location: &TurnLocation) -> Result<Option<String>, StoreError> {
         let Some(layout) = &self.layout else { return Ok(None) };
         // One that is larger than any copy we would make is not replaced either.
-        let Some(bytes) = self.bytes(slot, 64 * limits::RECORD_BYTES)? else { return Ok(None) };
+        let Some(bytes) = self.bytes(location, 64 * limits::RECORD_BYTES)? else { return Ok(None) };
         let name = format!("turn-{:016x}.kept", disk::hash_of(&bytes));
         layout.replace(&layout.local, &name, &bytes, true)?;
         Ok(Some(format!("{LOCAL}/{name}")))
     }
 
-    fn bytes(&self, slot: &Slot, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        let task = self.top.as_ref().map_or(Ok(None), |top| top.walk([slot.feature.as_str(), slot.task.as_str()]))?;
-        task.map_or(Ok(None), |task| task.read(&slot.file(), most))
+    fn bytes(&self, location: &TurnLocation, max_bytes: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        let task = self.top.as_ref().map_or(Ok(None), |top| top.walk([location.feature.as_str(), location.task.as_str()]))?;
+        task.map_or(Ok(None), |task| task.read(&location.file(), max_bytes))
     }
 
     fn feature(&self, feature: &str) -> Result<Option<Dir>, StoreError> {
         self.top.as_ref().map_or(Ok(None), |top| top.open_dir(feature))
     }
 
-    fn list(&self, features: &[String], task: Option<&str>) -> Result<Listing, StoreError> {
-        let mut listing = Listing::default();
+    fn list(&self, features: &[String], task: Option<&str>) -> Result<TurnListing, StoreError> {
+        let mut listing = TurnListing::default();
         for feature in features {
-            let Some(dir) = listing.looked_into(self.feature(feature), feature)? else { continue };
+            let Some(dir) = listing.open_or_skip(self.feature(feature), feature)? else { continue };
             for task in task.map_or_else(|| names(&dir), |one| Ok(vec![one.to_owned()]))? {
-                let Some(dir) = listing.looked_into(dir.open_dir(&task), &format!("{feature}/{task}"))? else { continue };
-                let slot = |number| Slot { feature: feature.clone(), task: task.clone(), number };
-                listing.slots.extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(slot));
+                let Some(dir) = listing.open_or_skip(dir.open_dir(&task), &format!("{feature}/{task}"))? else { continue };
+                let location = |number| TurnLocation { feature: feature.clone(), task: task.clone(), number };
+                listing.locations.extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(location));
             }
         }
-        listing.slots.sort();
+        listing.locations.sort();
         Ok(listing)
     }
 }
 
-impl Listing {
+impl TurnListing {
     /// A folder, unless it must not be looked into.
-    fn looked_into(&mut self, opened: Result<Option<Dir>, StoreError>, path: &str) -> Result<Option<Dir>, StoreError> {
+    fn open_or_skip(&mut self, opened: Result<Option<Dir>, StoreError>, path: &str) -> Result<Option<Dir>, StoreError> {
         match opened {
             Err(error @ StoreError::Unsafe { .. }) => {
-                self.odd.push((format!("{TURNS}/{path}"), error.to_string()));
+                self.skipped.push((format!("{TURNS}/{path}"), error.to_string()));
                 Ok(None)
             }
             other => other,
@@ -147,8 +147,8 @@ fn names(dir: &Dir) -> Result<Vec<String>, StoreError> {
 
 impl Documents<'_> {
     /// The turns.
-    pub fn turns(&self) -> Result<Shelf, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(Shelf::default()) };
-        Ok(Shelf { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })
+    pub fn turns(&self) -> Result<TurnFiles, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(TurnFiles::default()) };
+        Ok(TurnFiles { top: store.layout.top.open_dir(TURNS)?, layout: Some(store.layout.clone()) })
     }
 }

@@ -397,7 +397,7 @@ const KEPT: &str = "shared-moves";
 /// Every move up to the commit that is checked out; none where git cannot tell.
 pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
     let store = ctx.engine.store();
-    if store.place().git_dir.is_none() {
+    if store.location().git_dir.is_none() {
         return RenameHistory::default();
     }
     let Some(head) = ctx.history.head() else { return RenameHistory::default() };
@@ -412,7 +412,7 @@ pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
     let Some(fresh) = ctx.history.moves(since) else { return known };
     let moves = if since.is_some() { known.clone().up_to(&head, fresh) } else { RenameHistory::default().up_to(&head, fresh) };
     // If it cannot be kept, the next call asks again.
-    let _ = serde_json::to_vec(&moves).map(|bytes| store.local_state().leave_note(KEPT, &bytes));
+    let _ = serde_json::to_vec(&moves).map(|bytes| store.local_state().write_note(KEPT, &bytes));
     moves
 }
 

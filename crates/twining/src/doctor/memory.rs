@@ -13,7 +13,7 @@ use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
 use twining_store::git::Git;
-use twining_store::{SCAFFOLD, StoreError, lacking_lines};
+use twining_store::{DEFAULT_FILES, StoreError, missing_lines};
 
 use super::checks::{DoctorCheck, Health};
 use crate::hook;
@@ -201,7 +201,7 @@ fn index(project: &Project) -> DoctorCheck {
     let folder = project.located.place.project.join(FOLDER);
     let (entries, decisions) = (entry_ids(&folder), decision_ids(&folder));
     let compared = project.engine.store().view(|view| {
-        let tally = view.tally()?;
+        let tally = view.counts()?;
         let mut missing = 0;
         for id in &entries {
             missing += u64::from(view.entries().get(id)?.is_none());
@@ -298,13 +298,13 @@ pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
 /// Files that a folder made by another program lacks, and lines that somebody took out of them.
 fn scaffold(folder: &Path) -> Vec<DoctorCheck> {
     let ill = |message: String| DoctorCheck::new("folder", Health::Warn, message).hinted("twining doctor --fix adds it");
-    let (there, missing): (Vec<&str>, Vec<&str>) = SCAFFOLD.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());
+    let (there, missing): (Vec<&str>, Vec<&str>) = DEFAULT_FILES.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());
     let mut checks = Vec::new();
     if !missing.is_empty() {
         checks.push(ill(format!("{FOLDER}/ has no {}", missing.join(", "))));
     }
     for name in there {
-        let lacking = lacking_lines(name, &text_of(&folder.join(name)));
+        let lacking = missing_lines(name, &text_of(&folder.join(name)));
         if !lacking.is_empty() {
             let harm = if name == ".gitignore" {
                 "git tracks what belongs to this machine alone"

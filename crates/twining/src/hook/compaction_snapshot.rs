@@ -66,8 +66,8 @@ pub fn take(context: &HookContext) -> HookReply {
     };
     if let Ok(bytes) = serde_json::to_vec(&taken) {
         // Without it the agent begins with the brief alone.
-        let _ = store.local_state().leave_note(&name_of(&context.event.session), &bytes);
-        let _ = store.local_state().leave_note(LAST, &bytes);
+        let _ = store.local_state().write_note(&name_of(&context.event.session), &bytes);
+        let _ = store.local_state().write_note(LAST, &bytes);
     }
     HookReply::Silence
 }
@@ -79,7 +79,7 @@ pub fn restore(context: &HookContext) -> Option<String> {
     let own = name_of(&context.event.session);
     let taken = read(&own).or_else(|| read(LAST).filter(|_| context.event.source == "compact"))?;
     for name in [own.as_str(), &name_of(&taken.session), LAST] {
-        let _ = store.local_state().drop_note(name);
+        let _ = store.local_state().remove_note(name);
     }
     Some(taken.told())
 }

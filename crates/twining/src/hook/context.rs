@@ -34,7 +34,7 @@ impl HookContext {
     pub fn open(project: Option<PathBuf>, event: HookEvent) -> Result<Self, String> {
         let project = Project::open_from(project, &event.cwd)
             .map_err(|problem| problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned())?;
-        project.engine.store().hurry(INDEX_TIMEOUT);
+        project.engine.store().set_deadline(INDEX_TIMEOUT);
         Ok(Self::of(project, event))
     }
 
@@ -116,7 +116,7 @@ impl HookContext {
     pub fn save_notes(&self, notes: &SessionState) -> bool {
         let store = self.project.engine.store();
         self.has_memory()
-            && serde_json::to_vec(notes).is_ok_and(|bytes| store.local_state().leave_note(&self.event.session, &bytes).is_ok())
+            && serde_json::to_vec(notes).is_ok_and(|bytes| store.local_state().write_note(&self.event.session, &bytes).is_ok())
     }
 
     /// Posts to the board, for whoever looks at it next.

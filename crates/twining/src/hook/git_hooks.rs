@@ -3,7 +3,7 @@
 //! whatever goes wrong is told, and the commit stands.
 
 use std::fs;
-use std::io::{Write, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -79,7 +79,7 @@ const MAX_FILES: usize = 2_000;
 pub fn check(project: Option<PathBuf>) -> bool {
     // A project that cannot be opened holds no commit.
     let Ok(project) = Project::open(project) else { return true };
-    project.engine.store().hurry(INDEX_TIMEOUT);
+    project.engine.store().set_deadline(INDEX_TIMEOUT);
     let notices = notices(&project);
     let (refused, told): (Vec<CheckNotice>, Vec<CheckNotice>) =
         notices.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);

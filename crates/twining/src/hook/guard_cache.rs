@@ -38,7 +38,7 @@ pub fn guards(project: &Project) -> GuardSet {
         let compiled = CachedGuards { key, guards: GuardSet::load(&user, &policy, Examples::Read) };
         // Without the note the policies are read again.
         if store.exists().unwrap_or(false) {
-            let _ = serde_json::to_vec(&compiled).map(|bytes| store.local_state().leave_note(COMPILED, &bytes));
+            let _ = serde_json::to_vec(&compiled).map(|bytes| store.local_state().write_note(COMPILED, &bytes));
         }
         compiled.guards
     });
@@ -102,7 +102,7 @@ fn clauses(project: &Project) -> Vec<Clause> {
             Ok(clauses) => {
                 let made = store.ids().now().as_ms();
                 let known = CachedClauses { decisions: state.decisions, knowledge: state.knowledge, made, clauses };
-                let _ = serde_json::to_vec(&known).map(|bytes| store.local_state().leave_note(CLAUSES, &bytes));
+                let _ = serde_json::to_vec(&known).map(|bytes| store.local_state().write_note(CLAUSES, &bytes));
                 known.clauses
             }
             // Where the index cannot be asked now, what was known holds.

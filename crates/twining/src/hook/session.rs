@@ -58,7 +58,7 @@ pub fn subagent_started(context: &HookContext) -> HookReply {
 
 /// The session is over, and its notes are of no use.
 pub fn ended(context: &HookContext) -> HookReply {
-    let _ = context.project.engine.store().local_state().drop_note(&context.event.session);
+    let _ = context.project.engine.store().local_state().remove_note(&context.event.session);
     HookReply::Silence
 }
 

@@ -126,7 +126,7 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
         while told.len() > MAX_REPORTED {
             told.pop_first();
         }
-        let _ = serde_json::to_vec(&told).map(|bytes| store.local_state().leave_note(REPORTED, &bytes));
+        let _ = serde_json::to_vec(&told).map(|bytes| store.local_state().write_note(REPORTED, &bytes));
     }
     new
 }

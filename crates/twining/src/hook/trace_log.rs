@@ -222,5 +222,5 @@ fn leave(context: &HookContext, seen: Vec<ObservedTrace<'_>>, trust: Trust) {
     let at = store.ids().now().to_string();
     let traces: Vec<Trace> = seen.into_iter().map(|seen| seen.into_trace(store.ids().next().into(), &at, &agent, origin.clone())).collect();
     // A trace is worth less than an answer in time.
-    let _ = store.traces().leave(&traces);
+    let _ = store.traces().append_or_spool(&traces);
 }

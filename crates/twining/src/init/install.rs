@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command};
 use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES};
-use twining_store::SCAFFOLD;
+use twining_store::DEFAULT_FILES;
 
 use super::apply::StagedEdits;
 use super::git::GitWiring;
@@ -387,8 +387,11 @@ pub(super) fn missing_memory(project: &Project) -> Result<Vec<String>, CommandEr
     // Opening it finds out whether it can be used at all.
     let exists = project.engine.store().exists().map_err(twining_engine::Failure::from)?;
     let knowledge = project.engine.store().documents().knowledge().map_err(twining_engine::Failure::from)?;
-    let mut missing: Vec<String> =
-        SCAFFOLD.iter().filter(|(name, _)| !exists || !folder.join(name).exists()).map(|(name, _)| format!("{FOLDER}/{name}")).collect();
+    let mut missing: Vec<String> = DEFAULT_FILES
+        .iter()
+        .filter(|(name, _)| !exists || !folder.join(name).exists())
+        .map(|(name, _)| format!("{FOLDER}/{name}"))
+        .collect();
     if knowledge.bytes.is_none() {
         missing.push(knowledge.path);
     }
@@ -412,6 +415,6 @@ pub(super) fn apply_edits(project: &Project, edits: &[FileEdit], staged: StagedE
     }
     receipt.folders.extend(made);
     receipt.folders.dedup();
-    store.installation().keep_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+    store.installation().save_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     Ok(())
 }

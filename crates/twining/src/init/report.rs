@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use twining_model::knowledge::DEFAULT_GRAPH;
-use twining_store::SCAFFOLD;
+use twining_store::DEFAULT_FILES;
 
 use super::HostKind;
 use super::install::InstallOptions;
@@ -90,7 +90,7 @@ pub fn agreed(options: &InstallOptions, outcome: &InstallOutcome, question: &str
 fn diff(outcome: &InstallOutcome) -> String {
     let memory = outcome.memory.iter().filter_map(|shown| {
         let name = shown.strip_prefix(FOLDER)?.trim_start_matches('/');
-        let known = SCAFFOLD.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
+        let known = DEFAULT_FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
         let after = known.or((name == "knowledge.dot").then_some(DEFAULT_GRAPH))?;
         Some(FileEdit { path: PathBuf::new(), shown: shown.clone(), before: None, after: Some(after.to_owned()), executable: false }.diff())
     });

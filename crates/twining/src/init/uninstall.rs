@@ -89,7 +89,7 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
         left.forget_foreign_files();
         left.folders.retain(|folder| folder.is_dir());
-        store.installation().keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+        store.installation().save_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
     Ok(tell(options, &outcome))
 }

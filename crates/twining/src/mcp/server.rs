@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use tokio::sync::RwLock;
 use twining_engine::EmbeddingThread;
 use twining_model::{Authority, IdSource, InvalidInput, text};
-use twining_store::Keeper;
+use twining_store::Housekeeper;
 
 use super::elicitation::{PendingQuestions, PersonAnswer};
 use super::line_transport::LineTransport;
@@ -65,7 +65,7 @@ struct ServedProject {
     project: Arc<Project>,
     _embedder: EmbeddingThread,
     /// Dropped last of all: it finishes what is left to do.
-    _keeper: Keeper,
+    _keeper: Housekeeper,
 }
 
 impl McpServer {
@@ -143,7 +143,7 @@ impl ServerState {
             return Ok(open.project.clone());
         }
         let project = Arc::new(Project::open(self.options.project.clone())?);
-        let keeper = Keeper::start(project.engine.store().clone());
+        let keeper = Housekeeper::start(project.engine.store().clone());
         let embedder = EmbeddingThread::start(project.engine.embedding_worker().clone());
         *slot = Some(ServedProject { project: project.clone(), _embedder: embedder, _keeper: keeper });
         Ok(project)

@@ -45,7 +45,7 @@ const FEATURES: &str = "{\n  \"features\": [\n    { \"id\": \"login\", \"tested\
 
 /// Ben calls his work tested, and nothing was.
 pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
-    fs::write(project.join(LIST), FEATURES).map_err(TourError::Place)?;
+    fs::write(project.join(LIST), FEATURES).map_err(TourError::StoreLocation)?;
     let edit = json!({"file_path": project.join(LIST), "old_string": "\"tested\": false", "new_string": "\"tested\": true"});
     let answer = asked_hook(program, project, "Edit", &edit)?;
     let decision = &answer["hookSpecificOutput"];
@@ -157,7 +157,7 @@ fn tell_git(program: &Path, project: &Path, step: &dyn Fn(&[&str]) -> Result<boo
         driver.files.iter().for_each(|file| attributes.push_str(&format!("/{file} merge={}\n", driver.name())));
     }
     let info = project.join(".git/info");
-    fs::create_dir_all(&info).and_then(|()| fs::write(info.join("attributes"), attributes)).map_err(TourError::Place)
+    fs::create_dir_all(&info).and_then(|()| fs::write(info.join("attributes"), attributes)).map_err(TourError::StoreLocation)
 }
 
 /// Runs a command and gives its answer.
@@ -170,7 +170,7 @@ fn twining(program: &Path, project: &Path, words: &[&str]) -> Result<Value, Tour
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TourError {
     #[error("cannot make a place for the tour")]
-    Place(#[source] io::Error),
+    StoreLocation(#[source] io::Error),
     #[error("an agent lost its server")]
     McpClient(#[from] ClientError),
     #[error("cannot run a command of the tour")]
@@ -189,9 +189,9 @@ pub fn play() -> Result<ExitStatus, CommandError> {
 }
 
 pub(super) fn story() -> Result<(), TourError> {
-    let program = std::env::current_exe().map_err(TourError::Place)?;
-    let place = tempfile::tempdir().map_err(TourError::Place)?;
-    super::play::plant(place.path()).map_err(TourError::Place)?;
+    let program = std::env::current_exe().map_err(TourError::StoreLocation)?;
+    let place = tempfile::tempdir().map_err(TourError::StoreLocation)?;
+    super::play::plant(place.path()).map_err(TourError::StoreLocation)?;
     say(|page| {
         page.line([strong("Two agents, one repository, one memory.")]);
         page.block(0, &format!("A throwaway repository stands in {}", place.path().display()));

@@ -62,7 +62,7 @@ enum Shape {
     /// True, false, or not given.
     Truth,
     /// A number of things.
-    Count,
+    CountKind,
     Whole,
     Fraction,
     Text,
@@ -192,7 +192,7 @@ impl Field {
         let name = self.path.rsplit('.').next().unwrap_or_default();
         let told = match self.shape {
             Shape::Switch | Shape::Truth => "BOOL",
-            Shape::Count | Shape::Whole | Shape::Fraction => "N",
+            Shape::CountKind | Shape::Whole | Shape::Fraction => "N",
             Shape::NumberPairs => "KEY=VALUE",
             Shape::Json | Shape::Jsons => "JSON",
             _ if matches!(name, "since" | "until" | "before" | "ttl") || name.ends_with("_at") => "TIME",
@@ -214,7 +214,7 @@ impl Field {
             Shape::NumberPairs => Value::Object(values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?),
             Shape::Json => json(last).map_err(refused)?,
             Shape::Switch | Shape::Truth => Value::from(last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?),
-            Shape::Count | Shape::Whole | Shape::Fraction => Value::Number(number(last, self.shape).map_err(refused)?),
+            Shape::CountKind | Shape::Whole | Shape::Fraction => Value::Number(number(last, self.shape).map_err(refused)?),
             Shape::Text => self.text(last),
         };
         let mut level = given;
@@ -256,7 +256,7 @@ impl Shape {
         match name.and_then(Value::as_str) {
             Some("boolean") if may_be_null => Self::Truth,
             Some("boolean") => Self::Switch,
-            Some("integer") if schema.contains_key("minimum") => Self::Count,
+            Some("integer") if schema.contains_key("minimum") => Self::CountKind,
             Some("integer") => Self::Whole,
             Some("number") => Self::Fraction,
             Some("array") if items.is_some_and(is_text) => Self::Texts,
@@ -314,12 +314,12 @@ fn pair(given: &str) -> Result<(String, Value), String> {
 fn number(given: &str, shape: Shape) -> Result<Number, String> {
     let word = given.trim();
     let read = match shape {
-        Shape::Count => word.parse::<u64>().ok().map(Number::from),
+        Shape::CountKind => word.parse::<u64>().ok().map(Number::from),
         Shape::Whole => word.parse::<i64>().ok().map(Number::from),
         _ => word.parse().ok().and_then(Number::from_f64),
     };
     read.ok_or_else(|| match shape {
-        Shape::Count => "write a positive whole number".to_owned(),
+        Shape::CountKind => "write a positive whole number".to_owned(),
         Shape::Whole => "write a whole number".to_owned(),
         _ => "write a number".to_owned(),
     })
@@ -331,9 +331,9 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_number_is_refused_in_words() {
-        assert_eq!(number("20", Shape::Count), Ok(Number::from(20)));
+        assert_eq!(number("20", Shape::CountKind), Ok(Number::from(20)));
         for wrong in ["x", "-1", "2.5", "99999999999999999999999"] {
-            assert_eq!(number(wrong, Shape::Count), Err("write a positive whole number".to_owned()), "{wrong}");
+            assert_eq!(number(wrong, Shape::CountKind), Err("write a positive whole number".to_owned()), "{wrong}");
         }
         assert_eq!(number("-1", Shape::Whole), Ok(Number::from(-1)));
     }

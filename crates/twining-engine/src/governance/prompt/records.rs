@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use twining_model::{Decision, DecisionStatus, Entry, EntryType, Id, Scope};
-use twining_store::{Affecting, EntryFilter, Row, Standing, View};
+use twining_store::{DecisionState, EntryFilter, RowId, ScopedDecision, View};
 
 use crate::context::{AssembleInput, AssembledContext, ContextDecision, ContextEntry};
 use crate::decisions::contesting;
@@ -88,9 +88,9 @@ fn whole(
     let most = budget.tokens / TOKENS_A_LINE + 1;
     let open = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
     let newest = |listed_ids: usize| Ok(view.entries().rows_about(&draft.scope, &open, most + listed_ids)?);
-    let warning = |row: Row, _: &HashSet<String>| Ok(Some(record_of_entry(view.entries().at_row(row)?)));
-    let nearest = |listed_ids: usize| Ok(view.decisions().nearest(&draft.scope, Standing::InForce, most + listed_ids)?);
-    let decision = |row: Affecting, listed_ids: &HashSet<String>| {
+    let warning = |row: RowId, _: &HashSet<String>| Ok(Some(record_of_entry(view.entries().at_row(row)?)));
+    let nearest = |listed_ids: usize| Ok(view.decisions().nearest(&draft.scope, DecisionState::InForce, most + listed_ids)?);
+    let decision = |row: ScopedDecision, listed_ids: &HashSet<String>| {
         let unknown = !listed_ids.contains(row.id.as_str());
         let Some(decision) = unknown.then(|| view.decisions().get(&row.id)).transpose()?.flatten() else { return Ok(None) };
         let is_contested = !view.decisions().contesters(&decision, contesting(decision.status), 1)?.is_empty();

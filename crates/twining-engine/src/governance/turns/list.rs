@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Turn, TurnKey, TurnName, limits, text};
-use twining_store::{Shelf, Slot};
+use twining_store::{TurnFiles, TurnLocation};
 
 use crate::failure::Failure;
 use crate::fields;
@@ -51,14 +51,14 @@ pub struct TurnsOutcome {
 const LAST: usize = 10;
 
 /// Lists the turns of a feature, or of one of its tasks.
-pub(crate) fn turns(turn_files: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
+pub(crate) fn turns(turn_files: &TurnFiles, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
     let feature = TurnName::parse("feature", &input.feature)?;
     let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
     let last = fields::within("last", input.last, LAST, limits::PAGE)?;
     let listing = turn_files.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
-    let mut unreadable: Vec<UnreadableTurn> = listing.odd.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
+    let mut unreadable: Vec<UnreadableTurn> = listing.skipped.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
     let mut turns: Vec<Turn> = Vec::new();
-    for slot in &listing.slots {
+    for slot in &listing.locations {
         match read(turn_files, slot) {
             Ok(Some(turn)) => turns.push(turn),
             // Taken away since it was listed.
@@ -81,20 +81,20 @@ pub(crate) fn turns(turn_files: &Shelf, input: &TurnsInput) -> Result<TurnsOutco
 }
 
 /// The turns of a task before this one, newest first, as far as they can be read.
-pub(crate) fn before(turn_files: &Shelf, key: &TurnKey, most: usize) -> Vec<Turn> {
-    let slot = Slot::of(key);
+pub(crate) fn before(turn_files: &TurnFiles, key: &TurnKey, most: usize) -> Vec<Turn> {
+    let slot = TurnLocation::of(key);
     let Ok(listing) = turn_files.of(&slot.feature, Some(&slot.task)) else { return Vec::new() };
-    let earlier = listing.slots.iter().rev().filter(|slot| slot.number < key.number);
+    let earlier = listing.locations.iter().rev().filter(|slot| slot.number < key.number);
     earlier.filter_map(|slot| read(turn_files, slot).ok().flatten()).take(most).collect()
 }
 
 /// Why a turn cannot be read; nothing where it can.
-pub(crate) fn why_unreadable(turn_files: &Shelf, slot: &Slot) -> Option<String> {
+pub(crate) fn why_unreadable(turn_files: &TurnFiles, slot: &TurnLocation) -> Option<String> {
     read(turn_files, slot).err()
 }
 
 /// Reads one turn, and refuses one that lies where another belongs.
-fn read(turn_files: &Shelf, slot: &Slot) -> Result<Option<Turn>, String> {
+fn read(turn_files: &TurnFiles, slot: &TurnLocation) -> Result<Option<Turn>, String> {
     let Some(bytes) = turn_files.read(slot).map_err(|error| error.to_string())? else { return Ok(None) };
     let turn: Turn = serde_json::from_slice(&bytes).map_err(|error| text::excerpt(&error.to_string(), 120))?;
     let is_at_home = |name: &str, folder: &str| TurnName::parse("name", name).is_ok_and(|name| name.folder() == folder);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use twining_model::{Change, InvalidInput, JsonDocument, Time, Turn, TurnName, limits};
-use twining_store::{Shelf, Slot, StoreError};
+use twining_store::{StoreError, TurnFiles, TurnLocation};
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
@@ -36,12 +36,12 @@ pub struct RecordTurnOutcome {
 /// Plans a turn on what is on the shelf. `listed` gives the features that the feature
 /// list calls completed.
 pub(crate) fn plan_record(
-    turn_files: &Shelf,
+    turn_files: &TurnFiles,
     draft: &TurnDraft,
     stamp: &Stamp<'_>,
     listed: impl Fn() -> Vec<String>,
 ) -> Result<(Change, RecordTurnOutcome), Failure> {
-    let slot = Slot::of(&draft.key);
+    let slot = TurnLocation::of(&draft.key);
     spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &turn_files.features()?)?;
     spelled_as_before("task", draft.key.task.as_str(), &slot.task, &turn_files.tasks(&slot.feature)?)?;
     let mut notes = draft.notes.clone();
@@ -52,7 +52,7 @@ pub(crate) fn plan_record(
     };
     let existing = before.as_deref().and_then(|bytes| JsonDocument::parse(bytes).ok());
     if before.is_some() && existing.is_none() {
-        let candidates = turn_files.keep(&slot)?.map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
+        let candidates = turn_files.back_up(&slot)?.map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
         notes.push(format!("`{}` was there and could not be read; it is replaced{candidates}", slot.path()));
     }
     let updated = existing.is_some();
@@ -62,7 +62,7 @@ pub(crate) fn plan_record(
         id: draft.key.id(),
         path: slot.path(),
         updated,
-        pruned: pruned.iter().map(Slot::path).collect(),
+        pruned: pruned.iter().map(TurnLocation::path).collect(),
         notes,
         redacted: Vec::new(),
     };
@@ -138,19 +138,24 @@ fn written(existing: Option<JsonDocument>, draft: &TurnDraft, stamp: &Stamp<'_>)
 
 /// The turns that leave. Files are read only when there are too many, and then
 /// only as far as it matters: the latest of each task, and completed features.
-fn to_prune(turn_files: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn() -> Vec<String>) -> Result<Vec<Slot>, Failure> {
-    let mut slots = turn_files.all()?.slots;
-    let is_there = slots.contains(new);
+fn to_prune(
+    turn_files: &TurnFiles,
+    new: &TurnLocation,
+    draft: &TurnDraft,
+    listed: impl Fn() -> Vec<String>,
+) -> Result<Vec<TurnLocation>, Failure> {
+    let mut locations = turn_files.all()?.locations;
+    let is_there = locations.contains(new);
     if !is_there {
-        slots.push(new.clone());
+        locations.push(new.clone());
     }
-    let of_feature = slots.iter().filter(|slot| slot.feature == new.feature).count();
-    if slots.len() <= limits::TURNS_OF_PROJECT && of_feature <= limits::TURNS_OF_FEATURE {
+    let of_feature = locations.iter().filter(|slot| slot.feature == new.feature).count();
+    if locations.len() <= limits::TURNS_OF_PROJECT && of_feature <= limits::TURNS_OF_FEATURE {
         return Ok(Vec::new());
     }
     // The one that is written, as it will be.
     let given = draft.fields.iter().find(|(name, _)| *name == "feature_completed").and_then(|(_, value)| value.as_bool());
-    let turn_state = |slot: &Slot| -> Option<(i64, bool)> {
+    let turn_state = |slot: &TurnLocation| -> Option<(i64, bool)> {
         let before = read(turn_files, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
         if slot == new {
             let (at, completed_flag) = before.unwrap_or((i64::MAX, None));
@@ -158,9 +163,9 @@ fn to_prune(turn_files: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn()
         }
         before.map(|(at, completed_flag)| (at, completed_flag.unwrap_or(false)))
     };
-    let mut completed = completed_features(&slots, turn_state);
+    let mut completed = completed_features(&locations, turn_state);
     completed.extend(listed().into_iter().filter_map(|id| TurnName::parse("feature", &id).ok()).map(|name| name.folder()));
-    let candidates = slots.into_iter().filter_map(|slot| {
+    let candidates = locations.into_iter().filter_map(|slot| {
         let completed = completed.contains(&slot.feature);
         let at = if completed { turn_state(&slot)?.0 } else { 0 };
         Some(RetentionCandidate { is_new: slot == *new, slot, at, completed })
@@ -170,9 +175,9 @@ fn to_prune(turn_files: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn()
 
 /// The features whose latest turn says that they are completed. One that says
 /// nothing is in progress: a feature that was completed and is worked on again.
-fn completed_features(slots: &[Slot], turn_state: impl Fn(&Slot) -> Option<(i64, bool)>) -> BTreeSet<String> {
-    let mut last_of_task: BTreeMap<(&str, &str), &Slot> = BTreeMap::new();
-    for slot in slots {
+fn completed_features(locations: &[TurnLocation], turn_state: impl Fn(&TurnLocation) -> Option<(i64, bool)>) -> BTreeSet<String> {
+    let mut last_of_task: BTreeMap<(&str, &str), &TurnLocation> = BTreeMap::new();
+    for slot in locations {
         let last = last_of_task.entry((&slot.feature, &slot.task)).or_insert(slot);
         if slot.number > last.number {
             *last = slot;
@@ -194,7 +199,7 @@ fn recorded_at(turn: &Turn) -> i64 {
 
 /// A turn that can be read; one that cannot is for a person to look at, and
 /// makes room for nobody.
-fn read(turn_files: &Shelf, slot: &Slot) -> Option<Turn> {
+fn read(turn_files: &TurnFiles, slot: &TurnLocation) -> Option<Turn> {
     let bytes = turn_files.read(slot).ok().flatten()?;
     serde_json::from_slice(&bytes).ok()
 }
@@ -202,7 +207,7 @@ fn read(turn_files: &Shelf, slot: &Slot) -> Option<Turn> {
 /// A turn, as far as keeping it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RetentionCandidate {
-    pub(crate) slot: Slot,
+    pub(crate) slot: TurnLocation,
     /// When it was recorded, in milliseconds since 1970.
     pub(crate) at: i64,
     /// Whether its feature is completed.
@@ -212,7 +217,7 @@ pub(crate) struct RetentionCandidate {
 }
 
 /// The turns that leave, oldest first.
-pub(crate) fn turns_to_delete(turns: &[RetentionCandidate]) -> Vec<Slot> {
+pub(crate) fn turns_to_delete(turns: &[RetentionCandidate]) -> Vec<TurnLocation> {
     let mut free: Vec<&RetentionCandidate> = turns.iter().filter(|turn| !turn.is_new && turn.completed).collect();
     free.sort_by_key(|turn| (turn.at, &turn.slot));
     let mut of_feature: BTreeMap<&str, usize> = BTreeMap::new();
@@ -242,7 +247,7 @@ mod tests {
     use super::*;
 
     fn turn(feature: &str, number: u32, at: i64, completed: bool) -> RetentionCandidate {
-        RetentionCandidate { slot: Slot { feature: feature.into(), task: "T".into(), number }, at, completed, is_new: false }
+        RetentionCandidate { slot: TurnLocation { feature: feature.into(), task: "T".into(), number }, at, completed, is_new: false }
     }
 
     fn feature(name: &str, from: i64, turns: u32, completed: bool) -> Vec<RetentionCandidate> {
@@ -285,7 +290,7 @@ mod tests {
             let turns: Vec<RetentionCandidate> =
                 spread.iter().enumerate().map(|(n, (feature, at))| turn(&format!("F{feature}"), number(n), *at, feature % 2 == 0)).collect();
             let left = turns_to_delete(&turns);
-            let gone: BTreeSet<&Slot> = left.iter().collect();
+            let gone: BTreeSet<&TurnLocation> = left.iter().collect();
             prop_assert_eq!(gone.len(), left.len());
             let stay: Vec<RetentionCandidate> = turns.iter().filter(|turn| !gone.contains(&turn.slot)).cloned().collect();
             let done: BTreeSet<&str> = turns.iter().filter(|turn| turn.completed).map(|turn| turn.slot.feature.as_str()).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use twining_embed::Model;
-use twining_store::disk::{Fault, Op, Probe};
+use twining_store::disk::{DiskOp, Fault, Probe};
 
 use super::{LOGGED_OUT, about_sessions, ask, finding, found};
 use crate::search::EmbeddingIndex;
@@ -235,10 +235,10 @@ struct FullDisk {
 }
 
 impl Probe for FullDisk {
-    fn before(&self, op: Op, name: &str) -> Fault {
+    fn before(&self, op: DiskOp, name: &str) -> Fault {
         // A file of vectors is begun under another name.
         let of_vectors = name.contains("vectors.bin") || name.contains("tmp-");
-        let refused = op == Op::Write && of_vectors && self.full.load(Ordering::SeqCst);
+        let refused = op == DiskOp::Write && of_vectors && self.full.load(Ordering::SeqCst);
         if refused { self.fault } else { Fault::None }
     }
 }

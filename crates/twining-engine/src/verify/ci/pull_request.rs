@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use twining_store::git::{GitRange, TreeEntry};
-use twining_store::{Config, feature_list_paths, knowledge_elsewhere, knowledge_place};
+use twining_store::{Config, feature_list_paths, knowledge_path, maestro_knowledge_path};
 
 /// The folder of the records, with its slash.
 pub(super) const MEMORY: &str = ".twining/";
@@ -86,7 +86,7 @@ impl<'r> PullRequest<'r> {
         let config = rules.iter().find(|file| file.path == ".twining/config.yml");
         let config = config.and_then(|file| range.blobs(std::iter::once(file.object.as_str())).remove(&file.object));
         let chosen = config.as_deref().map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
-        let elsewhere = feature_list_paths().into_iter().chain([knowledge_elsewhere()]).chain(knowledge_place(&chosen, false).ok());
+        let elsewhere = feature_list_paths().into_iter().chain([maestro_knowledge_path()]).chain(knowledge_path(&chosen, false).ok());
         for path in elsewhere.filter(|path| !path.starts_with(MEMORY)) {
             rules.extend(range.files(&range.base, &path).into_iter().filter(|file| file.path == path));
         }
@@ -132,8 +132,8 @@ impl<'r> PullRequest<'r> {
     pub(super) fn knowledge_path(&self) -> String {
         let config = self.base_files.get(".twining/config.yml");
         let chosen = config.map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
-        let is_elsewhere = self.base_files.contains_key(&knowledge_elsewhere());
-        knowledge_place(&chosen, is_elsewhere).unwrap_or_else(|_| ".twining/knowledge.dot".to_owned())
+        let is_elsewhere = self.base_files.contains_key(&maestro_knowledge_path());
+        knowledge_path(&chosen, is_elsewhere).unwrap_or_else(|_| ".twining/knowledge.dot".to_owned())
     }
 }
 

@@ -51,7 +51,7 @@ impl Engine {
         outcome: &ToolResult,
     ) -> Result<Option<TestRun>, Failure> {
         if outcome.is_unfinished && !command.is_empty() && self.store().exists()? {
-            self.store().local_state().leave_note(BACKGROUND, command.as_bytes())?;
+            self.store().local_state().write_note(BACKGROUND, command.as_bytes())?;
         }
         let tests = counts_in(&outcome.output);
         let has_exit_failed = outcome.exit_code.is_some_and(|code| code != 0);
@@ -156,7 +156,7 @@ impl Engine {
             return Ok(None);
         };
         limits::at_most("data", &evidence.data, limits::REPORTS)?;
-        let project = &self.store().place().project;
+        let project = &self.store().location().project;
         let read = reports::read(&evidence.reports, checkout, project, self.store().root())?;
         let data = evidence.data.iter().map(|path| Ok(Scope::parse("data", path, &ProjectRoot::new([checkout]))?.to_string()));
         let data = data.collect::<Result<Vec<String>, InvalidInput>>()?;

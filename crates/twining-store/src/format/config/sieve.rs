@@ -10,11 +10,11 @@ use super::{Config, VERSION, from_yaml, version_line};
 const NAMED: usize = 5;
 
 /// Reads what can be read; `why` is what was wrong with the whole.
-pub(super) fn read(yaml: &str, why: &str) -> Result<Config, String> {
+pub(super) fn read_valid_keys(yaml: &str, why: &str) -> Result<Config, String> {
     let Ok(Value::Object(all)) = from_yaml::<Value>(yaml) else { return Err(why.to_owned()) };
     let mut bad = Vec::new();
-    let kept = sift(all, "", &|value| value, &mut bad);
-    let mut config = parsed(&Value::Object(kept))?;
+    let readable = readable_keys(all, "", &|value| value, &mut bad);
+    let mut config = parsed(&Value::Object(readable))?;
     // A version that cannot be read may be a newer one: do not write over it.
     if bad.iter().any(|(key, _)| key == "version") {
         config.version = version_line(yaml.as_bytes()).unwrap_or(VERSION);
@@ -31,18 +31,23 @@ pub(super) fn read(yaml: &str, why: &str) -> Result<Config, String> {
 }
 
 /// The keys that can be read, each where it stands.
-fn sift(keys: Map<String, Value>, above: &str, place: &dyn Fn(Value) -> Value, bad: &mut Vec<(String, String)>) -> Map<String, Value> {
-    let mut kept = Map::new();
+fn readable_keys(
+    keys: Map<String, Value>,
+    above: &str,
+    place: &dyn Fn(Value) -> Value,
+    bad: &mut Vec<(String, String)>,
+) -> Map<String, Value> {
+    let mut readable = Map::new();
     for (key, value) in keys {
         let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
         let alone = |value: Value| place(Value::Object(Map::from_iter([(key.clone(), value)])));
         match (parsed(&alone(value.clone())), value) {
-            (Ok(_), value) => drop(kept.insert(key, value)),
+            (Ok(_), value) => drop(readable.insert(key, value)),
             (Err(why), Value::Object(inner)) => {
-                let inner = Value::Object(sift(inner, &path, &alone, bad));
+                let inner = Value::Object(readable_keys(inner, &path, &alone, bad));
                 // An object where none is wanted is bad as a whole.
                 if parsed(&alone(inner.clone())).is_ok() {
-                    kept.insert(key, inner);
+                    readable.insert(key, inner);
                 } else {
                     bad.push((path, why));
                 }
@@ -52,7 +57,7 @@ fn sift(keys: Map<String, Value>, above: &str, place: &dyn Fn(Value) -> Value, b
             (Err(why), _) => bad.push((path, why)),
         }
     }
-    kept
+    readable
 }
 
 /// The same reader as for the whole file: JSON is YAML too.
@@ -62,7 +67,7 @@ fn parsed(value: &Value) -> Result<Config, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Search, Tools};
+    use super::super::{SearchSettings, ToolSettings};
     use super::*;
 
     #[test]
@@ -71,9 +76,9 @@ mod tests {
             b"project_name: shop\nsearch: {wait_ms: soon, embeddings: false}\nagents:\n  claim_seconds: -1\n  liveness: {idle_after_ms: 7}\ntools: 5\nworktrees: separate\n",
         );
         assert_eq!((config.project_name.as_str(), config.worktrees.as_str()), ("shop", "separate"));
-        assert_eq!(config.search, Search { embeddings: false, ..Search::default() });
+        assert_eq!(config.search, SearchSettings { embeddings: false, ..SearchSettings::default() });
         assert_eq!((config.agents.claim_seconds, config.agents.liveness.idle_after_ms), (30 * 60, 7));
-        assert_eq!(config.tools, Tools::default());
+        assert_eq!(config.tools, ToolSettings::default());
         assert_eq!(config.notes.len(), 3, "{:?}", config.notes);
         for key in ["`search.wait_ms`", "`agents.claim_seconds`", "`tools`"] {
             assert!(config.notes.iter().any(|note| note.contains(key)), "{key}: {:?}", config.notes);

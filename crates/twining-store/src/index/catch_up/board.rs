@@ -5,14 +5,14 @@
 use rusqlite::{Connection, params};
 use twining_model::Entry;
 
-use super::Session;
+use super::IndexUpdate;
 use crate::disk::Fingerprint;
 use crate::disk::layout::BOARD;
 use crate::error::StoreError;
-use crate::index::known::{BoardMark, Known, Segment};
-use crate::log::files::{DataFile, Files};
-use crate::log::lines::{Line, Lines};
-use crate::merge::{LEFT_BY_GIT, is_marker};
+use crate::index::known::{BoardPosition, IndexedFiles, Segment};
+use crate::log::files::{OpenBoard, StoreFiles};
+use crate::log::lines::{FileLine, LineReader};
+use crate::merge::{HAS_CONFLICT_MARKERS, is_marker};
 
 /// A segment of this size is closed by the next line.
 const SEGMENT_BYTES: u64 = 64 * 1024;
@@ -31,16 +31,16 @@ const FORGET_SEGMENTS: &str = "DELETE FROM segment WHERE start >= ?1";
 pub(in crate::index) struct BoardPlan {
     /// The writers' count of changes from outside, read before the board was.
     epoch: u64,
-    step: Step,
+    step: BoardStep,
 }
 
-enum Step {
+enum BoardStep {
     /// Nothing changed.
-    Rest,
+    Unchanged,
     /// Keep the lines before `from`, and read on from there.
     Read {
         /// The file.
-        file: DataFile,
+        file: OpenBoard,
         /// Up to here it agrees with what we know.
         from: u64,
         /// How many lines that is.
@@ -56,41 +56,41 @@ enum Step {
 }
 
 /// Looks what there is to do. The caller holds the index lock.
-pub(in crate::index) fn plan(conn: &Connection, known: &Known, files: &Files) -> Result<BoardPlan, StoreError> {
-    let epoch = files.record().epoch;
+pub(in crate::index) fn plan(conn: &Connection, known: &IndexedFiles, files: &StoreFiles) -> Result<BoardPlan, StoreError> {
+    let epoch = files.lock_state().epoch;
     Ok(BoardPlan { epoch, step: step(conn, &known.board, epoch, files)? })
 }
 
-fn step(conn: &Connection, mark: &BoardMark, epoch: u64, files: &Files) -> Result<Step, StoreError> {
+fn step(conn: &Connection, mark: &BoardPosition, epoch: u64, files: &StoreFiles) -> Result<BoardStep, StoreError> {
     let file = match files.board() {
         // A link or a pipe is not followed; its own state tells when it changes.
         Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
-            return Ok(Step::Nothing { print: files.board_fingerprint()?, why: Some(error.to_string()) });
+            return Ok(BoardStep::Nothing { print: files.board_fingerprint()?, why: Some(error.to_string()) });
         }
         other => other?,
     };
-    let Some(file) = file else { return Ok(Step::Nothing { print: None, why: None }) };
+    let Some(file) = file else { return Ok(BoardStep::Nothing { print: None, why: None }) };
     let print = file.print;
     if mark.epoch == epoch && mark.print == Some(print) {
-        return Ok(Step::Rest);
+        return Ok(BoardStep::Unchanged);
     }
     let grew = mark.offset > SMALL_BYTES
         && mark.epoch == epoch
         && mark.print.is_some_and(|known| known.ino == print.ino && known.size < print.size && mark.offset <= print.size);
     let end = (mark.offset, mark.line);
     let (from, line) =
-        if grew && agreement(&[mark.segment], mark, &file)? == end { end } else { agreement(&segments(conn, mark)?, mark, &file)? };
-    Ok(Step::Read { file, from, line })
+        if grew && common_prefix(&[mark.segment], mark, &file)? == end { end } else { common_prefix(&segments(conn, mark)?, mark, &file)? };
+    Ok(BoardStep::Read { file, from, line })
 }
 
 impl BoardPlan {
     /// Whether building everything anew is quicker.
-    pub(in crate::index) fn is_heavy(&self, known: &Known) -> bool {
+    pub(in crate::index) fn prefers_rebuild(&self, known: &IndexedFiles) -> bool {
         let mark = &known.board;
         match &self.step {
-            Step::Rest => false,
-            Step::Nothing { .. } => mark.offset > REWRITE_BYTES,
-            Step::Read { file, from, .. } => {
+            BoardStep::Unchanged => false,
+            BoardStep::Nothing { .. } => mark.offset > REWRITE_BYTES,
+            BoardStep::Read { file, from, .. } => {
                 let rewritten = mark.offset.saturating_sub(*from).max(file.print.size.saturating_sub(*from));
                 rewritten > REWRITE_BYTES && rewritten > from / 2
             }
@@ -98,22 +98,22 @@ impl BoardPlan {
     }
 }
 
-impl Session<'_> {
+impl IndexUpdate<'_> {
     /// Brings the entries up to the blackboard.
     pub(super) fn board(&mut self, BoardPlan { epoch, step }: BoardPlan) -> Result<(), StoreError> {
         match step {
-            Step::Rest => {}
-            Step::Nothing { print, why } => {
-                self.cut_back(0, 0)?;
-                self.known.board = BoardMark { print, epoch, ..BoardMark::default() };
+            BoardStep::Unchanged => {}
+            BoardStep::Nothing { print, why } => {
+                self.truncate_to(0, 0)?;
+                self.known.board = BoardPosition { print, epoch, ..BoardPosition::default() };
                 if let Some(why) = why {
-                    self.complain(BOARD, 0, None, &why)?;
+                    self.report_unreadable(BOARD, 0, None, &why)?;
                 }
             }
-            Step::Read { file, from, line } => {
-                self.cut_back(from, line)?;
+            BoardStep::Read { file, from, line } => {
+                self.truncate_to(from, line)?;
                 self.known.board.epoch = epoch;
-                self.read_on(&file)?;
+                self.read_new_lines(&file)?;
                 self.known.board.print = Some(file.print);
             }
         }
@@ -121,9 +121,9 @@ impl Session<'_> {
     }
 
     /// Forgets every line from `from` on.
-    fn cut_back(&mut self, from: u64, line: u64) -> Result<(), StoreError> {
+    fn truncate_to(&mut self, from: u64, line: u64) -> Result<(), StoreError> {
         self.pop_from(from)?;
-        self.withdraw(BOARD, from)?;
+        self.clear_reports(BOARD, from)?;
         let mark = &mut self.known.board;
         if from < mark.offset {
             self.conn.prepare_cached(FORGET_SEGMENTS)?.execute([from.cast_signed()])?;
@@ -134,9 +134,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn read_on(&mut self, file: &DataFile) -> Result<(), StoreError> {
+    fn read_new_lines(&mut self, file: &OpenBoard) -> Result<(), StoreError> {
         let print = file.print;
-        let mut lines = Lines::from(&file.handle, self.known.board.offset, file.print.size);
+        let mut lines = LineReader::from(&file.handle, self.known.board.offset, file.print.size);
         while let Some(line) = lines.next()? {
             let bytes = line.text.clone().map(|text| lines.bytes(text));
             self.take_line(&line, bytes)?;
@@ -154,12 +154,12 @@ impl Session<'_> {
             mark.segment.take(line.hash);
             // Should we be killed after the commit in here, the next one goes on as after an append.
             mark.print = Some(Fingerprint { size: line.end, mtime_ns: 0, ..print });
-            self.breathe()?;
+            self.commit_periodically()?;
         }
         Ok(())
     }
 
-    fn take_line(&mut self, line: &Line, bytes: Option<&[u8]>) -> Result<(), StoreError> {
+    fn take_line(&mut self, line: &FileLine, bytes: Option<&[u8]>) -> Result<(), StoreError> {
         let number = self.known.board.line + 1;
         let read = match bytes {
             None => Err("a line longer than any record".to_owned()),
@@ -168,8 +168,8 @@ impl Session<'_> {
         match read {
             Ok(None) => Ok(()),
             Ok(Some((raw, entry))) => self.push(line.pos, raw, &entry),
-            Err(why) if line.whole => self.complain(BOARD, line.pos, Some(number), &why),
-            Err(why) => self.complain(BOARD, line.pos, Some(number), &format!("the last line is not complete: {why}")),
+            Err(why) if line.whole => self.report_unreadable(BOARD, line.pos, Some(number), &why),
+            Err(why) => self.report_unreadable(BOARD, line.pos, Some(number), &format!("the last line is not complete: {why}")),
         }
     }
 }
@@ -182,7 +182,7 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
         return Ok(None);
     }
     if is_marker(bytes) {
-        return Err(LEFT_BY_GIT.to_owned());
+        return Err(HAS_CONFLICT_MARKERS.to_owned());
     }
     let raw = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let entry: Entry = serde_json::from_str(raw).map_err(|error| format!("not an entry: {error}"))?;
@@ -191,7 +191,7 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
 }
 
 /// The stretches of lines that are known.
-fn segments(conn: &Connection, mark: &BoardMark) -> Result<Vec<Segment>, StoreError> {
+fn segments(conn: &Connection, mark: &BoardPosition) -> Result<Vec<Segment>, StoreError> {
     let mut statement = conn.prepare_cached(SEGMENTS)?;
     let closed = statement.query_map([], |row| {
         let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
@@ -202,9 +202,9 @@ fn segments(conn: &Connection, mark: &BoardMark) -> Result<Vec<Segment>, StoreEr
 
 /// Up to where the file agrees with what we know, by these of its segments, the last
 /// among them; and how many lines that is.
-fn agreement(segments: &[Segment], mark: &BoardMark, file: &DataFile) -> Result<(u64, u64), StoreError> {
+fn common_prefix(segments: &[Segment], mark: &BoardPosition, file: &OpenBoard) -> Result<(u64, u64), StoreError> {
     let ends = segments.iter().skip(1).map(|segment| segment.start).chain([mark.offset]);
-    let mut lines = Lines::from(&file.handle, segments[0].start, file.print.size);
+    let mut lines = LineReader::from(&file.handle, segments[0].start, file.print.size);
     for (segment, end) in segments.iter().zip(ends) {
         let mut read = Segment { hash: 0, ..*segment };
         let mut at = segment.start;

@@ -7,28 +7,28 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::{Authority, Decision, DecisionStatus, Id, limits};
 
 use super::entries::{scope_key, time_of};
-use super::{Session, clip, keys, sum_of};
+use super::{IndexUpdate, clip, keys, sum_of};
 use crate::disk::Fingerprint;
 use crate::disk::layout::DECISIONS;
 use crate::error::StoreError;
 use crate::index::bearing::status_of;
-use crate::index::sense::{Sense, agent_key, decision_text};
-use crate::index::tally::Count;
-use crate::index::words::with_parts;
-use crate::log::files::{DecisionNames, DecisionsChanged, Files};
-use crate::merge::{LEFT_BY_GIT, one_decision};
+use crate::index::sense::{VectorKeys, agent_key, decision_text};
+use crate::index::tally::CountKind;
+use crate::index::words::with_identifier_parts;
+use crate::log::files::{DecisionListing, DecisionsChanged, StoreFiles};
+use crate::merge::{HAS_CONFLICT_MARKERS, one_decision};
 
 /// The form two domains are compared in.
 pub(in crate::index) fn domain_key(domain: &str) -> String {
     clip(domain.trim(), limits::NAME_BYTES).to_lowercase()
 }
 
-const PAPERS: &str = "SELECT id, ino, size, mtime FROM paper";
-const PAPERS_IN_ORDER: &str = "SELECT id, ino, size, mtime FROM paper ORDER BY id";
-const PAPER: &str = "SELECT ino, size, mtime FROM paper WHERE id = ?1";
-const PUT_PAPER: &str = "INSERT INTO paper(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
+const FILE_STATES: &str = "SELECT id, ino, size, mtime FROM paper";
+const FILE_STATES_IN_ORDER: &str = "SELECT id, ino, size, mtime FROM paper ORDER BY id";
+const FILE_STATE: &str = "SELECT ino, size, mtime FROM paper WHERE id = ?1";
+const SAVE_FILE_STATE: &str = "INSERT INTO paper(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = excluded.mtime";
-const DROP_PAPER: &str = "DELETE FROM paper WHERE id = ?1";
+const DELETE_FILE_STATE: &str = "DELETE FROM paper WHERE id = ?1";
 const OLD: &str = "SELECT num, status, unconfirmed FROM decision WHERE id = ?1";
 const INSERT: &str = "
 INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
@@ -48,17 +48,17 @@ const DELETES: [&str; 7] = [
     "DELETE FROM decision_line WHERE num = ?1",
     "DELETE FROM decision WHERE num = ?1",
 ];
-const ODD: &str = "SELECT file FROM unreadable WHERE file LIKE 'decisions/%' AND at = 1";
+const MISNAMED: &str = "SELECT file FROM unreadable WHERE file LIKE 'decisions/%' AND at = 1";
 
-impl Session<'_> {
+impl IndexUpdate<'_> {
     /// Brings the decisions up to their files.
-    pub(super) fn decisions(&mut self, files: &Files, changed: &DecisionsChanged) -> Result<(), StoreError> {
+    pub(super) fn decisions(&mut self, files: &StoreFiles, changed: &DecisionsChanged) -> Result<(), StoreError> {
         match changed {
             DecisionsChanged::Nothing => Ok(()),
-            DecisionsChanged::These(ids) => {
+            DecisionsChanged::Listed(ids) => {
                 for id in ids {
                     let found = files.decision_fingerprint(id)?;
-                    if found.is_none() || paper(self.conn, id)? != found {
+                    if found.is_none() || file_state(self.conn, id)? != found {
                         self.reload(files, id, found)?;
                     }
                 }
@@ -68,58 +68,58 @@ impl Session<'_> {
         }
     }
 
-    fn every_decision(&mut self, files: &Files) -> Result<(), StoreError> {
-        let mut papers = papers(self.conn)?;
-        let names = files.decision_names()?;
+    fn every_decision(&mut self, files: &StoreFiles) -> Result<(), StoreError> {
+        let mut file_states = file_states(self.conn)?;
+        let names = files.list_decisions()?;
         for (id, print) in names.decisions {
-            if papers.remove(id.as_str()) != Some(print) {
+            if file_states.remove(id.as_str()) != Some(print) {
                 self.reload(files, &id, Some(print))?;
             }
         }
-        let gone: Vec<Id> = papers.keys().filter_map(|id| Id::read(id)).collect();
-        for id in gone {
+        let removed: Vec<Id> = file_states.keys().filter_map(|id| Id::read(id)).collect();
+        for id in removed {
             self.reload(files, &id, None)?;
         }
-        for file in reported_as_odd(self.conn)? {
-            self.withdraw(&file, 0)?;
+        for file in reported_as_misnamed(self.conn)? {
+            self.clear_reports(&file, 0)?;
         }
-        for name in &names.odd {
-            self.complain(&format!("{DECISIONS}/{name}"), 1, None, "its name is not an id")?;
+        for name in &names.misnamed {
+            self.report_unreadable(&format!("{DECISIONS}/{name}"), 1, None, "its name is not an id")?;
         }
         Ok(())
     }
 
     /// Makes the row of one decision what its file says. `listed` is what the
     /// directory says of it, which is all we have if it may not be opened.
-    fn reload(&mut self, files: &Files, id: &Id, listed: Option<Fingerprint>) -> Result<(), StoreError> {
+    fn reload(&mut self, files: &StoreFiles, id: &Id, listed: Option<Fingerprint>) -> Result<(), StoreError> {
         let file = format!("{DECISIONS}/{id}.json");
         self.forget(id)?;
-        self.withdraw(&file, 0)?;
+        self.clear_reports(&file, 0)?;
         let read = match files.decision(id) {
             Ok(None) => {
-                self.conn.prepare_cached(DROP_PAPER)?.execute([id.as_str()])?;
-                return self.breathe();
+                self.conn.prepare_cached(DELETE_FILE_STATE)?.execute([id.as_str()])?;
+                return self.commit_periodically();
             }
             Ok(Some((print, bytes))) => {
-                self.put_paper(id, print)?;
+                self.save_file_state(id, print)?;
                 parse(id, bytes)
             }
             Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
-                self.put_paper(id, listed.unwrap_or_default())?;
+                self.save_file_state(id, listed.unwrap_or_default())?;
                 Err(error.to_string())
             }
             Err(error) => return Err(error),
         };
         match read {
-            Ok((raw, decision, is_joined)) => {
+            Ok((raw, decision, is_resolved)) => {
                 self.insert(&raw, &decision)?;
-                if is_joined {
-                    self.complain(&file, 0, None, LEFT_BY_GIT)?;
+                if is_resolved {
+                    self.report_unreadable(&file, 0, None, HAS_CONFLICT_MARKERS)?;
                 }
             }
-            Err(why) => self.complain(&file, 0, None, &why)?,
+            Err(why) => self.report_unreadable(&file, 0, None, &why)?,
         }
-        self.breathe()
+        self.commit_periodically()
     }
 
     fn insert(&mut self, raw: &str, decision: &Decision) -> Result<(), StoreError> {
@@ -140,8 +140,15 @@ impl Session<'_> {
             clip(&decision.summary, limits::TEXT_BYTES),
         ])?;
         let num = self.conn.last_insert_rowid();
-        let (meaning, gist) = Sense::of(&decision.summary, &decision_text(decision)).columns();
-        self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, meaning, gist, agent_key(&decision.agent_id), raw, sum_of(raw)])?;
+        let (text_key, summary_key) = VectorKeys::of(&decision.summary, &decision_text(decision)).columns();
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![
+            num,
+            text_key,
+            summary_key,
+            agent_key(&decision.agent_id),
+            raw,
+            sum_of(raw)
+        ])?;
         let (paths, symbols) = (keys(&decision.affected_files), keys(&decision.affected_symbols));
         let files: Vec<String> = paths.iter().map(|file| scope_key(file, self.folding)).collect();
         // `.` or an empty name says nothing of any file.
@@ -165,10 +172,10 @@ impl Session<'_> {
         let paths: Vec<&str> = [decision.scope.as_str()].into_iter().chain(paths).chain(symbols).collect();
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             num,
-            with_parts(&decision.summary),
-            with_parts(&format!("{}\n{}", decision.rationale, decision.context)),
-            with_parts(&others.join("\n")),
-            with_parts(&paths.join("\n")),
+            with_identifier_parts(&decision.summary),
+            with_identifier_parts(&format!("{}\n{}", decision.rationale, decision.context)),
+            with_identifier_parts(&others.join("\n")),
+            with_identifier_parts(&paths.join("\n")),
         ])?;
         self.count(decision.status, unconfirmed, 1);
         Ok(())
@@ -185,14 +192,14 @@ impl Session<'_> {
     }
 
     fn count(&mut self, status: DecisionStatus, unconfirmed: bool, n: i64) {
-        self.deltas.add(Count::of(status), n);
+        self.deltas.add(CountKind::of(status), n);
         if unconfirmed {
-            self.deltas.add(Count::Unconfirmed, n);
+            self.deltas.add(CountKind::Unconfirmed, n);
         }
     }
 
-    fn put_paper(&self, id: &Id, print: Fingerprint) -> Result<(), StoreError> {
-        self.conn.prepare_cached(PUT_PAPER)?.execute(params![
+    fn save_file_state(&self, id: &Id, print: Fingerprint) -> Result<(), StoreError> {
+        self.conn.prepare_cached(SAVE_FILE_STATE)?.execute(params![
             id.as_str(),
             print.ino.cast_signed(),
             print.size.cast_signed(),
@@ -203,17 +210,17 @@ impl Session<'_> {
 }
 
 /// The state in which a decision's file was read.
-pub(in crate::index) fn paper(conn: &Connection, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-    Ok(conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?)
+pub(in crate::index) fn file_state(conn: &Connection, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
+    Ok(conn.prepare_cached(FILE_STATE)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?)
 }
 
 /// Whether the index has the decisions just as the directory has them. Most
 /// processes live for one question, and for most of those nothing changed.
-pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) -> Result<bool, StoreError> {
-    let mut statement = conn.prepare_cached(PAPERS_IN_ORDER)?;
-    let mut papers = statement.query([])?;
+pub(in crate::index) fn match_listing(conn: &Connection, names: &DecisionListing) -> Result<bool, StoreError> {
+    let mut statement = conn.prepare_cached(FILE_STATES_IN_ORDER)?;
+    let mut file_states = statement.query([])?;
     for (id, print) in &names.decisions {
-        let is_listed = match papers.next()? {
+        let is_listed = match file_states.next()? {
             Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == *print,
             None => false,
         };
@@ -221,13 +228,13 @@ pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) 
             return Ok(false);
         }
     }
-    let same = papers.next()?.is_none();
-    let odd: HashSet<String> = names.odd.iter().map(|name| format!("{DECISIONS}/{name}")).collect();
-    Ok(same && odd == reported_as_odd(conn)?.into_iter().collect())
+    let same = file_states.next()?.is_none();
+    let misnamed: HashSet<String> = names.misnamed.iter().map(|name| format!("{DECISIONS}/{name}")).collect();
+    Ok(same && misnamed == reported_as_misnamed(conn)?.into_iter().collect())
 }
 
-fn papers(conn: &Connection) -> Result<HashMap<String, Fingerprint>, StoreError> {
-    Ok(conn.prepare_cached(PAPERS)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?)
+fn file_states(conn: &Connection) -> Result<HashMap<String, Fingerprint>, StoreError> {
+    Ok(conn.prepare_cached(FILE_STATES)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?)
 }
 
 fn print_at(row: &Row<'_>, at: usize) -> Result<Fingerprint, rusqlite::Error> {
@@ -235,13 +242,13 @@ fn print_at(row: &Row<'_>, at: usize) -> Result<Fingerprint, rusqlite::Error> {
     Ok(Fingerprint { ino: number(at)?, size: number(at + 1)?, mtime_ns: row.get(at + 2)? })
 }
 
-fn reported_as_odd(conn: &Connection) -> Result<Vec<String>, StoreError> {
-    Ok(conn.prepare_cached(ODD)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+fn reported_as_misnamed(conn: &Connection) -> Result<Vec<String>, StoreError> {
+    Ok(conn.prepare_cached(MISNAMED)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// A decision with its text, and whether that is two sides of a conflict, joined.
 fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, bool), String> {
-    let (bytes, is_joined) = match one_decision(&bytes) {
+    let (bytes, is_resolved) = match one_decision(&bytes) {
         Cow::Owned(merged) => (merged, true),
         Cow::Borrowed(_) => (bytes, false),
     };
@@ -251,5 +258,5 @@ fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, bool), String> {
     if decision.id != *id {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }
-    Ok((raw.to_owned(), decision, is_joined))
+    Ok((raw.to_owned(), decision, is_resolved))
 }

@@ -7,15 +7,15 @@ use rusqlite::params;
 use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
 
-use super::{Session, clip, keys, sum_of};
+use super::{IndexUpdate, clip, keys, sum_of};
 use crate::error::StoreError;
-use crate::index::sense::{Sense, agent_key, entry_text};
-use crate::index::tally::Count;
-use crate::index::words::with_parts;
+use crate::index::sense::{VectorKeys, agent_key, entry_text};
+use crate::index::tally::CountKind;
+use crate::index::words::with_identifier_parts;
 
 /// What an entry is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::index) struct Derived<'e> {
+pub(in crate::index) struct EntryKeys<'e> {
     pub id: &'e str,
     pub at: i64,
     pub kind: &'e str,
@@ -24,10 +24,10 @@ pub(in crate::index) struct Derived<'e> {
     pub relates: Vec<&'e str>,
     pub asks: bool,
     pub closes: bool,
-    pub sense: Sense,
+    pub vector_keys: VectorKeys,
 }
 
-impl<'e> Derived<'e> {
+impl<'e> EntryKeys<'e> {
     /// Finds out.
     pub fn of(entry: &'e Entry, folding: CaseFolding) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl<'e> Derived<'e> {
             relates: keys(&entry.relates_to),
             asks: entry.kind().is_some_and(EntryType::asks),
             closes: entry.kind().is_some_and(EntryType::closes),
-            sense: Sense::of(&entry.summary, &entry_text(entry)),
+            vector_keys: VectorKeys::of(&entry.summary, &entry_text(entry)),
         }
     }
 }
@@ -84,24 +84,24 @@ const LAST_OF: &str = "SELECT max(pos) FROM entry WHERE id = ?1";
 const SHADOW: &str = "UPDATE entry SET shadowed = 1, open = 0 WHERE pos = ?1";
 const UNSHADOW: &str = "UPDATE entry SET shadowed = 0, open = ?2 WHERE pos = ?1";
 const IS_CLOSED: &str = "SELECT EXISTS(SELECT 1 FROM relates WHERE target = ?1 AND closes = 1)";
-const ASKER: &str = "SELECT pos, kind, scope_key, open FROM entry WHERE id = ?1 AND shadowed = 0";
+const OPEN_ENTRY: &str = "SELECT pos, kind, scope_key, open FROM entry WHERE id = ?1 AND shadowed = 0";
 const SET_OPEN: &str = "UPDATE entry SET open = ?2 WHERE pos = ?1";
 
-impl Session<'_> {
+impl IndexUpdate<'_> {
     /// Adds a line at the end of the board.
     pub(super) fn push(&mut self, pos: u64, raw: &str, entry: &Entry) -> Result<(), StoreError> {
-        let row = Derived::of(entry, self.folding);
+        let row = EntryKeys::of(entry, self.folding);
         if let Some((older,)) = self.find::<(i64,)>(LIVE, row.id)? {
             self.hide(older)?;
             self.conn.prepare_cached(SHADOW)?.execute([older])?;
-            self.deltas.add(Count::Shadowed, 1);
+            self.deltas.add(CountKind::Shadowed, 1);
         }
         let pos = pos.cast_signed();
         let open = row.asks && !self.is_true(IS_CLOSED, row.id)?;
         self.conn.prepare_cached(INSERT)?.execute(params![pos, row.id, row.at, row.kind, row.scope_key, open])?;
-        let (meaning, gist) = row.sense.columns();
+        let (text_key, summary_key) = row.vector_keys.columns();
         let agent = agent_key(&entry.agent_id);
-        self.conn.prepare_cached(INSERT_LINE)?.execute(params![pos, meaning, gist, agent, raw, sum_of(raw)])?;
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![pos, text_key, summary_key, agent, raw, sum_of(raw)])?;
         self.show(pos, entry, &row, open)
     }
 
@@ -124,25 +124,25 @@ impl Session<'_> {
         let Some(older) = older else { return Ok(()) };
         let (raw, _) = self.line(older)?;
         let entry: Entry = serde_json::from_str(&raw)?;
-        let row = Derived::of(&entry, self.folding);
+        let row = EntryKeys::of(&entry, self.folding);
         let open = row.asks && !self.is_true(IS_CLOSED, row.id)?;
         self.conn.prepare_cached(UNSHADOW)?.execute(params![older, open])?;
-        self.deltas.add(Count::Shadowed, -1);
+        self.deltas.add(CountKind::Shadowed, -1);
         self.show(older, &entry, &row, open)
     }
 
     /// Makes an entry one that is found and counted, and closes what it closes.
-    fn show(&mut self, pos: i64, entry: &Entry, row: &Derived<'_>, open: bool) -> Result<(), StoreError> {
+    fn show(&mut self, pos: i64, entry: &Entry, row: &EntryKeys<'_>, open: bool) -> Result<(), StoreError> {
         self.each_link([INSERT_TAG, INSERT_RELATES], pos, row)?;
         let tags = row.tags.join(" ");
         // A detail that begins by repeating the summary would count it twice.
         let body = if entry.summary.is_empty() { entry.detail.clone() } else { entry.detail.replacen(&entry.summary, " ", 1) };
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             pos,
-            with_parts(&entry.summary),
-            with_parts(&body),
-            with_parts(&tags),
-            with_parts(&entry.scope),
+            with_identifier_parts(&entry.summary),
+            with_identifier_parts(&body),
+            with_identifier_parts(&tags),
+            with_identifier_parts(&entry.scope),
             row.kind
         ])?;
         self.deltas.add_entries(&row.scope_key, row.kind, 1, i64::from(open));
@@ -158,7 +158,7 @@ impl Session<'_> {
     fn hide(&mut self, pos: i64) -> Result<String, StoreError> {
         let (raw, open) = self.line(pos)?;
         let entry: Entry = serde_json::from_str(&raw)?;
-        let row = Derived::of(&entry, self.folding);
+        let row = EntryKeys::of(&entry, self.folding);
         self.each_link([DELETE_TAG, DELETE_RELATES], pos, &row)?;
         self.conn.prepare_cached(DELETE_TEXT)?.execute([pos])?;
         self.deltas.add_entries(&row.scope_key, row.kind, -1, -i64::from(open));
@@ -172,7 +172,7 @@ impl Session<'_> {
     }
 
     /// Runs a statement for each tag, and one for each entry it relates to.
-    fn each_link(&self, [of_tag, of_relation]: [&str; 2], pos: i64, row: &Derived<'_>) -> Result<(), StoreError> {
+    fn each_link(&self, [of_tag, of_relation]: [&str; 2], pos: i64, row: &EntryKeys<'_>) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(of_tag)?;
         for tag in &row.tags {
             statement.execute(params![tag, row.at, pos, row.kind])?;
@@ -185,8 +185,8 @@ impl Session<'_> {
     }
 
     fn set_open(&mut self, id: &str, open: bool) -> Result<(), StoreError> {
-        let asker: Option<(i64, String, String, bool)> = self.find(ASKER, id)?;
-        let Some((pos, kind, scope_key, was)) = asker else { return Ok(()) };
+        let open_entry: Option<(i64, String, String, bool)> = self.find(OPEN_ENTRY, id)?;
+        let Some((pos, kind, scope_key, was)) = open_entry else { return Ok(()) };
         if was == open || !EntryType::read(&kind).is_some_and(EntryType::asks) {
             return Ok(());
         }

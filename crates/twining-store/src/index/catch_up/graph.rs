@@ -11,22 +11,22 @@ use rusqlite::params;
 use twining_model::{Entity, Relation, limits};
 
 use super::entries::check_id;
-use super::{Session, clip, sum_of};
+use super::{IndexUpdate, clip, sum_of};
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::index::array_prints;
-use crate::index::tally::Count;
-use crate::log::files::{Array, Files};
+use crate::index::tally::CountKind;
+use crate::log::files::{Array, StoreFiles};
 use crate::log::journal::JournalLine;
-use crate::log::record::Record;
-use crate::merge::{LEFT_BY_GIT, has_markers};
+use crate::log::record::LockState;
+use crate::merge::{HAS_CONFLICT_MARKERS, has_markers};
 
 /// How often to try again if an array is replaced while we read.
 const TRIES: usize = 8;
 /// How long a writer that changed an array may take to say so.
-const LOOKS: usize = 20;
-const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
+const MAX_CHECKS: usize = 20;
+const CHECK_INTERVAL: Duration = Duration::from_micros(200);
 const ARRAYS: [Array; 2] = [Array::Entities, Array::Relations];
 
 /// The form names are compared in when case does not matter.
@@ -60,17 +60,17 @@ const RELATION_SUM: &str = "SELECT sum FROM relation WHERE id = ?1";
 const INSERT_RELATION: &str = "INSERT INTO relation(id, source, target, kind, dangling, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const DELETE_RELATION: &str = "DELETE FROM relation WHERE id = ?1 RETURNING source, target, dangling";
 // Both ends, because one may be missing while the other comes or goes.
-const DANGLE_AT: &str = "
+const UPDATE_DANGLING: &str = "
 UPDATE relation SET dangling = 1 - dangling
 WHERE (source = ?1 OR target = ?1)
     AND dangling = (EXISTS(SELECT 1 FROM entity WHERE id = relation.source) AND EXISTS(SELECT 1 FROM entity WHERE id = relation.target))
 RETURNING dangling";
 
-impl Session<'_> {
+impl IndexUpdate<'_> {
     /// Brings entities and relations up to their arrays and the journal.
-    pub(super) fn graph(&mut self, files: &Files) -> Result<(), StoreError> {
+    pub(super) fn graph(&mut self, files: &StoreFiles) -> Result<(), StoreError> {
         for _ in 0..TRIES {
-            let (before, seq) = self.settled(files)?;
+            let (before, seq) = self.stable_arrays(files)?;
             if before == self.known.arrays && seq == self.known.seq {
                 return Ok(());
             }
@@ -86,14 +86,14 @@ impl Session<'_> {
             overlay.retain(|line| line.seq <= through);
             // A writer may replace an array and then shorten the journal while we read
             // the one and then the other. If the arrays stand, so did the journal.
-            let stands = array_prints(files)? == loaded;
+            let is_unchanged = array_prints(files)? == loaded;
             for (i, array) in ARRAYS.into_iter().enumerate() {
                 for line in if reloads[i] { &overlay } else { &lines } {
-                    self.follow(line, array)?;
+                    self.apply_journal_line(line, array)?;
                 }
             }
             (self.known.arrays, self.known.seq) = (loaded, through);
-            if stands {
+            if is_unchanged {
                 return Ok(());
             }
             // Read both again, now or in the next call: no file looks like this.
@@ -104,37 +104,38 @@ impl Session<'_> {
 
     /// The arrays and how far the journal goes. A writer changes an array first and then
     /// says so: whoever looks in between waits for it instead of reading everything.
-    fn settled(&self, files: &Files) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
-        for _ in 0..LOOKS {
-            let ours = files.record().arrays;
-            let (now, seq) = (array_prints(files)?, files.record().applied_seq);
-            let is_known = |i: usize| now[i] == self.known.arrays[i] || ours[i].is_none_or(|left| Some(left.to) == now[i]);
+    fn stable_arrays(&self, files: &StoreFiles) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
+        for _ in 0..MAX_CHECKS {
+            let ours = files.lock_state().arrays;
+            let (now, seq) = (array_prints(files)?, files.lock_state().applied_seq);
+            let is_known = |i: usize| now[i] == self.known.arrays[i] || ours[i].is_none_or(|last_state| Some(last_state.to) == now[i]);
             if is_known(0) && is_known(1) {
                 return Ok((now, seq));
             }
-            std::thread::sleep(BETWEEN_LOOKS);
+            std::thread::sleep(CHECK_INTERVAL);
         }
-        Ok((array_prints(files)?, files.record().applied_seq))
+        Ok((array_prints(files)?, files.lock_state().applied_seq))
     }
 
     /// Whether each array must be read whole, and the journal lines that are new. One that is
     /// as we know it, or that only we changed, need not: the journal has the rest.
-    fn reloads(&self, files: &Files, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([bool; 2], Vec<JournalLine>), StoreError> {
+    fn reloads(&self, files: &StoreFiles, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([bool; 2], Vec<JournalLine>), StoreError> {
         let known = self.known.seq;
         if seq < known || (known == 0 && seq > 0) {
             return Ok(([true; 2], Vec::new()));
         }
         // Before the journal is read: it may be shortened meanwhile.
-        let Record { arrays: ours, dropped_seq, .. } = files.record();
+        let LockState { arrays: ours, dropped_seq, .. } = files.lock_state();
         let lines = files.journal_since(known)?;
-        if known < dropped_seq.max(files.record().dropped_seq) {
+        if known < dropped_seq.max(files.lock_state().dropped_seq) {
             return Ok(([true; 2], Vec::new()));
         }
         let mut reloads = [true; 2];
         for (i, array) in ARRAYS.into_iter().enumerate() {
             let same = self.known.arrays[i] == prints[i];
-            let is_ours =
-                ours[i].is_some_and(|left| Some(left.to) == prints[i] && (left.from == self.known.arrays[i] || known > left.since));
+            let is_ours = ours[i].is_some_and(|last_state| {
+                Some(last_state.to) == prints[i] && (last_state.from == self.known.arrays[i] || known > last_state.since)
+            });
             // Our writes move lines and drop repeats: what was reported of them is void.
             reloads[i] = !same && (!is_ours || self.is_true(HAS_UNREADABLE, array.path())?);
         }
@@ -142,18 +143,18 @@ impl Session<'_> {
     }
 
     /// Carries out on the rows what one journal line does to one array.
-    fn follow(&mut self, line: &JournalLine, array: Array) -> Result<(), StoreError> {
+    fn apply_journal_line(&mut self, line: &JournalLine, array: Array) -> Result<(), StoreError> {
         let change = &line.change;
         if array == Array::Entities {
             for entity in &change.entities {
-                self.put_entity(&serde_json::to_string(entity)?, entity)?;
+                self.upsert_entity(&serde_json::to_string(entity)?, entity)?;
             }
             for id in &change.removed_entities {
                 self.drop_entity(id)?;
             }
         } else {
             for relation in &change.relations {
-                self.put_relation(&serde_json::to_string(relation)?, relation)?;
+                self.upsert_relation(&serde_json::to_string(relation)?, relation)?;
             }
             for id in &change.removed_relations {
                 self.drop_relation(id)?;
@@ -164,14 +165,14 @@ impl Session<'_> {
     }
 
     /// Makes the rows what the array says, touching only those that differ.
-    fn reload_array(&mut self, files: &Files, array: Array) -> Result<Option<Fingerprint>, StoreError> {
-        self.withdraw(array.path(), 0)?;
+    fn reload_array(&mut self, files: &StoreFiles, array: Array) -> Result<Option<Fingerprint>, StoreError> {
+        self.clear_reports(array.path(), 0)?;
         let (print, bytes) = match files.array(array) {
             Ok(Some((print, bytes))) => (Some(print), bytes),
-            Ok(None) => (None, array::NONE.to_vec()),
+            Ok(None) => (None, array::EMPTY_ARRAY.to_vec()),
             Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
-                self.complain(array.path(), 0, None, &error.to_string())?;
-                (files.array_fingerprint(array)?, array::NONE.to_vec())
+                self.report_unreadable(array.path(), 0, None, &error.to_string())?;
+                (files.array_fingerprint(array)?, array::EMPTY_ARRAY.to_vec())
             }
             Err(error) => return Err(error),
         };
@@ -184,13 +185,13 @@ impl Session<'_> {
         let scanned = array::scan(&bytes);
         let mut damage = scanned.unreadable;
         if damage.is_empty() && has_markers(&bytes) {
-            damage.push((1, LEFT_BY_GIT.to_owned()));
+            damage.push((1, HAS_CONFLICT_MARKERS.to_owned()));
         }
         for (line, raw) in &scanned.elements {
             damage.extend(self.take_element(array, raw, &mut rows)?.err().map(|why| (*line, why)));
         }
         for (at, (line, why)) in (1..).zip(&damage) {
-            self.complain(array.path(), at, Some(*line), why)?;
+            self.report_unreadable(array.path(), at, Some(*line), why)?;
         }
         for (id, _) in rows.into_iter().filter(|(_, (_, is_seen))| !is_seen) {
             match array {
@@ -216,8 +217,8 @@ impl Session<'_> {
             return Ok(Ok(()));
         }
         let put = match array {
-            Array::Relations => serde_json::from_str(raw).map(|relation| self.put_relation(raw, &relation)),
-            _ => serde_json::from_str(raw).map(|entity| self.put_entity(raw, &entity)),
+            Array::Relations => serde_json::from_str(raw).map(|relation| self.upsert_relation(raw, &relation)),
+            _ => serde_json::from_str(raw).map(|entity| self.upsert_entity(raw, &entity)),
         };
         match put {
             Ok(put) => put?,
@@ -229,7 +230,7 @@ impl Session<'_> {
         Ok(Ok(()))
     }
 
-    fn put_entity(&mut self, raw: &str, entity: &Entity) -> Result<(), StoreError> {
+    fn upsert_entity(&mut self, raw: &str, entity: &Entity) -> Result<(), StoreError> {
         let sum = sum_of(raw);
         let old: Option<(i64, i64, String)> = self.find(OLD_ENTITY, &entity.id)?;
         let kind = clip(&entity.kind, limits::NAME_BYTES);
@@ -250,10 +251,10 @@ impl Session<'_> {
                 let alone = !self.is_true(IS_LINKED, &entity.id)?;
                 self.conn.prepare_cached(INSERT_ENTITY)?.execute(params![entity.id, name, name_key(name), kind, alone, raw, sum])?;
                 let num = self.conn.last_insert_rowid();
-                self.deltas.add(Count::Entities, 1);
-                self.deltas.add(Count::Disconnected, i64::from(alone));
+                self.deltas.add(CountKind::Entities, 1);
+                self.deltas.add(CountKind::Disconnected, i64::from(alone));
                 if !alone {
-                    self.dangle_at(&entity.id)?;
+                    self.update_dangling(&entity.id)?;
                 }
                 num
             }
@@ -269,12 +270,12 @@ impl Session<'_> {
         let Some((num, alone)) = self.find::<(i64, bool)>(DELETE_ENTITY, id)? else { return Ok(()) };
         self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
         self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
-        self.deltas.add(Count::Entities, -1);
-        self.deltas.add(Count::Disconnected, -i64::from(alone));
-        self.dangle_at(id)
+        self.deltas.add(CountKind::Entities, -1);
+        self.deltas.add(CountKind::Disconnected, -i64::from(alone));
+        self.update_dangling(id)
     }
 
-    fn put_relation(&mut self, raw: &str, relation: &Relation) -> Result<(), StoreError> {
+    fn upsert_relation(&mut self, raw: &str, relation: &Relation) -> Result<(), StoreError> {
         let sum = sum_of(raw);
         if self.find(RELATION_SUM, &relation.id)? == Some((sum,)) {
             return Ok(());
@@ -285,16 +286,16 @@ impl Session<'_> {
         let ends = [self.set_alone(source, false)?, self.set_alone(target, false)?];
         let dangling = ends.contains(&false);
         self.conn.prepare_cached(INSERT_RELATION)?.execute(params![relation.id, source, target, kind, dangling, raw, sum])?;
-        self.deltas.add(Count::Relations, 1);
-        self.deltas.add(Count::Dangling, i64::from(dangling));
+        self.deltas.add(CountKind::Relations, 1);
+        self.deltas.add(CountKind::Dangling, i64::from(dangling));
         Ok(())
     }
 
     fn drop_relation(&mut self, id: &str) -> Result<(), StoreError> {
-        let gone: Option<(String, String, bool)> = self.find(DELETE_RELATION, id)?;
-        let Some((source, target, dangling)) = gone else { return Ok(()) };
-        self.deltas.add(Count::Relations, -1);
-        self.deltas.add(Count::Dangling, -i64::from(dangling));
+        let removed: Option<(String, String, bool)> = self.find(DELETE_RELATION, id)?;
+        let Some((source, target, dangling)) = removed else { return Ok(()) };
+        self.deltas.add(CountKind::Relations, -1);
+        self.deltas.add(CountKind::Dangling, -i64::from(dangling));
         for end in [&source, &target] {
             if !self.is_true(IS_LINKED, end)? {
                 self.set_alone(end, true)?;
@@ -308,17 +309,17 @@ impl Session<'_> {
         let Some((num, was)) = self.find::<(i64, bool)>(ALONE, id)? else { return Ok(false) };
         if was != alone {
             self.conn.prepare_cached(SET_ALONE)?.execute(params![num, alone])?;
-            self.deltas.add(Count::Disconnected, if alone { 1 } else { -1 });
+            self.deltas.add(CountKind::Disconnected, if alone { 1 } else { -1 });
         }
         Ok(true)
     }
 
     /// An entity came or went: its relations may dangle from now on, or no more.
-    fn dangle_at(&mut self, id: &str) -> Result<(), StoreError> {
-        let mut statement = self.conn.prepare_cached(DANGLE_AT)?;
+    fn update_dangling(&mut self, id: &str) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(UPDATE_DANGLING)?;
         let mut rows = statement.query([id])?;
         while let Some(row) = rows.next()? {
-            self.deltas.add(Count::Dangling, if row.get(0)? { 1 } else { -1 });
+            self.deltas.add(CountKind::Dangling, if row.get(0)? { 1 } else { -1 });
         }
         Ok(())
     }

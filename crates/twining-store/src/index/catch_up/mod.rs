@@ -13,20 +13,20 @@ use twining_model::scope::CaseFolding;
 use twining_model::{limits, text};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::known::Known;
-use super::tally::{Count, Deltas};
+use super::known::IndexedFiles;
+use super::tally::{CountDeltas, CountKind};
 use crate::error::StoreError;
-use crate::log::files::{DecisionsChanged, Files};
+use crate::log::files::{DecisionsChanged, StoreFiles};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
-pub(super) use decisions::{are_as_listed, domain_key, paper};
+pub(super) use decisions::{domain_key, file_state, match_listing};
 #[cfg(test)]
-pub(super) use entries::Derived as DerivedEntry;
+pub(super) use entries::EntryKeys as DerivedEntry;
 pub(super) use graph::name_key;
 
 /// How a transaction is paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum CommitPace {
     /// Others read meanwhile: commit now and then, so that no transaction grows
     /// without bound.
     Shared,
@@ -35,12 +35,12 @@ pub(super) enum Pace {
 }
 
 /// One bringing-up-to-date: a transaction, and what it has learnt so far.
-pub(super) struct Session<'c> {
+pub(super) struct IndexUpdate<'c> {
     conn: &'c Connection,
     folding: CaseFolding,
-    pace: Pace,
-    known: Known,
-    deltas: Deltas,
+    pace: CommitPace,
+    known: IndexedFiles,
+    deltas: CountDeltas,
     rows: u64,
     finished: bool,
 }
@@ -50,42 +50,43 @@ const COMMIT: &str = "COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
 const ROWS_AT_ONCE: u64 = 20_000;
 
-const COMPLAIN: &str = "INSERT INTO unreadable(file, at, line, why) VALUES(?1, ?2, ?3, ?4)";
-const WITHDRAW_FROM: &str = "DELETE FROM unreadable WHERE file = ?1 AND at >= ?2";
+const REPORT_UNREADABLE: &str = "INSERT INTO unreadable(file, at, line, why) VALUES(?1, ?2, ?3, ?4)";
+const CLEAR_REPORTS: &str = "DELETE FROM unreadable WHERE file = ?1 AND at >= ?2";
 const WHY_CHARS: usize = 200;
 
 /// Does everything there is to do; returns how many records were read.
 pub(super) fn run(
     conn: &Connection,
     folding: CaseFolding,
-    pace: Pace,
-    files: &Files,
+    pace: CommitPace,
+    files: &StoreFiles,
     board: BoardPlan,
     changed: &DecisionsChanged,
 ) -> Result<u64, StoreError> {
-    let mut session = Session::begin(conn, folding, pace)?;
-    session.board(board)?;
-    session.decisions(files, changed)?;
-    session.graph(files)?;
-    session.finish()
+    let mut update = IndexUpdate::begin(conn, folding, pace)?;
+    update.board(board)?;
+    update.decisions(files, changed)?;
+    update.graph(files)?;
+    update.finish()
 }
 
-impl<'c> Session<'c> {
-    fn begin(conn: &'c Connection, folding: CaseFolding, pace: Pace) -> Result<Self, StoreError> {
+impl<'c> IndexUpdate<'c> {
+    fn begin(conn: &'c Connection, folding: CaseFolding, pace: CommitPace) -> Result<Self, StoreError> {
         conn.execute_batch(BEGIN)?;
-        let known = Known::load(conn);
-        let mut session = Self { conn, folding, pace, known: Known::default(), deltas: Deltas::default(), rows: 0, finished: false };
-        session.known = known?;
-        Ok(session)
+        let known = IndexedFiles::load(conn);
+        let mut update =
+            Self { conn, folding, pace, known: IndexedFiles::default(), deltas: CountDeltas::default(), rows: 0, finished: false };
+        update.known = known?;
+        Ok(update)
     }
 
     /// Counts a record, and commits if many have come together. What is known
     /// must be true of the rows whenever this is called.
-    fn breathe(&mut self) -> Result<(), StoreError> {
+    fn commit_periodically(&mut self) -> Result<(), StoreError> {
         self.rows += 1;
         if self.rows.is_multiple_of(ROWS_AT_ONCE) {
             self.write()?;
-            if self.pace == Pace::Shared {
+            if self.pace == CommitPace::Shared {
                 self.conn.execute_batch(COMMIT)?;
                 self.conn.execute_batch(BEGIN)?;
             }
@@ -119,22 +120,22 @@ impl<'c> Session<'c> {
     }
 
     /// Reports what could not be read.
-    fn complain(&mut self, file: &str, at: u64, line: Option<u64>, why: &str) -> Result<(), StoreError> {
+    fn report_unreadable(&mut self, file: &str, at: u64, line: Option<u64>, why: &str) -> Result<(), StoreError> {
         let why = text::excerpt(why, WHY_CHARS);
-        self.conn.prepare_cached(COMPLAIN)?.execute(params![file, at.cast_signed(), line.map(u64::cast_signed), why])?;
-        self.deltas.add(Count::Unreadable, 1);
+        self.conn.prepare_cached(REPORT_UNREADABLE)?.execute(params![file, at.cast_signed(), line.map(u64::cast_signed), why])?;
+        self.deltas.add(CountKind::Unreadable, 1);
         Ok(())
     }
 
     /// Takes back what was reported of a file, from one place on.
-    fn withdraw(&mut self, file: &str, from: u64) -> Result<(), StoreError> {
-        let gone = self.conn.prepare_cached(WITHDRAW_FROM)?.execute(params![file, from.cast_signed()])?;
-        self.deltas.add(Count::Unreadable, -i64::try_from(gone).unwrap_or(0));
+    fn clear_reports(&mut self, file: &str, from: u64) -> Result<(), StoreError> {
+        let removed = self.conn.prepare_cached(CLEAR_REPORTS)?.execute(params![file, from.cast_signed()])?;
+        self.deltas.add(CountKind::Unreadable, -i64::try_from(removed).unwrap_or(0));
         Ok(())
     }
 }
 
-impl Drop for Session<'_> {
+impl Drop for IndexUpdate<'_> {
     fn drop(&mut self) {
         if !self.finished {
             // What went wrong is on its way to the caller; a failed rollback adds nothing to it.
@@ -158,6 +159,6 @@ fn keys(texts: &[String]) -> Vec<&str> {
 
 /// A text as a key: at most `most` bytes, cut between characters. Files may hold
 /// anything, and an index page should not.
-pub(super) fn clip(text: &str, most: usize) -> &str {
-    if text.len() <= most { text } else { &text[..text.floor_char_boundary(most)] }
+pub(super) fn clip(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes { text } else { &text[..text.floor_char_boundary(max_bytes)] }
 }

@@ -1,7 +1,7 @@
 use twining_model::{Scope, Time};
 
-use super::{Desk, ids, line, ulid, view};
-use crate::index::vectors::meaning_of;
+use super::{IndexFixture, ids, line, ulid, view};
+use crate::index::vectors::vector_key;
 use crate::index::{EntryFilter, Index, terms};
 
 fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
@@ -23,8 +23,8 @@ fn time(text: &str) -> Option<Time> {
 
 #[test]
 fn newest_goes_by_time_then_by_place_and_leaves_the_future_for_last() {
-    let desk = Desk::new();
-    desk.board(&[
+    let fixture = IndexFixture::new();
+    fixture.board(&[
         at("old", "finding", "2026-01-01", ""),
         at("future", "finding", "2999-01-01", ""),
         at("same-1", "finding", "2026-02-01", ""),
@@ -32,19 +32,19 @@ fn newest_goes_by_time_then_by_place_and_leaves_the_future_for_last() {
         at("undated", "finding", "when?", ""),
         at("7ZZZZZZZZZ0000000000000000", "finding", "", ""),
     ]);
-    let index = desk.index();
+    let index = fixture.index();
     let (found, total) = page(&index, &EntryFilter::default(), 9);
     assert_eq!(found[..4], ["same-2", "same-1", "old", "undated"]);
     assert_eq!(total, 6);
     assert_eq!(page(&index, &EntryFilter::default(), 2).0, ["same-2", "same-1"]);
     let view = view(&index);
-    let tally = view.tally().expect("counts");
-    assert_eq!((tally.future_dated, tally.last_activity), (2, time("2026-02-01")));
+    let counts = view.counts().expect("counts");
+    assert_eq!((counts.future_dated, counts.last_activity), (2, time("2026-02-01")));
 }
 
 #[test]
 fn every_filter_narrows_and_counts_what_it_leaves() {
-    let desk = Desk::new();
+    let fixture = IndexFixture::new();
     let mut lines = Vec::new();
     for n in 0..40 {
         let kind = ["need", "finding", "warning", "question"][n % 4];
@@ -52,8 +52,8 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
         lines.push(at(&ulid(n), kind, &format!("2026-01-{:02}", n / 2 + 1), &more));
     }
     lines.push(at("closer", "answer", "2026-03-01", &format!(",\"relates_to\":[\"{}\"],\"scope\":\"project\"", ulid(0))));
-    desk.board(&lines);
-    let index = desk.index();
+    fixture.board(&lines);
+    let index = fixture.index();
     let all = view(&index).entries().newest(&EntryFilter::default(), 500).expect("a page").items;
     let since = time("2026-01-05");
     let before = time("2026-01-15");
@@ -98,15 +98,15 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
 
 #[test]
 fn what_overlaps_a_scope_includes_what_covers_it() {
-    let desk = Desk::new();
-    desk.board(&[
+    let fixture = IndexFixture::new();
+    fixture.board(&[
         line("project", "finding", "p", ",\"scope\":\"project\""),
         line("above", "finding", "a", ",\"scope\":\"src\""),
         line("exact", "finding", "e", ",\"scope\":\"src/auth/\""),
         line("below", "finding", "b", ",\"scope\":\"src/auth/jwt.rs\""),
         line("beside", "finding", "n", ",\"scope\":\"src/authority.rs\""),
     ]);
-    let index = desk.index();
+    let index = fixture.index();
     let view = view(&index);
     let about = view.entries().about_scope(&Scope::read("src/auth"), &EntryFilter::default(), 9).expect("a page");
     assert_eq!((ids(&about.items), about.total), (vec!["below", "exact", "above", "project"], 4));
@@ -118,9 +118,9 @@ fn what_overlaps_a_scope_includes_what_covers_it() {
 
 #[test]
 fn no_query_is_syntax() {
-    let desk = Desk::new();
-    desk.board(&[line("a", "finding", "rate limiter near the gate", ",\"detail\":\"it's a column : filter\",\"tags\":[\"redis\"]")]);
-    let index = desk.index();
+    let fixture = IndexFixture::new();
+    fixture.board(&[line("a", "finding", "rate limiter near the gate", ",\"detail\":\"it's a column : filter\",\"tags\":[\"redis\"]")]);
+    let index = fixture.index();
     let view = view(&index);
     let search = |query: &str| view.entries().by_words(&terms(query), &EntryFilter::default(), 9).expect("searches").len();
     for query in
@@ -137,15 +137,15 @@ fn no_query_is_syntax() {
 
 #[test]
 fn a_search_ranks_rare_words_and_summaries_first() {
-    let desk = Desk::new();
+    let fixture = IndexFixture::new();
     let mut lines: Vec<String> = (0..1500).map(|n| line(&ulid(n), "finding", "common words here", "")).collect();
     lines.insert(3, line("rare", "finding", "common zebra", ""));
     lines.insert(
         4,
         line("detail", "finding", "something else", ",\"detail\":\"a zebra in a long text about many other animals of the plain\""),
     );
-    desk.board(&lines);
-    let index = desk.index();
+    fixture.board(&lines);
+    let index = fixture.index();
     let view = view(&index);
     let hits = view.entries().by_words(&terms("common zebra"), &EntryFilter::default(), 3).expect("searches");
     let found: Vec<String> = hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
@@ -155,13 +155,13 @@ fn a_search_ranks_rare_words_and_summaries_first() {
 
 #[test]
 fn a_search_finds_the_parts_of_an_identifier() {
-    let desk = Desk::new();
-    desk.board(&[
+    let fixture = IndexFixture::new();
+    fixture.board(&[
         line("camel", "finding", "getUserProfile is slow", ""),
         line("snake", "finding", "user_profile is slow", ""),
         line("other", "finding", "the profiler of usernames", ""),
     ]);
-    let index = desk.index();
+    let index = fixture.index();
     let view = view(&index);
     for query in ["user profile", "user_profile", "UserProfile"] {
         let hits = view.entries().by_words(&terms(query), &EntryFilter::default(), 2).expect("searches");
@@ -173,17 +173,17 @@ fn a_search_finds_the_parts_of_an_identifier() {
 
 #[test]
 fn a_record_is_found_by_the_names_of_its_vectors_while_it_is_live() {
-    let desk = Desk::new();
-    desk.board(&[
+    let fixture = IndexFixture::new();
+    fixture.board(&[
         line("short", "finding", "same words", ""),
         line("long", "warning", "same words", ",\"detail\":\"and more\""),
         line("gone", "finding", "old words", ""),
         line("gone", "finding", "new words", ""),
     ]);
-    let index = desk.index();
+    let index = fixture.index();
     let view = view(&index);
     let named = |text: &str, filter: &EntryFilter| {
-        let rows = view.entries().by_meaning(&[meaning_of(text)], filter).expect("looks");
+        let rows = view.entries().by_vector_keys(&[vector_key(text)], filter).expect("looks");
         rows.into_iter().map(|row| view.entries().at_row(row).expect("is there").id).collect::<Vec<_>>()
     };
     let any = EntryFilter::default();
@@ -191,15 +191,15 @@ fn a_record_is_found_by_the_names_of_its_vectors_while_it_is_live() {
     assert_eq!(named("same words and more", &any), ["long"]);
     assert_eq!(named("old words", &any), [] as [&str; 0]);
     assert_eq!(named("same words", &EntryFilter { types: vec!["warning".into()], ..any }), ["long"]);
-    let senses = view.entries().senses_after(None, 10).expect("a list");
+    let senses = view.entries().vector_keys_after(None, 10).expect("a list");
     assert_eq!(senses.len(), 4);
-    assert_eq!(view.entries().card(senses[1].0).expect("reads").expect("a card").sense.gist, Some(meaning_of("same words")));
+    assert_eq!(view.entries().header(senses[1].0).expect("reads").expect("a card").vector_keys.summary_key, Some(vector_key("same words")));
 }
 
 #[test]
 fn what_may_be_archived_is_settled_and_leaves_nothing_open_again() {
-    let desk = Desk::new();
-    desk.board(&[
+    let fixture = IndexFixture::new();
+    fixture.board(&[
         at("finding", "finding", "2026-01-01", ""),
         at("decision", "decision", "2026-01-01", ""),
         at("open", "question", "2026-01-01", ""),
@@ -210,7 +210,7 @@ fn what_may_be_archived_is_settled_and_leaves_nothing_open_again() {
         at("summary", "finding", "2026-01-01", ",\"tags\":[\"archive\"]"),
         at("young", "finding", "2026-02-02", ""),
     ]);
-    let index = desk.index();
+    let index = fixture.index();
     let view = view(&index);
     let before = Time::read("2026-02-01").expect("a time");
     for keep_decisions in [true, false] {

@@ -1,78 +1,78 @@
 use twining_model::{Confidence, DecisionStatus, Id, Scope, Time};
 
-use super::{Desk, NOW, ulid, view};
-use crate::index::{Affecting, Bearing, DecisionFilter, Index, Standing, Via, terms};
+use super::{IndexFixture, NOW, ulid, view};
+use crate::index::{DecisionFilter, DecisionState, Index, ScopeCounts, ScopedDecision, Via, terms};
 
 fn id(n: usize) -> Id {
     Id::read(&ulid(n)).expect("a ULID")
 }
 
 fn via(index: &Index, scope: &str) -> Vec<(usize, Via)> {
-    let found: Vec<Affecting> = view(index).decisions().affecting(&Scope::read(scope)).expect("a list");
+    let found: Vec<ScopedDecision> = view(index).decisions().in_scope(&Scope::read(scope)).expect("a list");
     found.into_iter().map(|affecting| (affecting.id.as_str()[16..].parse().expect("a number"), affecting.via)).collect()
 }
 
 #[test]
 fn a_decision_is_read_when_it_comes_changes_and_goes() {
-    let desk = Desk::new();
-    desk.decision(&ulid(1), ",\"summary\":\"use redis\"");
-    let mut index = desk.index();
+    let fixture = IndexFixture::new();
+    fixture.decision(&ulid(1), ",\"summary\":\"use redis\"");
+    let mut index = fixture.index();
     assert_eq!(view(&index).decisions().get(&id(1)).expect("reads").expect("is there").summary, "use redis");
-    desk.decision(&ulid(1), ",\"summary\":\"use sqlite after all\",\"status\":\"provisional\"");
-    desk.decision(&ulid(2), ",\"summary\":\"second\"");
-    desk.catch_up(&mut index);
-    let tally = view(&index).tally().expect("counts");
-    assert_eq!((tally.active, tally.provisional), (1, 1));
-    std::fs::remove_file(desk.path(&format!("decisions/{}.json", ulid(1)))).expect("removes");
-    desk.catch_up(&mut index);
+    fixture.decision(&ulid(1), ",\"summary\":\"use sqlite after all\",\"status\":\"provisional\"");
+    fixture.decision(&ulid(2), ",\"summary\":\"second\"");
+    fixture.catch_up(&mut index);
+    let counts = view(&index).counts().expect("counts");
+    assert_eq!((counts.active, counts.provisional), (1, 1));
+    std::fs::remove_file(fixture.path(&format!("decisions/{}.json", ulid(1)))).expect("removes");
+    fixture.catch_up(&mut index);
     assert!(!view(&index).decisions().exists(&id(1)).expect("looks"));
-    desk.assert_right(&index);
+    fixture.assert_right(&index);
 }
 
 #[test]
 fn what_changed_is_remembered_until_it_is_caught_up_with() {
-    let desk = Desk::new();
-    let mut index = desk.index();
-    desk.decision(&ulid(1), "");
-    assert!(!index.is_current(&desk.files).expect("looks"), "this drains the watch");
-    assert!(!index.is_current(&desk.files).expect("looks"), "and this must still know");
-    desk.catch_up(&mut index);
+    let fixture = IndexFixture::new();
+    let mut index = fixture.index();
+    fixture.decision(&ulid(1), "");
+    assert!(!index.is_current(&fixture.files).expect("looks"), "this drains the watch");
+    assert!(!index.is_current(&fixture.files).expect("looks"), "and this must still know");
+    fixture.catch_up(&mut index);
     assert!(view(&index).decisions().exists(&id(1)).expect("looks"));
 }
 
 #[test]
 fn a_file_that_is_no_decision_is_named_and_not_served() {
-    let desk = Desk::new();
-    desk.write(&format!("decisions/{}.json", ulid(1)), "{broken");
-    desk.write(&format!("decisions/{}.json", ulid(2)), format!("{{\"id\":\"{}\"}}", ulid(9)));
-    desk.write("decisions/notes.json", "{}");
-    desk.write("elsewhere", format!("{{\"id\":\"{}\"}}", ulid(3)));
-    std::os::unix::fs::symlink(desk.path("elsewhere"), desk.path(&format!("decisions/{}.json", ulid(3)))).expect("links");
-    desk.decision(&ulid(4), "");
-    let mut index = desk.index();
+    let fixture = IndexFixture::new();
+    fixture.write(&format!("decisions/{}.json", ulid(1)), "{broken");
+    fixture.write(&format!("decisions/{}.json", ulid(2)), format!("{{\"id\":\"{}\"}}", ulid(9)));
+    fixture.write("decisions/notes.json", "{}");
+    fixture.write("elsewhere", format!("{{\"id\":\"{}\"}}", ulid(3)));
+    std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path(&format!("decisions/{}.json", ulid(3)))).expect("links");
+    fixture.decision(&ulid(4), "");
+    let mut index = fixture.index();
     let files: Vec<String> = view(&index).unreadable().expect("a list").into_iter().map(|found| found.file).collect();
     assert_eq!(files.len(), 4, "{files:?}");
-    let tally = view(&index).tally().expect("counts");
-    assert_eq!((tally.active, tally.unreadable), (1, 4));
-    desk.decision(&ulid(1), "");
-    std::fs::remove_file(desk.path("decisions/notes.json")).expect("removes");
-    desk.catch_up(&mut index);
-    assert_eq!(view(&index).tally().expect("counts").unreadable, 2);
-    desk.assert_right(&index);
+    let counts = view(&index).counts().expect("counts");
+    assert_eq!((counts.active, counts.unreadable), (1, 4));
+    fixture.decision(&ulid(1), "");
+    std::fs::remove_file(fixture.path("decisions/notes.json")).expect("removes");
+    fixture.catch_up(&mut index);
+    assert_eq!(view(&index).counts().expect("counts").unreadable, 2);
+    fixture.assert_right(&index);
 }
 
 #[test]
 fn decisions_bear_on_a_scope_by_the_nearest_way() {
-    let desk = Desk::new();
-    desk.decision(&ulid(1), ",\"scope\":\"src/auth/\"");
-    desk.decision(&ulid(2), ",\"scope\":\"docs/\",\"affected_files\":[\"src/auth/jwt.rs\"]");
-    desk.decision(&ulid(3), ",\"scope\":\"docs/\",\"affected_symbols\":[\"src/auth\"]");
-    desk.decision(&ulid(4), ",\"scope\":\"src/auth/jwt.rs\"");
-    desk.decision(&ulid(5), ",\"scope\":\"src\"");
-    desk.decision(&ulid(6), ",\"scope\":\"project\"");
-    desk.decision(&ulid(7), ",\"scope\":\"src/authority.rs\"");
-    desk.decision(&ulid(8), ",\"scope\":\"docs/\",\"affected_files\":[\"src\"]");
-    let index = desk.index();
+    let fixture = IndexFixture::new();
+    fixture.decision(&ulid(1), ",\"scope\":\"src/auth/\"");
+    fixture.decision(&ulid(2), ",\"scope\":\"docs/\",\"affected_files\":[\"src/auth/jwt.rs\"]");
+    fixture.decision(&ulid(3), ",\"scope\":\"docs/\",\"affected_symbols\":[\"src/auth\"]");
+    fixture.decision(&ulid(4), ",\"scope\":\"src/auth/jwt.rs\"");
+    fixture.decision(&ulid(5), ",\"scope\":\"src\"");
+    fixture.decision(&ulid(6), ",\"scope\":\"project\"");
+    fixture.decision(&ulid(7), ",\"scope\":\"src/authority.rs\"");
+    fixture.decision(&ulid(8), ",\"scope\":\"docs/\",\"affected_files\":[\"src\"]");
+    let index = fixture.index();
     assert_eq!(
         via(&index, "src/auth"),
         [(1, Via::Exact), (2, Via::File), (3, Via::Symbol), (4, Via::Inside), (5, Via::Around), (6, Via::Project), (8, Via::File)]
@@ -83,7 +83,7 @@ fn decisions_bear_on_a_scope_by_the_nearest_way() {
 
 #[test]
 fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_for() {
-    let desk = Desk::new();
+    let fixture = IndexFixture::new();
     let scopes = ["src/auth/", "src/auth/jwt.rs", "src", "project", "docs/", "src/auth/jwt/keys.rs"];
     let files = ["", "src/auth/jwt.rs", "src", "src/auth/", "docs/guide.md"];
     let (confidences, statuses) = (["low", "medium", "high"], ["active", "active", "provisional", "superseded", "overridden"]);
@@ -97,7 +97,7 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
         // Some are dated ahead, which is no way to the top.
         let year = if n % 11 == 0 { 9990 } else { 2026 };
         let at = format!("{year}-01-{:02}T00:00:00.000Z", n % 9 + 1);
-        desk.decision(
+        fixture.decision(
             &ulid(n),
             &format!(
                 ",\"scope\":\"{}\",\"confidence\":\"{}\",\"status\":\"{}\",\"timestamp\":\"{at}\"{file}{symbol}",
@@ -107,23 +107,23 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
             ),
         );
     }
-    let index = desk.index();
+    let index = fixture.index();
     let view = view(&index);
     for scope in ["src/auth", "src/auth/jwt.rs", "src", "project", "docs/", "elsewhere.rs"] {
         let scope = Scope::read(scope);
-        let mut all = view.decisions().affecting(&scope).expect("a list");
-        let told = view.decisions().bearing(&scope).expect("counts");
-        assert_eq!(told, Bearing::of(all.iter().map(|row| row.status)), "{scope}");
+        let mut all = view.decisions().in_scope(&scope).expect("a list");
+        let told = view.decisions().count_in_scope(&scope).expect("counts");
+        assert_eq!(told, ScopeCounts::of(all.iter().map(|row| row.status)), "{scope}");
         assert_eq!(told.total(), all.len() as u64, "{scope}");
-        all.sort_by(Affecting::order);
+        all.sort_by(ScopedDecision::order);
         let first = all.first().expect("at least those of the whole project");
         assert!(first.at > Time::from_ms(0), "{scope}: {first:?}");
         let retired = all.split_off(all.partition_point(|row| row.status.binds()));
         for limit in [1, 3, 10, 60, 1000] {
             let first = &all[..all.len().min(limit)];
-            assert_eq!(view.decisions().nearest(&scope, Standing::InForce, limit).expect("a list"), first, "{scope}, {limit}");
+            assert_eq!(view.decisions().nearest(&scope, DecisionState::InForce, limit).expect("a list"), first, "{scope}, {limit}");
             let given_up = &retired[..retired.len().min(limit)];
-            assert_eq!(view.decisions().nearest(&scope, Standing::Retired, limit).expect("a list"), given_up, "{scope}, {limit}");
+            assert_eq!(view.decisions().nearest(&scope, DecisionState::Retired, limit).expect("a list"), given_up, "{scope}, {limit}");
             let besides: Vec<&str> = first.iter().map(|row| row.id.as_str()).chain(["unknown"]).collect();
             for most in [5, 5000] {
                 let counted = view.decisions().count_in_force(&scope, &besides, most).expect("counts");
@@ -135,7 +135,7 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
 
 #[test]
 fn rivals_are_active_of_the_same_domain_and_overlap() {
-    let desk = Desk::new();
+    let fixture = IndexFixture::new();
     for (n, fields) in [
         ",\"domain\":\"Storage \",\"scope\":\"src/cache/\"",
         ",\"domain\":\"storage\",\"scope\":\"src/cache/redis.rs\"",
@@ -147,9 +147,9 @@ fn rivals_are_active_of_the_same_domain_and_overlap() {
     .iter()
     .enumerate()
     {
-        desk.decision(&ulid(n), fields);
+        fixture.decision(&ulid(n), fields);
     }
-    let index = desk.index();
+    let index = fixture.index();
     let rivals = view(&index).decisions().rivals("STORAGE", &Scope::read("src/cache")).expect("a list");
     let found: Vec<&str> = rivals.iter().map(|rival| rival.id.as_str()).collect();
     assert_eq!(found, [ulid(0), ulid(1), ulid(2)]);
@@ -157,11 +157,12 @@ fn rivals_are_active_of_the_same_domain_and_overlap() {
 
 #[test]
 fn links_between_decisions_and_to_commits_are_found_from_the_other_end() {
-    let desk = Desk::new();
-    desk.decision(&ulid(1), "");
-    desk.decision(&ulid(2), &format!(",\"depends_on\":[\"{0}\",\"{0}\"],\"commit_hashes\":[\"ABCDEF012345\"]", ulid(1)));
-    desk.decision(&ulid(3), &format!(",\"supersedes\":\"{}\",\"commits\":[{{\"hash\":\"abcd\",\"linked_at\":\"2026-11-15\"}}]", ulid(1)));
-    let index = desk.index();
+    let fixture = IndexFixture::new();
+    fixture.decision(&ulid(1), "");
+    fixture.decision(&ulid(2), &format!(",\"depends_on\":[\"{0}\",\"{0}\"],\"commit_hashes\":[\"ABCDEF012345\"]", ulid(1)));
+    fixture
+        .decision(&ulid(3), &format!(",\"supersedes\":\"{}\",\"commits\":[{{\"hash\":\"abcd\",\"linked_at\":\"2026-11-15\"}}]", ulid(1)));
+    let index = fixture.index();
     let view = view(&index);
     let decisions = view.decisions();
     assert_eq!(decisions.dependents(&id(1)).expect("a list"), [id(2)]);
@@ -174,14 +175,14 @@ fn links_between_decisions_and_to_commits_are_found_from_the_other_end() {
 
 #[test]
 fn pages_filter_and_count() {
-    let desk = Desk::new();
+    let fixture = IndexFixture::new();
     for n in 0..10 {
         let status = if n % 3 == 0 { "provisional" } else { "active" };
-        desk.decision(&ulid(n), &format!(",\"timestamp\":\"2026-11-{:02}\",\"domain\":\"api\",\"scope\":\"src/m{}/\",\"status\":\"{status}\",\"confidence\":\"high\"", n + 1, n % 2));
+        fixture.decision(&ulid(n), &format!(",\"timestamp\":\"2026-11-{:02}\",\"domain\":\"api\",\"scope\":\"src/m{}/\",\"status\":\"{status}\",\"confidence\":\"high\"", n + 1, n % 2));
     }
-    desk.decision(&ulid(20), ",\"timestamp\":\"9999-01-01\",\"status\":\"overridden\"");
-    desk.decision(&ulid(21), ",\"timestamp\":\"2026-11-01\",\"status\":\"overridden\",\"override_authority\":\"confirmed\"");
-    let index = desk.index();
+    fixture.decision(&ulid(20), ",\"timestamp\":\"9999-01-01\",\"status\":\"overridden\"");
+    fixture.decision(&ulid(21), ",\"timestamp\":\"2026-11-01\",\"status\":\"overridden\",\"override_authority\":\"confirmed\"");
+    let index = fixture.index();
     let view = view(&index);
     let decisions = view.decisions();
     let all = decisions.page(&DecisionFilter::default(), 3).expect("a page");
@@ -198,17 +199,17 @@ fn pages_filter_and_count() {
     let page = decisions.page(&filter, 1).expect("a page");
     assert_eq!((page.items[0].id.clone(), page.total), (id(6), 2));
     assert_eq!(decisions.stale_provisional(Time::read("2026-11-05").expect("a time")).expect("counts"), 2);
-    assert_eq!(view.tally().expect("counts").unconfirmed_overrides, 1);
+    assert_eq!(view.counts().expect("counts").unconfirmed_overrides, 1);
     assert!(Time::from_ms(NOW) == view.now());
 }
 
 #[test]
 fn a_search_finds_words_in_any_form_and_ranks_the_better_first() {
-    let desk = Desk::new();
-    desk.decision(&ulid(1), ",\"summary\":\"cache sessions in redis\",\"rationale\":\"fast\"");
-    desk.decision(&ulid(2), ",\"summary\":\"log to files\",\"context\":\"we once cached a session\"");
-    desk.decision(&ulid(3), ",\"summary\":\"unrelated\",\"alternatives\":[{\"option\":\"memcached\",\"reason_rejected\":\"no types\"}]");
-    let index = desk.index();
+    let fixture = IndexFixture::new();
+    fixture.decision(&ulid(1), ",\"summary\":\"cache sessions in redis\",\"rationale\":\"fast\"");
+    fixture.decision(&ulid(2), ",\"summary\":\"log to files\",\"context\":\"we once cached a session\"");
+    fixture.decision(&ulid(3), ",\"summary\":\"unrelated\",\"alternatives\":[{\"option\":\"memcached\",\"reason_rejected\":\"no types\"}]");
+    let index = fixture.index();
     let view = view(&index);
     let search = |query: &str| {
         let hits = view.decisions().by_words(&terms(query), &DecisionFilter::default(), 10).expect("searches");

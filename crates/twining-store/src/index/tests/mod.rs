@@ -20,26 +20,26 @@ use tempfile::TempDir;
 use twining_model::scope::CaseFolding;
 use twining_model::{Entry, Id, Time};
 
-use super::catch_up::{self, Pace};
-use super::known::Known;
+use super::catch_up::{self, CommitPace};
+use super::known::IndexedFiles;
 use super::{Index, View, side};
 use crate::disk::layout::Layout;
-use crate::log::files::{DecisionsChanged, Files};
+use crate::log::files::{DecisionsChanged, StoreFiles};
 
 /// A project folder whose files are written by hand.
-pub(super) struct Desk {
+pub(super) struct IndexFixture {
     pub dir: TempDir,
-    pub files: Files,
+    pub files: StoreFiles,
 }
 
 pub(super) const NOW: i64 = 1_800_000_000_000;
 
-impl Desk {
+impl IndexFixture {
     pub fn new() -> Self {
         let dir = TempDir::new().expect("a temporary directory");
         let project = dir.path().canonicalize().expect("it exists");
         let layout = Layout::make(&project, None).expect("makes the folder");
-        Self { files: Files::new(&layout, &Arc::new(AtomicBool::new(true))), dir }
+        Self { files: StoreFiles::new(&layout, &Arc::new(AtomicBool::new(true))), dir }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -86,8 +86,8 @@ impl Desk {
     /// What the index should hold: everything read anew.
     pub fn rebuilt(&self) -> Index {
         let index = Index::in_memory().expect("opens");
-        let board = catch_up::plan_board(&index.conn, &Known::default(), &self.files).expect("plans");
-        catch_up::run(&index.conn, index.folding, Pace::Shared, &self.files, board, &DecisionsChanged::Unknown).expect("rebuilds");
+        let board = catch_up::plan_board(&index.conn, &IndexedFiles::default(), &self.files).expect("plans");
+        catch_up::run(&index.conn, index.folding, CommitPace::Shared, &self.files, board, &DecisionsChanged::Unknown).expect("rebuilds");
         index
     }
 
@@ -171,6 +171,6 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 }
 
 /// The stamp's verdict, for stories about who touched what.
-pub(super) fn trust(desk: &Desk) -> side::Trust {
-    side::trust(&desk.files, CaseFolding::Exact).expect("looks")
+pub(super) fn trust(fixture: &IndexFixture) -> side::DatabaseTrust {
+    side::trust(&fixture.files, CaseFolding::Exact).expect("looks")
 }

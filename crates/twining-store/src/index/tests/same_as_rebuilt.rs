@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use proptest::prelude::*;
 use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
 
-use super::{Desk, NOW, line, ulid};
+use super::{IndexFixture, NOW, line, ulid};
 use crate::StoreError;
-use crate::disk::layout::{Layout, Place};
+use crate::disk::layout::{Layout, StoreLocation};
 use crate::index::Index;
-use crate::log::files::Files;
+use crate::log::files::StoreFiles;
 use crate::store::{Durability, Store};
 
 /// What somebody does to the files behind our back.
 #[derive(Clone, Debug)]
-enum Edit {
+enum EditStep {
     Append(Vec<Draft>),
     AppendText(String),
     Insert(prop::sample::Index, Draft),
@@ -66,31 +66,31 @@ fn draft() -> impl Strategy<Value = Draft> {
         .prop_map(|(id, kind, relates, scope, padding)| Draft { id, kind, relates, scope, padding })
 }
 
-fn edit() -> impl Strategy<Value = Edit> {
+fn edit() -> impl Strategy<Value = EditStep> {
     let at = any::<prop::sample::Index>;
     let statuses = prop::sample::select(vec!["active", "provisional", "superseded", "overridden"]);
     prop_oneof![
-        4 => prop::collection::vec(draft(), 1..20).prop_map(Edit::Append),
-        1 => prop::sample::select(vec!["{\"id\":", "\n", "<<<<<<< x\n", "\n\n", "junk\n", "{\"id\":\"whole\"}"]).prop_map(|text| Edit::AppendText(text.to_owned())),
-        1 => (at(), draft()).prop_map(|(at, draft)| Edit::Insert(at, draft)),
-        2 => at().prop_map(Edit::Remove),
-        1 => at().prop_map(Edit::Repeat),
-        1 => at().prop_map(Edit::Rotate),
-        1 => Just(Edit::RewriteInPlace),
-        1 => Just(Edit::RemoveBoard),
-        2 => (0..4_usize, statuses, 0..3_usize).prop_map(|(n, status, m)| Edit::Decide(
+        4 => prop::collection::vec(draft(), 1..20).prop_map(EditStep::Append),
+        1 => prop::sample::select(vec!["{\"id\":", "\n", "<<<<<<< x\n", "\n\n", "junk\n", "{\"id\":\"whole\"}"]).prop_map(|text| EditStep::AppendText(text.to_owned())),
+        1 => (at(), draft()).prop_map(|(at, draft)| EditStep::Insert(at, draft)),
+        2 => at().prop_map(EditStep::Remove),
+        1 => at().prop_map(EditStep::Repeat),
+        1 => at().prop_map(EditStep::Rotate),
+        1 => Just(EditStep::RewriteInPlace),
+        1 => Just(EditStep::RemoveBoard),
+        2 => (0..4_usize, statuses, 0..3_usize).prop_map(|(n, status, m)| EditStep::Decide(
             n,
             format!(",\"status\":\"{status}\",\"scope\":\"src/{m}\",\"depends_on\":[\"{}\"],\"affected_files\":[\"a{m}\"],\"commit_hashes\":[\"abc{m}\"]", ulid(m))
         )),
-        1 => (0..4_usize).prop_map(|n| Edit::Decide(n, ",\"status\":7".to_owned())),
-        1 => (0..4_usize).prop_map(Edit::DropDecision),
-        1 => any::<bool>().prop_map(Edit::OddDecision),
-        2 => prop::collection::vec((0..6_usize, 0..3_usize), 0..8).prop_map(Edit::Entities),
-        2 => prop::collection::vec((0..6_usize, 0..7_usize, 0..7_usize), 0..8).prop_map(Edit::Relations),
-        1 => any::<bool>().prop_map(Edit::Garble),
-        1 => Just(Edit::Reopen),
-        1 => Just(Edit::Rebuild),
-        2 => Just(Edit::Rest),
+        1 => (0..4_usize).prop_map(|n| EditStep::Decide(n, ",\"status\":7".to_owned())),
+        1 => (0..4_usize).prop_map(EditStep::DropDecision),
+        1 => any::<bool>().prop_map(EditStep::OddDecision),
+        2 => prop::collection::vec((0..6_usize, 0..3_usize), 0..8).prop_map(EditStep::Entities),
+        2 => prop::collection::vec((0..6_usize, 0..7_usize, 0..7_usize), 0..8).prop_map(EditStep::Relations),
+        1 => any::<bool>().prop_map(EditStep::Garble),
+        1 => Just(EditStep::Reopen),
+        1 => Just(EditStep::Rebuild),
+        2 => Just(EditStep::Rest),
     ]
 }
 
@@ -106,64 +106,64 @@ fn array(elements: &[String]) -> String {
     format!("[\n{}\n]\n", elements.join("\n,"))
 }
 
-fn perform(desk: &Desk, edit: &Edit, index: &mut Index) {
-    let text = fs::read_to_string(desk.path("blackboard.jsonl")).unwrap_or_default();
+fn perform(fixture: &IndexFixture, edit: &EditStep, index: &mut Index) {
+    let text = fs::read_to_string(fixture.path("blackboard.jsonl")).unwrap_or_default();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let rewrite = |lines: &[String]| desk.board(lines);
+    let rewrite = |lines: &[String]| fixture.board(lines);
     match edit {
-        Edit::Append(drafts) => append(desk, &drafts.iter().map(|draft| draft.line() + "\n").collect::<String>()),
-        Edit::AppendText(text) => append(desk, text),
-        Edit::Insert(at, draft) => {
+        EditStep::Append(drafts) => append(fixture, &drafts.iter().map(|draft| draft.line() + "\n").collect::<String>()),
+        EditStep::AppendText(text) => append(fixture, text),
+        EditStep::Insert(at, draft) => {
             lines.insert(at.index(lines.len() + 1), draft.line());
             rewrite(&lines);
         }
-        Edit::Remove(at) if !lines.is_empty() => {
+        EditStep::Remove(at) if !lines.is_empty() => {
             lines.remove(at.index(lines.len()));
             rewrite(&lines);
         }
-        Edit::Repeat(at) if !lines.is_empty() => {
+        EditStep::Repeat(at) if !lines.is_empty() => {
             lines.push(lines[at.index(lines.len())].clone());
             rewrite(&lines);
         }
-        Edit::Rotate(at) if !lines.is_empty() => {
+        EditStep::Rotate(at) if !lines.is_empty() => {
             let by = at.index(lines.len());
             lines.rotate_left(by);
             rewrite(&lines);
         }
-        Edit::RewriteInPlace => {
+        EditStep::RewriteInPlace => {
             // Looked at before and after: an append by another program would hide such an edit in a large board.
-            desk.catch_up(index);
-            desk.write("blackboard.jsonl", text.replace("lorem", "ipsum"));
-            desk.catch_up(index);
+            fixture.catch_up(index);
+            fixture.write("blackboard.jsonl", text.replace("lorem", "ipsum"));
+            fixture.catch_up(index);
         }
-        Edit::RemoveBoard => drop(fs::remove_file(desk.path("blackboard.jsonl"))),
-        Edit::Decide(n, fields) => desk.decision(&ulid(*n), fields),
-        Edit::DropDecision(n) => drop(fs::remove_file(desk.path(&format!("decisions/{}.json", ulid(*n))))),
-        Edit::OddDecision(true) => desk.write("decisions/odd.json", "{}"),
-        Edit::OddDecision(false) => drop(fs::remove_file(desk.path("decisions/odd.json"))),
-        Edit::Entities(all) => {
-            desk.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
+        EditStep::RemoveBoard => drop(fs::remove_file(fixture.path("blackboard.jsonl"))),
+        EditStep::Decide(n, fields) => fixture.decision(&ulid(*n), fields),
+        EditStep::DropDecision(n) => drop(fs::remove_file(fixture.path(&format!("decisions/{}.json", ulid(*n))))),
+        EditStep::OddDecision(true) => fixture.write("decisions/odd.json", "{}"),
+        EditStep::OddDecision(false) => drop(fs::remove_file(fixture.path("decisions/odd.json"))),
+        EditStep::Entities(all) => {
+            fixture.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
         }
-        Edit::Relations(all) => {
-            desk.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
+        EditStep::Relations(all) => {
+            fixture.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
         }
-        Edit::Garble(entities) => {
+        EditStep::Garble(entities) => {
             let name = if *entities { "graph/entities.json" } else { "graph/relations.json" };
-            let text = fs::read_to_string(desk.path(name)).unwrap_or_default();
-            desk.swap(name, text.replacen("\"type\"", "\"type", 1));
+            let text = fs::read_to_string(fixture.path(name)).unwrap_or_default();
+            fixture.swap(name, text.replacen("\"type\"", "\"type", 1));
         }
-        Edit::Reopen => *index = Index::open(&desk.files).expect("opens"),
-        Edit::Rebuild => drop(index.rebuild(&desk.files).expect("rebuilds")),
-        Edit::Remove(_) | Edit::Repeat(_) | Edit::Rotate(_) | Edit::Rest => {}
+        EditStep::Reopen => *index = Index::open(&fixture.files).expect("opens"),
+        EditStep::Rebuild => drop(index.rebuild(&fixture.files).expect("rebuilds")),
+        EditStep::Remove(_) | EditStep::Repeat(_) | EditStep::Rotate(_) | EditStep::Rest => {}
     }
 }
 
-fn append(desk: &Desk, text: &str) {
-    let path = desk.path("blackboard.jsonl");
+fn append(fixture: &IndexFixture, text: &str) {
+    let path = fixture.path("blackboard.jsonl");
     if !path.exists() {
         fs::write(path, "").expect("writes");
     }
-    desk.append(text);
+    fixture.append(text);
 }
 
 proptest! {
@@ -173,16 +173,16 @@ proptest! {
     fn an_index_that_followed_any_edits_equals_one_built_anew(
         edits in prop::collection::vec((edit(), any::<bool>()), 1..25)
     ) {
-        let desk = Desk::new();
-        let mut index = desk.index();
+        let fixture = IndexFixture::new();
+        let mut index = fixture.index();
         for (edit, look) in &edits {
-            perform(&desk, edit, &mut index);
+            perform(&fixture, edit, &mut index);
             if *look {
-                desk.catch_up(&mut index);
+                fixture.catch_up(&mut index);
             }
         }
-        desk.catch_up(&mut index);
-        desk.assert_right(&index);
+        fixture.catch_up(&mut index);
+        fixture.assert_right(&index);
     }
 }
 
@@ -207,7 +207,7 @@ enum Act {
     Unlink(usize),
     Post,
     Housekeep,
-    Look,
+    TreeHasher,
     EditEntities(Vec<(usize, usize)>),
     EditRelations(Vec<(usize, usize, usize)>),
 }
@@ -220,13 +220,13 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..6_usize).prop_map(Act::Unlink),
         1 => Just(Act::Post),
         3 => Just(Act::Housekeep),
-        2 => Just(Act::Look),
+        2 => Just(Act::TreeHasher),
         1 => prop::collection::vec((0..6_usize, 0..3_usize), 0..6).prop_map(Act::EditEntities),
         1 => prop::collection::vec((0..6_usize, 0..6_usize, 0..6_usize), 0..6).prop_map(Act::EditRelations),
     ]
 }
 
-fn act_out(store: &Store, desk: &Desk, act: &Act) -> Result<(), StoreError> {
+fn act_out(store: &Store, fixture: &IndexFixture, act: &Act) -> Result<(), StoreError> {
     let entity = |id: usize, name: usize| serde_json::from_str::<Entity>(&entity_text(id, name)).expect("an entity");
     let relation = |id: usize, a: usize, b: usize| serde_json::from_str::<Relation>(&relation_text(id, a, b)).expect("a relation");
     let change = match act {
@@ -239,13 +239,13 @@ fn act_out(store: &Store, desk: &Desk, act: &Act) -> Result<(), StoreError> {
             return store.post(&[entry]);
         }
         Act::Housekeep => return store.housekeep(),
-        Act::Look => return store.view(|view| view.tally().map(|_| ())),
+        Act::TreeHasher => return store.view(|view| view.counts().map(|_| ())),
         Act::EditEntities(all) => {
-            desk.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
+            fixture.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
             return Ok(());
         }
         Act::EditRelations(all) => {
-            desk.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
+            fixture.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
             return Ok(());
         }
     };
@@ -257,16 +257,16 @@ proptest! {
 
     #[test]
     fn an_index_that_followed_the_journal_equals_one_built_anew(acts in prop::collection::vec(act(), 1..25)) {
-        let mut desk = Desk::new();
-        let project = desk.dir.path().canonicalize().expect("exists");
+        let mut fixture = IndexFixture::new();
+        let project = fixture.dir.path().canonicalize().expect("exists");
         let ids = Arc::new(IdSource::new(Box::new(Ticking(AtomicI64::new(0)))));
-        let store = Store::open(Place { project: project.clone(), ..Place::default() }, ids).expect("opens");
+        let store = Store::open(StoreLocation { project: project.clone(), ..StoreLocation::default() }, ids).expect("opens");
         for act in &acts {
-            act_out(&store, &desk, act).expect("goes well");
+            act_out(&store, &fixture, act).expect("goes well");
         }
-        act_out(&store, &desk, &Act::Look).expect("goes well");
-        desk.files = Files::new(&Layout::open(&Place { project: project.clone(), ..Place::default() }, None).expect("opens").expect("is there"), &Arc::new(AtomicBool::new(true)));
-        let index = Index::open(&desk.files).expect("opens");
-        desk.assert_right(&index);
+        act_out(&store, &fixture, &Act::TreeHasher).expect("goes well");
+        fixture.files = StoreFiles::new(&Layout::open(&StoreLocation { project: project.clone(), ..StoreLocation::default() }, None).expect("opens").expect("is there"), &Arc::new(AtomicBool::new(true)));
+        let index = Index::open(&fixture.files).expect("opens");
+        fixture.assert_right(&index);
     }
 }

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::StoreError;
 use crate::index::catch_up::{DerivedEntry, clip, name_key, sum_of};
-use crate::index::sense::{Sense, agent_key};
+use crate::index::sense::{VectorKeys, agent_key};
 
 // Includes the full-text indexes' own check.
 const PAGES: &str = "PRAGMA integrity_check(1)";
@@ -143,7 +143,7 @@ fn entries_are_right(conn: &Connection, folding: CaseFolding) -> Result<bool, St
         let stored: (i64, String, i64, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
         let (pos, id, at, kind, scope_key) = &stored;
         let same = (id.as_str(), *at, kind.as_str(), scope_key.as_str()) == (known.id, known.at, known.kind, known.scope_key.as_str());
-        if !same || Sense::at(row, 9)? != known.sense || row.get::<_, String>(11)? != agent_key(&entry.agent_id) {
+        if !same || VectorKeys::at(row, 9)? != known.vector_keys || row.get::<_, String>(11)? != agent_key(&entry.agent_id) {
             return Ok(false);
         }
         if !row.get::<_, bool>(7)? {

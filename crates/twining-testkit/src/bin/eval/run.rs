@@ -8,7 +8,7 @@ use serde_json::Value;
 use twining_embed::Model;
 use twining_engine::{AssembleInput, Caller, Engine, QueryInput, SearchDecisionsInput, TraceInput, WhyInput};
 use twining_model::{Channel, Id, IdSource, Origin, Time, Trust};
-use twining_store::{Place, Store, VECTOR_BYTES, VectorBytes, VectorCursor};
+use twining_store::{Store, StoreLocation, VECTOR_BYTES, VectorBytes, VectorCursor};
 use twining_testkit::FixedWorld;
 
 use crate::Measure;
@@ -69,7 +69,7 @@ fn put_away(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
     let mut bytes = Vec::new();
     let model = Model::built_in()?;
     engine.store().vectors(|file| {
-        file.read_on(model.identity(), &mut VectorCursor::default(), &mut |name, vector| {
+        file.read_new(model.identity(), &mut VectorCursor::default(), &mut |name, vector| {
             bytes.extend(name.to_le_bytes());
             bytes.extend(vector);
         })
@@ -82,7 +82,7 @@ fn put_away(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
 fn engine(project: &Path, records: &[&Value], keyword: bool) -> EvalOutcome<Engine> {
     let last = records.iter().filter_map(|record| Time::read(text(record, "timestamp"))).map(Time::as_ms).max().unwrap_or(0);
     let ids = Arc::new(IdSource::new(Box::new(FixedWorld::at(Time::from_ms(last + 3_600_000)))));
-    let store = Store::open(Place { project: project.to_owned(), ..Place::default() }, ids)?;
+    let store = Store::open(StoreLocation { project: project.to_owned(), ..StoreLocation::default() }, ids)?;
     Ok(if keyword {
         Engine::new(store)
     } else {

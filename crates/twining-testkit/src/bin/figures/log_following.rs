@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use twining_model::Change;
-use twining_store::{LogLine, Place, Store};
+use twining_store::{LogLine, Store, StoreLocation};
 use twining_testkit::{ids, records};
 
 use crate::client::BenchResult;
@@ -23,7 +23,7 @@ pub fn follow(bench: &mut Bench) -> BenchResult<()> {
     for (name, decisions, entities) in [("entries alone", 0, 0), ("4 decisions, 12 entities, entries", 4, 12)] {
         say(&format!("follow: {name}"));
         let project = bench.stores.empty()?;
-        let store = Store::open(Place { project: project.path().to_path_buf(), ..Place::default() }, ids())?;
+        let store = Store::open(StoreLocation { project: project.path().to_path_buf(), ..StoreLocation::default() }, ids())?;
         let lines: Vec<LogLine> = (1..=LINES as u64)
             .map(|seq| {
                 let ids = store.ids();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use twining_store::{Keeper, Place, Store};
+use twining_store::{Housekeeper, Store, StoreLocation};
 use twining_testkit::crash_storm;
 use twining_testkit::crash_storm::StormWriter;
 use twining_testkit::{ids, records};
@@ -48,9 +48,9 @@ pub struct CrowdMember {
 /// The life of one process of a crowd: says when it is ready, posts from the
 /// word on, and tells how long each post took in nanoseconds.
 pub fn be_member(member: &CrowdMember) -> BenchResult<()> {
-    let place = Place { project: member.project.clone(), ..Place::default() };
+    let place = StoreLocation { project: member.project.clone(), ..StoreLocation::default() };
     let store = Arc::new(Store::open(place, ids())?);
-    let keeper = Keeper::start(Arc::clone(&store));
+    let keeper = Housekeeper::start(Arc::clone(&store));
     let post = || -> BenchResult<Duration> {
         let mut entry = records::entry(store.ids(), "one of a crowd");
         entry.detail = "x".repeat(300);

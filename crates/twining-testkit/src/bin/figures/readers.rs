@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use twining_engine::{AssembleInput, Caller, Engine, Failure};
 use twining_model::{Channel, Origin, Trust};
-use twining_store::{Keeper, Place, Store};
+use twining_store::{Housekeeper, Store, StoreLocation};
 
 use crate::client::BenchResult;
 use crate::latency::Bench;
@@ -29,10 +29,10 @@ const READS: [(&str, ReadCall); 2] = [("assemble, by words", assemble), ("status
 pub fn readers(bench: &mut Bench) -> BenchResult<()> {
     let project = bench.stores.copy(SIZE)?;
     say("threads that read at once");
-    let place = Place { project: project.path().to_owned(), ..Place::default() };
+    let place = StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() };
     let engine = Engine::new(Arc::new(Store::open(place, twining_testkit::ids())?));
     // As in a server, which stays and is told what changed.
-    let _keeper = Keeper::start(Arc::clone(engine.store()));
+    let _keeper = Housekeeper::start(Arc::clone(engine.store()));
     let mut table = FigureTable::new("threads that read at once", ["read", "threads", "reads/s", "of one thread", "goals"]);
     for (name, read) in READS {
         rate(&engine, read, 4, LASTING)?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use twining_embed::{DIMENSIONS, Model, Vector};
 use twining_model::{Decision, Entry};
-use twining_store::{Place, Sense, Store, VectorBytes, decision_text, entry_text};
+use twining_store::{Store, StoreLocation, VectorBytes, VectorKeys, decision_text, entry_text};
 use twining_testkit::FixedWorld;
 
 use crate::client::{BenchClient, BenchResult};
@@ -113,18 +113,18 @@ fn rows(client: &mut BenchClient, records: usize, mode: &str, goals: Option<(f64
 /// Gives every record vectors that point anywhere: how long a search takes does
 /// not depend on where, and making a hundred thousand real ones takes half an hour.
 fn give_vectors(project: &BenchProject) -> BenchResult<()> {
-    let store = Store::open(Place { project: project.path().to_owned(), ..Place::default() }, FixedWorld::new().ids())?;
+    let store = Store::open(StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() }, FixedWorld::new().ids())?;
     let model = Model::built_in()?;
     let mut dice = FixedRandom::new(5);
     let mut rows: Vec<(u64, VectorBytes)> = Vec::new();
-    let mut give = |sense: Sense| rows.extend(sense.names().map(|name| (name, anywhere(&mut dice))));
+    let mut give = |sense: VectorKeys| rows.extend(sense.names().map(|name| (name, anywhere(&mut dice))));
     for line in fs::read_to_string(project.board())?.lines() {
         let entry: Entry = serde_json::from_str(line)?;
-        give(Sense::of(&entry.summary, &entry_text(&entry)));
+        give(VectorKeys::of(&entry.summary, &entry_text(&entry)));
     }
     for file in fs::read_dir(project.path().join(".twining/decisions"))?.flatten() {
         if let Ok(decision) = serde_json::from_slice::<Decision>(&fs::read(file.path())?) {
-            give(Sense::of(&decision.summary, &decision_text(&decision)));
+            give(VectorKeys::of(&decision.summary, &decision_text(&decision)));
         }
     }
     store.vectors(|file| file.append(model.identity(), &rows))?.ok_or("the store has no folder")?;

@@ -1,6 +1,6 @@
 //! Records that are gone, say something else, or can no longer be read.
 
-use twining_store::integrity::{Change, Difference, RecordKind, Tree, compare_changed};
+use twining_store::integrity::{Difference, DifferenceKind, RecordKind, RecordTree, compare_changed};
 
 use super::{CheckNotice, NoticeLevel, TreeComparison};
 use crate::project::Project;
@@ -46,27 +46,33 @@ pub fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     // Files that are not staged are in both.
     let is_in_both = |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
     notices(&compare_changed(base, head, &is_in_both), &|_| "HEAD".to_owned(), |change| match change {
-        Change::Unparsable(_) | Change::ConflictMarkers => NoticeLevel::Refuse,
+        DifferenceKind::Unparsable(_) | DifferenceKind::ConflictMarkers => NoticeLevel::Refuse,
         _ => NoticeLevel::Tell,
     })
 }
 
-fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> Tree<'t> {
+fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> RecordTree<'t> {
     let present = paths.iter().zip(versions).filter_map(|(path, bytes)| Some((path, bytes.as_ref()?)));
     present.map(|(path, bytes)| (path.trim_start_matches(".twining/"), bytes.as_slice())).collect()
 }
 
 /// `source` names the commit that has a file as it was.
-fn notices(differences: &[Difference], source: &dyn Fn(&str) -> String, weight: impl Fn(&Change) -> NoticeLevel) -> Vec<CheckNotice> {
+fn notices(
+    differences: &[Difference],
+    source: &dyn Fn(&str) -> String,
+    weight: impl Fn(&DifferenceKind) -> NoticeLevel,
+) -> Vec<CheckNotice> {
     let mut notices: Vec<CheckNotice> = Vec::new();
     for difference in differences.iter().take(MAX_NAMED) {
         let path = format!(".twining/{}", difference.path);
         let instead = match difference.change {
-            Change::ConflictMarkers if BY_HAND.contains(&difference.path.as_str()) => format!("keep one side in it, then `git add {path}`"),
-            Change::ConflictMarkers => format!("`twining doctor --fix` joins both sides, then `git add {path}`"),
+            DifferenceKind::ConflictMarkers if BY_HAND.contains(&difference.path.as_str()) => {
+                format!("keep one side in it, then `git add {path}`")
+            }
+            DifferenceKind::ConflictMarkers => format!("`twining doctor --fix` joins both sides, then `git add {path}`"),
             _ => format!("`git restore --source={} --staged --worktree {path}` brings it back", source(&path)),
         };
-        let lead = if difference.change == Change::ConflictMarkers { "Do instead" } else { "If you did not mean it" };
+        let lead = if difference.change == DifferenceKind::ConflictMarkers { "Do instead" } else { "If you did not mean it" };
         let text = format!("{difference}. {lead}: {instead}.");
         notices.push(CheckNotice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
     }

@@ -1,7 +1,7 @@
 //! Rule 2: what the records of the base say, they go on to say; and every file can be read.
 
 use twining_guard::policy::yaml;
-use twining_store::integrity::{Change, Difference, RecordKind, compare_changed};
+use twining_store::integrity::{Difference, DifferenceKind, RecordKind, compare_changed};
 
 use crate::knowledge::{KnowledgeFacts, KnowledgeGraph};
 use crate::verify::ci::pull_request::{MEMORY, PullRequest};
@@ -30,22 +30,22 @@ fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
     let base: String = request.merge_base.chars().take(12).collect();
     let restore = format!("`git checkout {base} -- {path}`");
     let way = match (&found.change, found.kind) {
-        (Change::Gone, RecordKind::Entry) => {
+        (DifferenceKind::Removed, RecordKind::Entry) => {
             "Bring the line back, or archive it with `twining archive`, which leaves a summary.".to_owned()
         }
-        (Change::Gone | Change::Unparsable(_), RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn) => {
+        (DifferenceKind::Removed | DifferenceKind::Unparsable(_), RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn) => {
             format!("Bring it back: {restore}.")
         }
-        (Change::Altered { .. }, RecordKind::Decision) => {
+        (DifferenceKind::Altered { .. }, RecordKind::Decision) => {
             format!("Restore it ({restore}) and record a change of mind with `twining decide --supersedes` or `twining override`.")
         }
-        (Change::Altered { .. }, _) => "Restore it, and post what is new as an entry of its own.".to_owned(),
-        (Change::Illegal { .. }, _) => {
+        (DifferenceKind::Altered { .. }, _) => "Restore it, and post what is new as an entry of its own.".to_owned(),
+        (DifferenceKind::Illegal { .. }, _) => {
             format!("Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`.")
         }
-        (Change::Doubled, _) => "Take the newer one out and post it again with `twining post`.".to_owned(),
-        (Change::Gone | Change::Unparsable(_), _) => "Mend the line, or restore the file from the base.".to_owned(),
-        (Change::ConflictMarkers, _) => "Settle the merge; `twining doctor --fix` joins both sides.".to_owned(),
+        (DifferenceKind::Duplicate, _) => "Take the newer one out and post it again with `twining post`.".to_owned(),
+        (DifferenceKind::Removed | DifferenceKind::Unparsable(_), _) => "Mend the line, or restore the file from the base.".to_owned(),
+        (DifferenceKind::ConflictMarkers, _) => "Settle the merge; `twining doctor --fix` joins both sides.".to_owned(),
     };
     CiFinding::at(RULE, Severity::Error, &path, &format!("{found}. {way}")).on(found.line)
 }
