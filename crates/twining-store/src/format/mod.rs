@@ -2,4 +2,4 @@
 
 pub mod array;
 pub mod config;
-pub mod tail;
+pub mod line_files;

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use serde::{Deserialize, Serialize};
 use twining_model::{Time, text};
 
-use super::{Git, is_hash, is_plain, is_revision};
+use super::repository::{Git, is_hash, is_plain, is_revision};
 
 /// The word before a decision's id in the last lines of a commit message.
 const TRAILER: &str = "Twining-Decision";

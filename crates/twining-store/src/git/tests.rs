@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use twining_model::Time;
 
 use super::history::read_log;
+use std::time::Duration;
+
+use super::repository::is_plain;
 use super::*;
 
 #[test]

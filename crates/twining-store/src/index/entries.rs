@@ -4,11 +4,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Scope, Time, limits};
 
-use super::search::Term;
-use super::sense::{self, RecordHeader, RowId, VectorKeys};
-use super::sieve::{EntryFilter, EntryQuery};
-use super::tally::{self, CountKind};
+use super::embeddings;
+use super::embeddings::{RecordHeader, RowId, VectorKeys};
+use super::entry_filter::{EntryFilter, EntryQuery};
+use super::view;
+use super::view::CountKind;
 use super::view::{Page, first_column, load, overlapping, records, row_limit};
+use super::word_search::Term;
 use crate::error::StoreError;
 
 /// The blackboard, as of one moment.
@@ -73,7 +75,7 @@ impl Entries<'_> {
 
     /// What is known of one without reading it, if there is something in this row.
     pub fn header(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
-        sense::header(self.conn, CARD, row)
+        embeddings::header(self.conn, CARD, row)
     }
 
     /// The one in this row.
@@ -83,7 +85,7 @@ impl Entries<'_> {
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
     pub fn vector_keys_after(&self, after: Option<RowId>, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
-        sense::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
+        embeddings::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
     }
 
     /// Whether this one waits for an answer.
@@ -126,7 +128,7 @@ impl Entries<'_> {
 
     /// How many lines repeat the id of a later one.
     pub fn duplicate_ids(&self) -> Result<u64, StoreError> {
-        Ok(tally::sum(self.conn, &[CountKind::Shadowed])?)
+        Ok(view::sum(self.conn, &[CountKind::Shadowed])?)
     }
 
     fn query<'f>(&'f self, filter: &'f EntryFilter) -> EntryQuery<'f> {

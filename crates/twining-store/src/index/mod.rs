@@ -5,279 +5,33 @@
 //! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
 //! not, and see a snapshot, each on a connection of its own from the [`IndexPool`].
 
-mod bearing;
 mod catch_up;
-mod decision_sieve;
+mod connections;
+mod database;
+mod database_files;
 mod decisions;
+mod decisions_in_scope;
+pub(crate) mod embeddings;
 mod entries;
-mod graph;
-mod known;
-mod nodes;
-mod pool;
-mod schema;
-mod search;
-mod sense;
-mod side;
-mod sieve;
-mod tally;
-pub(crate) mod vectors;
-mod view;
-mod words;
-
+mod entry_filter;
+mod observed_graph;
 #[cfg(test)]
 mod tests;
+mod view;
+mod word_search;
 
-use std::collections::BTreeSet;
-
-use rusqlite::Connection;
-use twining_model::Time;
-use twining_model::scope::CaseFolding;
-
-use self::catch_up::{BoardPlan, CommitPace};
-use self::known::IndexedFiles;
-use self::pool::DatabaseFile;
-use self::side::DatabaseTrust;
-use crate::disk::Fingerprint;
-use crate::error::StoreError;
-use crate::log::files::{Array, DecisionsChanged, StoreFiles};
-
-pub use bearing::{DecisionState, ScopeCounts, ScopedDecision, Via};
-pub use decision_sieve::DecisionFilter;
+pub(crate) use connections::{IndexPool, PooledIndex};
+pub use database::Index;
+pub use decisions::DecisionFilter;
 pub use decisions::Decisions;
+pub use decisions_in_scope::{DecisionState, ScopeCounts, ScopedDecision, Via};
+pub use embeddings::{RecordHeader, RowId, VectorKeys, decision_text, entry_text};
+pub use embeddings::{VECTOR_BYTES, VectorBytes, VectorCursor, VectorFile, VectorReadOutcome, vector_key};
 pub use entries::Entries;
-pub use graph::{GraphEdge, ObservedGraph};
-pub use nodes::{NodeIndex, NodeText};
-pub(crate) use pool::{IndexPool, PooledIndex};
-pub use search::Term;
-pub use sense::{RecordHeader, RowId, VectorKeys, decision_text, entry_text};
-pub use sieve::EntryFilter;
-pub use tally::RecordCounts;
-pub use vectors::{VECTOR_BYTES, VectorBytes, VectorCursor, VectorFile, VectorReadOutcome, vector_key};
+pub use entry_filter::EntryFilter;
+pub use observed_graph::{GraphEdge, ObservedGraph};
+pub use view::RecordCounts;
 pub use view::{Page, Unreadable, View};
-pub use words::terms;
-
-/// A connection to the index over one project's files.
-pub struct Index {
-    conn: Connection,
-    folding: CaseFolding,
-    database: DatabaseFile,
-}
-
-/// Files over this size are better put into a new index in one go.
-const BULK_BYTES: u64 = 1024 * 1024;
-
-impl Index {
-    /// Opens the index of these files; an empty one if there is none that can be
-    /// believed. The caller holds the index lock.
-    pub fn open(files: &StoreFiles) -> Result<Self, StoreError> {
-        let folding = files.layout.folding();
-        side::remove_rebuild(files)?;
-        let opened = match side::trust(files, folding)? {
-            DatabaseTrust::Full => Self::connect(files, folding),
-            DatabaseTrust::Checked => Self::connect(files, folding).and_then(|index| index.integrity_checked(files)),
-            DatabaseTrust::None => return Self::create(files, folding),
-        };
-        if opened.as_ref().is_err_and(is_damaged) { Self::create(files, folding) } else { opened }
-    }
-
-    /// An index without a file, empty; only to be viewed.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        let conn = schema::open_in_memory()?;
-        schema::create(&conn)?;
-        Ok(Self { conn, folding: CaseFolding::Exact, database: DatabaseFile::new(0) })
-    }
-
-    /// Removes the index. The caller holds the index lock.
-    pub fn destroy(files: &StoreFiles) -> Result<(), StoreError> {
-        side::remove_database(files)
-    }
-
-    /// Whether the index holds what the files say now. Takes no lock; if another
-    /// process caught the index up meanwhile, that counts.
-    pub fn is_current(&self, files: &StoreFiles) -> Result<bool, StoreError> {
-        self.note_changes(files);
-        let is_pending = *self.database.pending() != DecisionsChanged::Nothing;
-        if is_pending || side::inode(files)? != self.database.inode || side::trust(files, self.folding)? == DatabaseTrust::None {
-            return Ok(false);
-        }
-        match IndexedFiles::load(&self.conn) {
-            Ok(known) => matches_files(&known, files),
-            // Damaged: the catch-up will find that out again, where it can be dealt with.
-            Err(_) => Ok(false),
-        }
-    }
-
-    /// Whether the index may be asked without a look at every decision file: the
-    /// rest is as it is known, and the folder as it was when they were all looked
-    /// at. The caller holds the index lock.
-    pub fn is_unchanged_since_scan(&self, files: &StoreFiles) -> Result<bool, StoreError> {
-        Ok(self.is_trusted(files)?
-            && matches_files(&IndexedFiles::load(&self.conn)?, files)?
-            && side::is_unchanged_since_scan(files, self.folding, self.database.inode)?)
-    }
-
-    /// Brings the index up to the files, and tells how many records were read or taken
-    /// out. The caller holds the index lock.
-    pub fn catch_up(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
-        if side::inode(files).ok() != Some(self.database.inode) || !self.is_trusted(files)? {
-            *self = Self::open(files)?;
-        }
-        // Before anything in it is looked at: what comes later shows in its date.
-        let folder = files.decisions_fingerprint()?;
-        self.note_changes(files);
-        let known = IndexedFiles::load(&self.conn)?;
-        let changed = self.database.pending().clone();
-        if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
-            return Ok(0);
-        }
-        if changed == DecisionsChanged::Unknown
-            && known != IndexedFiles::default()
-            && matches_files(&known, files)?
-            && catch_up::match_listing(&self.conn, &files.list_decisions()?)?
-        {
-            *self.database.pending() = DecisionsChanged::Nothing;
-            // Whoever cannot say so has looked all the same.
-            drop(folder.map(|folder| side::write_scan_note(files, self.folding, self.database.inode, folder)));
-            return Ok(0);
-        }
-        let board = catch_up::plan_board(&self.conn, &known, files)?;
-        if board.prefers_rebuild(&known) || (known == IndexedFiles::default() && tracked_bytes(files)? > BULK_BYTES) {
-            return self.rebuild(files);
-        }
-        self.write(files, board, &changed)
-    }
-
-    /// Builds the index anew from the files. The caller holds the index lock.
-    pub fn rebuild(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
-        // Drained before the files are read: what changes from now on is told again.
-        self.note_changes(files);
-        side::remove_rebuild(files)?;
-        let built = build_new(files, self.folding);
-        if built.is_err() {
-            // The disk may be full of it.
-            drop(side::remove_rebuild(files));
-        }
-        let records = built?;
-        side::install_rebuilt(files)?;
-        *self = Self::connect(files, self.folding)?;
-        side::mark_clean(files, self.folding)?;
-        *self.database.pending() = DecisionsChanged::Nothing;
-        Ok(records)
-    }
-
-    /// Moves what SQLite's log holds into the database, if it is longer than
-    /// `most` bytes. It flushes, so no call does this. The caller holds the index lock.
-    pub fn truncate_wal(&self, files: &StoreFiles, max_bytes: u64) -> Result<(), StoreError> {
-        if side::wal_bytes(files)? <= max_bytes || !self.is_trusted(files)? {
-            return Ok(());
-        }
-        side::mark_writing(files, self.folding, self.database.inode)?;
-        let truncated = schema::truncate_wal(&self.conn);
-        side::mark_clean(files, self.folding)?;
-        Ok(truncated?)
-    }
-
-    /// How long SQLite's log is. Opens nothing.
-    pub fn wal_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
-        side::wal_bytes(files)
-    }
-
-    /// A snapshot to read.
-    pub fn view(&self, now: Time, folding: CaseFolding) -> Result<View<'_>, StoreError> {
-        View::begin(&self.conn, now, folding)
-    }
-
-    fn connect(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
-        let conn = schema::open_shared(&files.layout.local.path().join(side::DB))?;
-        Ok(Self { conn, folding, database: DatabaseFile::new(side::inode(files)?) })
-    }
-
-    fn create(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
-        side::remove_database(files)?;
-        let index = Self::connect(files, folding)?;
-        index.conn.execute_batch("BEGIN IMMEDIATE")?;
-        schema::create(&index.conn)?;
-        index.conn.execute_batch("COMMIT")?;
-        side::mark_clean(files, folding)?;
-        Ok(index)
-    }
-
-    fn integrity_checked(self, files: &StoreFiles) -> Result<Self, StoreError> {
-        if !schema::is_sound(&self.conn)? {
-            return Err(view::corrupt("the pages of the index are not sound"));
-        }
-        side::mark_clean(files, self.folding)?;
-        Ok(self)
-    }
-
-    fn is_trusted(&self, files: &StoreFiles) -> Result<bool, StoreError> {
-        Ok(side::trust(files, self.folding)? == DatabaseTrust::Full)
-    }
-
-    fn write(&mut self, files: &StoreFiles, board: BoardPlan, changed: &DecisionsChanged) -> Result<u64, StoreError> {
-        side::mark_writing(files, self.folding, self.database.inode)?;
-        let ran = catch_up::run(&self.conn, self.folding, CommitPace::Shared, files, board, changed);
-        match &ran {
-            Ok(_) => {
-                *self.database.pending() = DecisionsChanged::Nothing;
-                side::mark_clean(files, self.folding)?;
-            }
-            Err(error) if error.is_corrupt() => {}
-            // Rolled back, so it is as it was. If this fails too, the next one looks twice.
-            Err(_) => drop(side::mark_clean(files, self.folding)),
-        }
-        ran
-    }
-
-    fn note_changes(&self, files: &StoreFiles) {
-        let mut pending = self.database.pending();
-        let known = std::mem::replace(&mut *pending, DecisionsChanged::Nothing);
-        *pending = merge_changes(known, files.decisions_changed());
-    }
-}
-
-fn build_new(files: &StoreFiles, folding: CaseFolding) -> Result<u64, StoreError> {
-    let conn = schema::open_bulk(&files.layout.local.path().join(side::REBUILT))?;
-    let board = catch_up::plan_board(&conn, &IndexedFiles::default(), files)?;
-    let records = catch_up::run(&conn, folding, CommitPace::Bulk, files, board, &DecisionsChanged::Unknown)?;
-    schema::close_bulk(conn)?;
-    Ok(records)
-}
-
-fn matches_files(known: &IndexedFiles, files: &StoreFiles) -> Result<bool, StoreError> {
-    Ok(known.board.print == files.board_fingerprint()?
-        && known.board.epoch == files.lock_state().epoch
-        && known.seq == files.lock_state().applied_seq
-        && known.arrays == array_prints(files)?)
-}
-
-fn array_prints(files: &StoreFiles) -> Result<[Option<Fingerprint>; 2], StoreError> {
-    Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
-}
-
-fn tracked_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
-    Ok(files.graph_bytes()? + files.board_fingerprint()?.map_or(0, |print| print.size))
-}
-
-fn merge_changes(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {
-    match (one, other) {
-        (DecisionsChanged::Nothing, changed) | (changed, DecisionsChanged::Nothing) => changed,
-        (DecisionsChanged::Listed(some), DecisionsChanged::Listed(more)) => {
-            let ids: BTreeSet<_> = some.into_iter().chain(more).collect();
-            DecisionsChanged::Listed(ids.into_iter().collect())
-        }
-        _ => DecisionsChanged::Unknown,
-    }
-}
-
-/// Whether opening failed because of what is in the file, and not of where it is.
-fn is_damaged(error: &StoreError) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, SystemIoFailure, TypeMismatch};
-    match error {
-        StoreError::Index(rusqlite::Error::SqliteFailure(failure, _)) => {
-            matches!(failure.code, DatabaseCorrupt | NotADatabase | CannotOpen | SystemIoFailure | TypeMismatch)
-        }
-        StoreError::Index(_) | StoreError::Encode(_) => true,
-        _ => false,
-    }
-}
+pub use word_search::Term;
+pub use word_search::terms;
+pub use word_search::{NodeIndex, NodeText};

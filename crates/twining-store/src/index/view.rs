@@ -1,16 +1,17 @@
 //! The read side: a snapshot of everything, taken at one moment.
 
+use std::collections::HashMap;
+
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Row, Transaction};
+use rusqlite::{Connection, Row, Transaction, params};
 use serde::de::DeserializeOwned;
 use twining_model::scope::{CaseFolding, covering_keys};
-use twining_model::{Time, limits};
+use twining_model::{DecisionStatus, Time, limits};
 
 use super::catch_up::sum_of;
 use super::decisions::Decisions;
 use super::entries::Entries;
-use super::graph::ObservedGraph;
-use super::tally::{self, RecordCounts};
+use super::observed_graph::ObservedGraph;
 use crate::error::StoreError;
 
 /// Everything, as of one moment. What is written meanwhile is not seen.
@@ -80,7 +81,7 @@ impl<'a> View<'a> {
 
     /// How much of everything there is.
     pub fn counts(&self) -> Result<RecordCounts, StoreError> {
-        tally::read(&self.snapshot, self.now)
+        read(&self.snapshot, self.now)
     }
 
     /// Lines and files that could not be read: the first of them, if they are
@@ -168,4 +169,195 @@ pub(super) fn text_at<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, St
 pub(super) fn corrupt(what: &str) -> StoreError {
     let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     rusqlite::Error::SqliteFailure(code, Some(what.to_owned())).into()
+}
+
+/// How much of everything there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// Entries on the board, each id once.
+    pub entries: u64,
+    /// Decisions in force.
+    pub active: u64,
+    /// Decisions in force until someone looks.
+    pub provisional: u64,
+    /// Decisions replaced by later ones.
+    pub superseded: u64,
+    /// Decisions rejected by a person.
+    pub overridden: u64,
+    /// Entities.
+    pub entities: u64,
+    /// Relations.
+    pub relations: u64,
+    /// Entities without any relation.
+    pub disconnected: u64,
+    /// Relations with an end that is missing.
+    pub dangling: u64,
+    /// Needs nobody has answered.
+    pub open_needs: u64,
+    /// Questions nobody has answered.
+    pub open_questions: u64,
+    /// Warnings nobody has dismissed.
+    pub open_warnings: u64,
+    /// Lines and files that could not be read.
+    pub unreadable: u64,
+    /// Overrides no person stands behind yet.
+    pub unconfirmed_overrides: u64,
+    /// Entries dated ahead of the clock.
+    pub future_dated: u64,
+    /// When the last entry or decision was written or changed.
+    pub last_activity: Option<Time>,
+}
+
+/// What is counted. The table knows it by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountKind {
+    Entries,
+    Shadowed,
+    OpenNeeds,
+    OpenQuestions,
+    OpenWarnings,
+    Active,
+    Provisional,
+    Superseded,
+    Overridden,
+    Unconfirmed,
+    Entities,
+    Disconnected,
+    Relations,
+    Dangling,
+    Unreadable,
+}
+
+impl CountKind {
+    /// The count of decisions of this status.
+    pub fn of(status: DecisionStatus) -> Self {
+        match status {
+            DecisionStatus::Active => Self::Active,
+            DecisionStatus::Provisional => Self::Provisional,
+            DecisionStatus::Superseded => Self::Superseded,
+            DecisionStatus::Overridden => Self::Overridden,
+        }
+    }
+
+    /// The count of open entries of this kind, if such entries can be open.
+    pub fn open(kind: &str) -> Option<Self> {
+        match kind {
+            "need" => Some(Self::OpenNeeds),
+            "question" => Some(Self::OpenQuestions),
+            "warning" => Some(Self::OpenWarnings),
+            _ => None,
+        }
+    }
+}
+
+/// How many counts there are.
+const COUNTS: usize = CountKind::Unreadable as usize + 1;
+
+/// What a transaction changed about the counts so far.
+#[derive(Debug, Default)]
+pub(super) struct CountDeltas {
+    counts: [i64; COUNTS],
+    census: HashMap<(String, String), (i64, i64)>,
+}
+
+const ADD: &str = "INSERT INTO tally(count, n) VALUES(?1, ?2) ON CONFLICT(count) DO UPDATE SET n = n + excluded.n";
+const ADD_CENSUS: &str = "
+INSERT INTO census(scope_key, kind, n, open) VALUES(?1, ?2, ?3, ?4)
+ON CONFLICT(scope_key, kind) DO UPDATE SET n = n + excluded.n, open = open + excluded.open";
+const DROP_EMPTY: &str = "DELETE FROM census WHERE scope_key = ?1 AND kind = ?2 AND n = 0";
+
+impl CountDeltas {
+    /// Counts.
+    pub fn add(&mut self, count: CountKind, n: i64) {
+        self.counts[count as usize] += n;
+    }
+
+    /// Counts live entries of one kind and scope, and the open ones among them.
+    pub fn add_entries(&mut self, scope_key: &str, kind: &str, n: i64, open: i64) {
+        self.add(CountKind::Entries, n);
+        if let Some(count) = CountKind::open(kind) {
+            self.add(count, open);
+        }
+        let slot = self.census.entry((scope_key.to_owned(), kind.to_owned())).or_default();
+        *slot = (slot.0 + n, slot.1 + open);
+    }
+
+    /// Writes what has gathered.
+    pub fn flush(&mut self, conn: &Connection) -> Result<(), rusqlite::Error> {
+        let mut add = conn.prepare_cached(ADD)?;
+        for (count, n) in (0_i64..).zip(std::mem::replace(&mut self.counts, [0; COUNTS])) {
+            if n != 0 {
+                add.execute(params![count, n])?;
+            }
+        }
+        let mut add = conn.prepare_cached(ADD_CENSUS)?;
+        let mut drop_empty = conn.prepare_cached(DROP_EMPTY)?;
+        for ((scope_key, kind), (n, open)) in self.census.drain() {
+            if (n, open) != (0, 0) {
+                add.execute(params![scope_key, kind, n, open])?;
+                if n < 0 {
+                    drop_empty.execute(params![scope_key, kind])?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const READ: &str = "SELECT count, n FROM tally";
+const AHEAD: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND at > ?1";
+const LAST_ENTRY: &str = "SELECT max(at) FROM entry WHERE shadowed = 0 AND at <= ?1";
+const LAST_DECISION: &str = "SELECT max(touched) FROM decision WHERE status = ?1 AND touched <= ?2";
+
+/// Everything after this is dated ahead.
+pub(super) fn horizon(now: Time) -> i64 {
+    now.as_ms().saturating_add(limits::CLOCK_SKEW_MS)
+}
+
+/// Some counts together.
+pub(super) fn sum(conn: &Connection, wanted: &[CountKind]) -> Result<u64, rusqlite::Error> {
+    all(conn).map(|counts| wanted.iter().map(|count| counts[*count as usize]).sum())
+}
+
+/// The counts, as of now.
+pub(super) fn read(conn: &Connection, now: Time) -> Result<RecordCounts, StoreError> {
+    let counts = all(conn)?;
+    let of = |count: CountKind| counts[count as usize];
+    let horizon = horizon(now);
+    let ahead: i64 = conn.prepare_cached(AHEAD)?.query_row([horizon], |row| row.get(0))?;
+    let mut last: Option<i64> = conn.prepare_cached(LAST_ENTRY)?.query_row([horizon], |row| row.get(0))?;
+    let mut last_decision = conn.prepare_cached(LAST_DECISION)?;
+    for status in [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden] {
+        last = last.max(last_decision.query_row(params![status.as_str(), horizon], |row| row.get(0))?);
+    }
+    Ok(RecordCounts {
+        entries: of(CountKind::Entries),
+        active: of(CountKind::Active),
+        provisional: of(CountKind::Provisional),
+        superseded: of(CountKind::Superseded),
+        overridden: of(CountKind::Overridden),
+        entities: of(CountKind::Entities),
+        relations: of(CountKind::Relations),
+        disconnected: of(CountKind::Disconnected),
+        dangling: of(CountKind::Dangling),
+        open_needs: of(CountKind::OpenNeeds),
+        open_questions: of(CountKind::OpenQuestions),
+        open_warnings: of(CountKind::OpenWarnings),
+        unreadable: of(CountKind::Unreadable),
+        unconfirmed_overrides: of(CountKind::Unconfirmed),
+        future_dated: ahead.cast_unsigned(),
+        last_activity: last.map(Time::from_ms),
+    })
+}
+
+fn all(conn: &Connection) -> Result<[u64; COUNTS], rusqlite::Error> {
+    let mut counts = [0; COUNTS];
+    let mut read = conn.prepare_cached(READ)?;
+    let mut rows = read.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(count) = counts.get_mut(usize::from(row.get::<_, u8>(0)?)) {
+            *count = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+        }
+    }
+    Ok(counts)
 }

@@ -12,11 +12,12 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use twining_model::text::excerpt;
 
-use super::archived::ArchiveIndex;
-use super::decision::{self, DecisionContext};
-use super::values::{differing_fields, is_blank, text};
+use super::permitted_changes;
+use super::permitted_changes::ArchiveIndex;
+use super::permitted_changes::DecisionContext;
+use super::permitted_changes::{differing_fields, is_blank, text};
 use crate::format::array;
-use crate::format::tail;
+use crate::format::line_files;
 use crate::merge::has_markers;
 
 /// Characters of a record that a difference quotes.
@@ -239,7 +240,7 @@ impl<'a> RecordComparison<'a> {
             };
             let is_announced = self.announced.iter().any(|line| memmem::find(line, stem(path).as_bytes()).is_some());
             let is_superseded = self.superseded.contains(stem(path));
-            return decision::changes(old, new, &DecisionContext { exists: &exists, is_superseded, is_announced });
+            return permitted_changes::changes(old, new, &DecisionContext { exists: &exists, is_superseded, is_announced });
         }
         let is_updated = !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at");
         let mut fields = differing_fields(old, new);
@@ -342,7 +343,7 @@ fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 fn id_of(line: &[u8]) -> Option<String> {
-    tail::id_of(line).or_else(|| array::id_of(std::str::from_utf8(line).ok()?))
+    line_files::id_of(line).or_else(|| array::id_of(std::str::from_utf8(line).ok()?))
 }
 
 fn object(bytes: &[u8]) -> Result<JsonRecord, String> {

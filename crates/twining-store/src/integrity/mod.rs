@@ -4,11 +4,9 @@
 //! and that is gone, altered or unreadable now is a [`Difference`]. Nothing is
 //! remembered between two calls, nobody is accused, and nothing is put right here.
 
-mod archived;
 mod compare;
-mod decision;
+mod permitted_changes;
 #[cfg(test)]
 mod tests;
-mod values;
 
 pub use compare::{Difference, DifferenceKind, RecordKind, RecordTree, compare_changed};

@@ -17,7 +17,7 @@ use crate::disk::layout::{ARRAY_BYTES, Layout};
 use crate::disk::{FileHandle, Fingerprint, hash_of};
 use crate::error::StoreError;
 use crate::format::array;
-use crate::log::files::{Array, ArrayState};
+use crate::log::store_files::{Array, ArrayState};
 
 /// Arrays up to this size are replaced as a whole: over 20,000 elements. git fails on a file
 /// that changes while it is read, and so these never do.
@@ -441,7 +441,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::log::record::LockState;
+    use crate::log::lock::LockState;
 
     struct ArrayFixture {
         _dir: tempfile::TempDir,

@@ -11,10 +11,9 @@ use twining_model::{Id, Time};
 use crate::disk::layout::{BOARD, Layout};
 use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
-use crate::format::tail;
+use crate::format::line_files;
 use crate::git::Git;
-use crate::log::recent;
-use crate::log::record::LockState;
+use crate::log::lock::LockState;
 
 /// How long git may take to finish what it is doing before we look again later.
 const GIT_WAIT: Duration = Duration::from_millis(250);
@@ -40,7 +39,7 @@ impl BoardFile {
     pub fn missing<'i>(&self, ids: impl Iterator<Item = &'i str>) -> Result<HashSet<String>, StoreError> {
         let mut missing: HashSet<String> = ids.map(str::to_owned).collect();
         if !missing.is_empty() {
-            tail::remove_present_ids(&self.handle, &mut missing)?;
+            line_files::remove_present_ids(&self.handle, &mut missing)?;
         }
         Ok(missing)
     }
@@ -71,7 +70,7 @@ impl Board {
         state.epoch = next_epoch(state.epoch, now);
         let rewritten = Time::from_ms(file.handle.fingerprint()?.mtime_ns / 1_000_000).min(now);
         let in_history = |ids: &HashSet<String>| self.in_history(ids, &BTreeSet::new());
-        let lost = recent::lost_lines(&self.layout.local, Some(&file.handle), rewritten, in_history)?;
+        let lost = lost_lines(&self.layout.local, Some(&file.handle), rewritten, in_history)?;
         if !lost.is_empty() {
             self.write(&file, &lost, state)?;
         }
@@ -82,7 +81,7 @@ impl Board {
     /// Appends whole lines in one write, and remembers them.
     pub fn append(&self, file: &BoardFile, lines: &[u8], state: &mut LockState, now: Time) -> Result<(), StoreError> {
         self.write(file, lines, state)?;
-        recent::append_recent(&self.layout.local, lines, now).inspect_err(|_| {
+        append_recent(&self.layout.local, lines, now).inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
             if file.is_ours && file.handle.set_len(state.board.size - lines.len() as u64).is_ok() {
                 state.board = file.handle.fingerprint().unwrap_or_default();
@@ -101,7 +100,7 @@ impl Board {
         let handle = self.open()?;
         state.board = handle.fingerprint()?;
         state.epoch = state.epoch.saturating_add(1);
-        recent::remove(&self.layout, removed_ids)?;
+        remove(&self.layout, removed_ids)?;
         Ok(BoardFile { handle, is_ours: true })
     }
 
@@ -152,10 +151,10 @@ impl Board {
         let BoardFile { handle, is_ours } = file;
         let mut size = handle.fingerprint()?.size;
         let mut bytes = Cow::Borrowed(lines);
-        if tail::last_byte(handle, size)? != b'\n' {
+        if line_files::last_byte(handle, size)? != b'\n' {
             if *is_ours {
-                size = tail::repair_tail(&self.layout, handle, size)?;
-            } else if !wait_until(GIT_WAIT, || Ok(tail::last_byte(handle, handle.fingerprint()?.size)? == b'\n'))? {
+                size = line_files::repair_tail(&self.layout, handle, size)?;
+            } else if !wait_until(GIT_WAIT, || Ok(line_files::last_byte(handle, handle.fingerprint()?.size)? == b'\n'))? {
                 bytes.to_mut().insert(0, b'\n');
             }
         }
@@ -184,4 +183,98 @@ fn wait_until(timeout: Duration, mut is_so: impl FnMut() -> Result<bool, StoreEr
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(true)
+}
+
+/// A line lost to a rewrite is put back if it was written at most so long before it.
+pub const RECENT_MS: i64 = 10_000;
+/// Each line with the time in front.
+const RECENT: RotatingFile = RotatingFile { name: "recent", previous: "recent.old", max_bytes: 1024 * 1024 };
+
+/// Remembers lines that were written.
+pub fn append_recent(dir: &Dir, lines: &[u8], now: Time) -> Result<(), StoreError> {
+    let mut bytes = Vec::with_capacity(lines.len() + 64);
+    for line in lines.split_inclusive(|&byte| byte == b'\n') {
+        bytes.extend(format!("{} ", now.as_ms()).into_bytes());
+        bytes.extend_from_slice(line);
+    }
+    RECENT.append(dir, &bytes)
+}
+
+/// Lines written shortly before `rewritten` or later that are neither in the file nor in a
+/// commit or a stash.
+pub fn lost_lines(
+    dir: &Dir,
+    file: Option<&FileHandle>,
+    rewritten: Time,
+    in_history: impl FnOnce(&HashSet<String>) -> HashSet<String>,
+) -> Result<Vec<u8>, StoreError> {
+    let stored = RECENT.read(dir)?;
+    let recent = stored.split_inclusive(|&byte| byte == b'\n').filter_map(split).filter(|(at, _)| *at >= rewritten.as_ms() - RECENT_MS);
+    let recent: Vec<(String, &[u8])> = recent.filter_map(|(_, line)| Some((line_files::id_of(line)?, line))).collect();
+    let mut missing: HashSet<String> = recent.iter().map(|(id, _)| id.clone()).collect();
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(file) = file {
+        line_files::remove_present_ids(file, &mut missing)?;
+    }
+    for committed in in_history(&missing) {
+        missing.remove(&committed);
+    }
+    Ok(recent.into_iter().filter(|(id, _)| missing.remove(id)).flat_map(|(_, line)| line.iter().copied()).collect())
+}
+
+/// Forgets lines with these ids, and what is none of ours.
+pub fn remove(layout: &Layout, dropped: &HashSet<String>) -> Result<(), StoreError> {
+    for name in [RECENT.previous, RECENT.name] {
+        let Some(stored) = layout.local.read(name, usize::MAX - 1)? else { continue };
+        let is_retained = |line: &&[u8]| split(line).and_then(|(_, line)| line_files::id_of(line)).is_some_and(|id| !dropped.contains(&id));
+        let remaining_lines: Vec<u8> = stored.split_inclusive(|&byte| byte == b'\n').filter(is_retained).flatten().copied().collect();
+        if remaining_lines.len() < stored.len() {
+            layout.replace(&layout.local, name, &remaining_lines, false)?;
+        }
+    }
+    Ok(())
+}
+
+fn split(remembered: &[u8]) -> Option<(i64, &[u8])> {
+    let space = memchr::memchr(b' ', remembered)?;
+    let at = std::str::from_utf8(&remembered[..space]).ok()?.parse().ok()?;
+    remembered.ends_with(b"\n").then_some((at, &remembered[space + 1..]))
+}
+
+/// A file and the one before it.
+#[derive(Clone, Copy, Debug)]
+pub struct RotatingFile {
+    /// The file's name.
+    pub name: &'static str,
+    /// The name of the one before it.
+    pub previous: &'static str,
+    /// From how many bytes on it is full.
+    pub max_bytes: u64,
+}
+
+impl RotatingFile {
+    /// The file to append to.
+    pub fn open(&self, dir: &Dir) -> Result<FileHandle, StoreError> {
+        if dir.print(self.name)?.is_some_and(|print| print.size > self.max_bytes) {
+            dir.rename(self.name, dir, self.previous)?;
+        }
+        dir.create_append(self.name)
+    }
+
+    /// Adds lines.
+    pub fn append(&self, dir: &Dir, lines: &[u8]) -> Result<(), StoreError> {
+        line_files::append_after_torn_line(&self.open(dir)?, lines)
+    }
+
+    /// What is kept, oldest first. A file that somebody blew up counts as empty.
+    pub fn read(&self, dir: &Dir) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = Vec::new();
+        for name in [self.previous, self.name] {
+            let max_bytes = usize::try_from(self.max_bytes).unwrap_or(usize::MAX).saturating_mul(8);
+            bytes.extend(dir.open(name)?.and_then(|handle| handle.read_all(max_bytes).ok()).unwrap_or_default());
+        }
+        Ok(bytes)
+    }
 }

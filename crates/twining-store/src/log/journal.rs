@@ -11,8 +11,8 @@ use twining_model::{Change, Id, Time};
 
 use crate::disk::layout::Layout;
 use crate::disk::{Dir, FileHandle};
-use crate::error::StoreError;
-use crate::format::tail;
+use crate::error::{LogError, StoreError};
+use crate::format::line_files;
 
 const JOURNAL: &str = "journal.jsonl";
 const MAX_BYTES: usize = 256 * 1024 * 1024;
@@ -135,7 +135,7 @@ impl Journal {
 
     /// Keeps only the given lines. The caller holds the write lock.
     pub fn rewrite(&self, layout: &Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
-        layout.replace(&self.local, JOURNAL, &tail::to_json_lines(lines, MAX_BYTES)?, !lines.is_empty())
+        layout.replace(&self.local, JOURNAL, &line_files::to_json_lines(lines, MAX_BYTES)?, !lines.is_empty())
     }
 
     /// The length of the file, zero if there is none.
@@ -147,10 +147,48 @@ impl Journal {
 /// The length without a torn last line, which is cut off.
 fn truncate_torn_line(handle: &FileHandle) -> Result<u64, StoreError> {
     let size = handle.fingerprint()?.size;
-    if tail::last_byte(handle, size)? == b'\n' {
+    if line_files::last_byte(handle, size)? == b'\n' {
         return Ok(size);
     }
-    let start = tail::last_line_start(handle, size)?;
+    let start = line_files::last_line_start(handle, size)?;
     handle.set_len(start)?;
     Ok(start)
+}
+
+/// A line that is to be added.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewLine {
+    /// Names the line: under one key it is added once, however often it is sent.
+    pub key: Id,
+    /// What it does.
+    pub change: Change,
+}
+
+/// A line of the log. Numbers have no gaps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// Its number, from one.
+    pub seq: u64,
+    /// Its key.
+    pub key: Id,
+    /// What it does.
+    pub change: Change,
+}
+
+/// What new lines were planned on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogBase {
+    /// Nothing: they are true whatever others wrote.
+    Any,
+    /// A view that holds every line up to this one.
+    At(u64),
+}
+
+/// A log that others write too.
+pub trait Log: Send + Sync {
+    /// Adds lines under their keys, all or none, and tells their numbers.
+    fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError>;
+
+    /// Lines after a number, in order, at most so many.
+    fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError>;
 }

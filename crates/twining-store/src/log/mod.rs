@@ -2,12 +2,7 @@
 
 pub mod array_file;
 pub mod board;
-pub mod files;
+pub mod hook_queue;
 pub mod journal;
-pub mod lines;
 pub mod lock;
-pub mod queue;
-pub mod recent;
-pub mod record;
-pub mod rotating;
-pub mod shared;
+pub mod store_files;

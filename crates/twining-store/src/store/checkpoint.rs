@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
-use super::room::OpenStore;
+use super::open_store::OpenStore;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{EditedArray, ElementEdits};
-use crate::log::files::{Array, StoreFiles};
+use crate::log::board::RECENT_MS;
 use crate::log::journal::JournalLine;
-use crate::log::recent::RECENT_MS;
-use crate::log::record::LockState;
+use crate::log::lock::LockState;
+use crate::log::store_files::{Array, StoreFiles};
 
 /// Every array.
 pub const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use twining_model::{Change, Entity, Id, Relation, Time};
 
-use super::apply::{PlannedChange, StoreWriter};
-use super::open::{Durability, PlanBase, Store, planned};
-use super::room::OpenStore;
+use super::open_store::OpenStore;
+use super::project_store::{Durability, PlanBase, Store, planned};
+use super::writer::{PlannedChange, StoreWriter};
 use crate::error::{LogError, StoreError};
-use crate::log::shared::{Log, LogBase, LogLine, NewLine};
+use crate::log::journal::{Log, LogBase, LogLine, NewLine};
 
 /// Lines that are asked for at once.
 const BATCH: usize = 1024;

@@ -2,15 +2,25 @@
 //! process leaves for the next; recorded tool calls; counts. Nothing is lost with them but
 //! patience, and what they say is not this crate's business.
 
-use twining_model::limits;
-use xxhash_rust::xxh3::xxh3_128;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::agents::PRESENCE;
-use super::open::Store;
+use twining_model::{Change, Entry, limits};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use super::documents::PRESENCE;
+use super::open_store::OpenStore;
+use super::project_store::{Durability, Store};
 use super::traces::machine_dir;
+use super::writer::StoreWriter;
 use crate::disk::Dir;
+use crate::disk::layout::Layout;
 use crate::error::StoreError;
-use crate::log::rotating::RotatingFile;
+use crate::format::config;
+use crate::log::board::RotatingFile;
+use crate::log::hook_queue;
+use crate::log::hook_queue::{DrainCount, Queue};
+use crate::log::journal::DrainedFile;
 
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
@@ -155,4 +165,135 @@ fn note_file(name: &str) -> String {
 
 fn lines_of(bytes: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(bytes).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+const FOLDER: &str = "packs";
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The packs of one project.
+pub struct Packs {
+    layout: Layout,
+    dir: Dir,
+    seal: String,
+    today: i64,
+}
+
+impl LocalState<'_> {
+    /// The packs; none if there is no `.twining`.
+    pub fn packs(&self) -> Result<Option<Packs>, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
+        let dir = store.layout.local.make_dir(FOLDER)?;
+        // Of this folder alone: a pack that came with a clone has another seal.
+        let (seal, today) = (dir.identity()?, self.0.ids().now().as_ms().div_euclid(DAY_MS));
+        Ok(Some(Packs { layout: store.layout.clone(), dir, seal, today }))
+    }
+}
+
+impl Packs {
+    /// The key of what is made from these parts.
+    #[must_use]
+    pub fn key(&self, kind: &str, parts: &[&[u8]]) -> String {
+        let mut hash = Xxh3::new();
+        for part in std::iter::once(self.seal.as_bytes()).chain(parts.iter().copied()) {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        format!("{kind}-{:032x}", hash.digest128())
+    }
+
+    /// A pack, and that it was used today.
+    pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let is_it = |name: &String| name.rsplit_once('.').is_some_and(|(found, _)| found == key);
+        let Some(name) = self.dir.list()?.into_iter().find(is_it) else { return Ok(None) };
+        let bytes = self.dir.read(&name, limits::ANSWER_BYTES * 2)?;
+        // Another process may have done it first; then it is as it should be.
+        drop(self.dir.rename(&name, &self.dir, &self.name(key)));
+        Ok(bytes)
+    }
+
+    /// Keeps a pack, and lets go of those that nobody used for so many days.
+    pub fn put(&self, key: &str, bytes: &[u8], unused_days: i64) -> Result<(), StoreError> {
+        self.layout.replace(&self.dir, &self.name(key), bytes, false)?;
+        for name in self.dir.list()? {
+            let used: Option<i64> = name.rsplit_once('.').and_then(|(_, day)| day.parse().ok());
+            if used.is_none_or(|used| used < self.today - unused_days) {
+                self.dir.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, key: &str) -> String {
+        format!("{key}.{}", self.today)
+    }
+}
+
+/// What hooks queue.
+#[derive(Clone, Copy, Debug)]
+pub struct HookQueues<'s>(&'s Store);
+
+impl Store {
+    /// What hooks queue.
+    #[must_use]
+    pub fn queues(&self) -> HookQueues<'_> {
+        HookQueues(self)
+    }
+}
+
+impl HookQueues<'_> {
+    /// Takes what hooks queued to be posted; each line once, whoever asks.
+    pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
+        let drained = self.drain(Queue::Posts, make, |writer, entries, drained| {
+            writer.commit(Change::of_entries(entries).into(), Some(drained), Durability::Normal).map(drop)
+        })?;
+        self.0.work.add();
+        Ok(drained)
+    }
+
+    /// Takes what hooks queued to be done; the caller then does it once.
+    pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
+        self.drain(Queue::Actions, check, |writer, _, drained| hook_queue::mark_taken(&writer.store.layout, &drained))
+    }
+
+    fn drain<T>(
+        &self,
+        queue: Queue,
+        make: &mut dyn FnMut(&str) -> Result<T, String>,
+        mut store_batch: impl FnMut(&mut StoreWriter<'_>, Vec<T>, DrainedFile) -> Result<(), StoreError>,
+    ) -> Result<DrainCount, StoreError> {
+        let mut count = DrainCount::default();
+        let Some(store) = self.store_with_queue(queue)? else { return Ok(count) };
+        let Some(guard) = store.lock_briefly()? else { return Ok(count) };
+        let now = self.0.ids().now();
+        let mut writer = StoreWriter::recovered(&store, guard, now)?;
+        for (lines, drained) in hook_queue::take(&store.layout, queue, now)? {
+            let (made, rejected) = hook_queue::parse_lines(&lines, make);
+            hook_queue::store_rejected(&store.layout, &rejected, now)?;
+            count.taken += made.len() as u64;
+            count.rejected += rejected.len() as u64;
+            store_batch(&mut writer, made, drained)?;
+        }
+        Ok(count)
+    }
+
+    /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
+    pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
+        self.0.open_for_reading()?.map_or(Ok(()), |store| hook_queue::add(&store.layout, Queue::Actions, line))
+    }
+
+    /// How many lines from the queues were refused and set aside.
+    pub fn rejected_lines(&self) -> Result<u64, StoreError> {
+        self.0.open_for_reading()?.map_or(Ok(0), |store| hook_queue::rejected(&store.layout))
+    }
+
+    /// The room, if there may be something in this queue.
+    fn store_with_queue(&self, queue: Queue) -> Result<Option<Arc<OpenStore>>, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
+        let fresh = hook_queue::has_new_lines(&store.layout, queue)?;
+        // What was taken is looked at once more, for a hook that still had it open.
+        let late = self.0.drained[queue as usize].load(Ordering::Acquire) && hook_queue::has_leftovers(&store.layout, queue)?;
+        self.0.drained[queue as usize].store(fresh || late, Ordering::Release);
+        let readable = self.0.config()?.version <= config::VERSION;
+        Ok(((fresh || late) && readable).then_some(store))
+    }
 }

@@ -17,14 +17,14 @@ use serde::de::IgnoredAny;
 use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::open::Store;
-use super::room::OpenStore;
+use super::open_store::OpenStore;
+use super::project_store::Store;
 use crate::disk::layout::{Layout, TRACES, random_bits};
 use crate::disk::{Dir, FileHandle};
 use crate::error::StoreError;
-use crate::format::{array, tail};
-use crate::log::lines::LineReader;
-use crate::log::recent;
+use crate::format::line_files::LineReader;
+use crate::format::{array, line_files};
+use crate::log::board;
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
@@ -154,7 +154,7 @@ pub(crate) fn machine_dir(layout: &Layout) -> Result<Dir, StoreError> {
 }
 
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
-    tail::to_json_lines(traces, limits::TRACE_BYTES)
+    line_files::to_json_lines(traces, limits::TRACE_BYTES)
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
@@ -164,7 +164,7 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
     }
     // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
     let hashes: String = lines_in(lines).map(|line| format!("{:016x}\n", xxh3_64(line))).collect();
-    tail::append_after_torn_line(&machine_dir(layout)?.create_append(OWN_HASHES)?, hashes.as_bytes())?;
+    line_files::append_after_torn_line(&machine_dir(layout)?.create_append(OWN_HASHES)?, hashes.as_bytes())?;
     append_lines(layout, lines, now)
 }
 
@@ -180,13 +180,13 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
         handle = layout.top.create_append(TRACES)?;
     }
     let mut size = handle.fingerprint()?.size;
-    if tail::last_byte(&handle, size)? != b'\n' {
-        size = tail::repair_tail(layout, &handle, size)?;
+    if line_files::last_byte(&handle, size)? != b'\n' {
+        size = line_files::repair_tail(layout, &handle, size)?;
     }
     // The disk may be full: the part that was written must not stay.
     handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
     let machine_dir = machine_dir(layout)?;
-    recent::append_recent(&machine_dir, lines, now)?;
+    board::append_recent(&machine_dir, lines, now)?;
     save_file_state(layout, &machine_dir)
 }
 
@@ -236,9 +236,9 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     if !again.is_empty()
         && let Some(handle) = layout.top.open(TRACES)?
     {
-        let mut missing: HashSet<String> = lines_in(&again).filter_map(tail::id_of).collect();
-        tail::remove_present_ids(&handle, &mut missing)?;
-        let unwritten = lines_in(&again).filter(|line| tail::id_of(line).is_some_and(|id| missing.contains(&id)));
+        let mut missing: HashSet<String> = lines_in(&again).filter_map(line_files::id_of).collect();
+        line_files::remove_present_ids(&handle, &mut missing)?;
+        let unwritten = lines_in(&again).filter(|line| line_files::id_of(line).is_some_and(|id| missing.contains(&id)));
         again = unwritten.flat_map(|line| [line, b"\n"].concat()).collect();
     }
     again.extend(fresh);
@@ -255,7 +255,7 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
 fn read_spooled(dir: &Dir, name: &str) -> Result<Vec<u8>, StoreError> {
     let Some(handle) = dir.open(name)? else { return Ok(Vec::new()) };
     let bytes = handle.read_all(limits::TRACE_BYTES * 16).unwrap_or_default();
-    let whole = |line: &&[u8]| tail::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    let whole = |line: &&[u8]| line_files::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok();
     Ok(lines_in(&bytes).filter(whole).flat_map(|line| [line, b"\n"].concat()).collect())
 }
 
@@ -296,7 +296,7 @@ pub(crate) fn lost_lines(store: &OpenStore, now: Time) -> Result<Vec<u8>, StoreE
     let written = file.as_ref().map(|file| file.fingerprint()).transpose()?;
     let rewritten = written.map_or(now, |print| Time::from_ms(print.mtime_ns / 1_000_000).min(now));
     let machine_dir = machine_dir(layout)?;
-    let lost = recent::lost_lines(&machine_dir, file.as_ref(), rewritten, |ids| store.board.in_history(ids, &BTreeSet::new()))?;
+    let lost = board::lost_lines(&machine_dir, file.as_ref(), rewritten, |ids| store.board.in_history(ids, &BTreeSet::new()))?;
     if lost.is_empty() {
         // It is as it should be: nobody need ask git again.
         save_file_state(layout, &machine_dir)?;

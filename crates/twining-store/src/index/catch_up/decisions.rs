@@ -7,15 +7,15 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::{Authority, Decision, DecisionStatus, Id, limits};
 
 use super::entries::{scope_key, time_of};
-use super::{IndexUpdate, clip, keys, sum_of};
+use super::index_update::{IndexUpdate, clip, keys, sum_of};
 use crate::disk::Fingerprint;
 use crate::disk::layout::DECISIONS;
 use crate::error::StoreError;
-use crate::index::bearing::status_of;
-use crate::index::sense::{VectorKeys, agent_key, decision_text};
-use crate::index::tally::CountKind;
-use crate::index::words::with_identifier_parts;
-use crate::log::files::{DecisionListing, DecisionsChanged, StoreFiles};
+use crate::index::decisions_in_scope::status_of;
+use crate::index::embeddings::{VectorKeys, agent_key, decision_text};
+use crate::index::view::CountKind;
+use crate::index::word_search::with_identifier_parts;
+use crate::log::store_files::{DecisionListing, DecisionsChanged, StoreFiles};
 use crate::merge::{HAS_CONFLICT_MARKERS, one_decision};
 
 /// The form two domains are compared in.

@@ -7,11 +7,11 @@ use rusqlite::params;
 use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
 
-use super::{IndexUpdate, clip, keys, sum_of};
+use super::index_update::{IndexUpdate, clip, keys, sum_of};
 use crate::error::StoreError;
-use crate::index::sense::{VectorKeys, agent_key, entry_text};
-use crate::index::tally::CountKind;
-use crate::index::words::with_identifier_parts;
+use crate::index::embeddings::{VectorKeys, agent_key, entry_text};
+use crate::index::view::CountKind;
+use crate::index::word_search::with_identifier_parts;
 
 /// What an entry is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,15 +11,15 @@ use rusqlite::params;
 use twining_model::{Entity, Relation, limits};
 
 use super::entries::check_id;
-use super::{IndexUpdate, clip, sum_of};
+use super::index_update::{IndexUpdate, clip, sum_of};
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::format::array;
-use crate::index::array_prints;
-use crate::index::tally::CountKind;
-use crate::log::files::{Array, StoreFiles};
+use crate::index::database::array_prints;
+use crate::index::view::CountKind;
 use crate::log::journal::JournalLine;
-use crate::log::record::LockState;
+use crate::log::lock::LockState;
+use crate::log::store_files::{Array, StoreFiles};
 use crate::merge::{HAS_CONFLICT_MARKERS, has_markers};
 
 /// How often to try again if an array is replaced while we read.

@@ -1,8 +1,9 @@
 use twining_model::{Scope, Time};
 
 use super::{IndexFixture, ids, line, ulid, view};
-use crate::index::vectors::vector_key;
-use crate::index::{EntryFilter, Index, terms};
+use crate::index::database::Index;
+use crate::index::embeddings::vector_key;
+use crate::index::{EntryFilter, terms};
 
 fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
     format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"entry_type\":\"{kind}\",\"summary\":\"s\"{more}}}")

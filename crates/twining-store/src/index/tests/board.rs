@@ -3,7 +3,7 @@ use twining_model::{EntryType, limits};
 use super::{IndexFixture, dump, ids, line, ulid, view};
 use crate::index::{EntryFilter, terms};
 
-fn newest(index: &crate::index::Index) -> Vec<String> {
+fn newest(index: &crate::index::database::Index) -> Vec<String> {
     let page = view(index).entries().newest(&EntryFilter::default(), 500).expect("a page");
     assert_eq!(page.total, page.items.len() as u64);
     page.items.into_iter().map(|entry| entry.id).collect()

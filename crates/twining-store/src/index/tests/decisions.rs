@@ -1,7 +1,8 @@
 use twining_model::{Confidence, DecisionStatus, Id, Scope, Time};
 
 use super::{IndexFixture, NOW, ulid, view};
-use crate::index::{DecisionFilter, DecisionState, Index, ScopeCounts, ScopedDecision, Via, terms};
+use crate::index::database::Index;
+use crate::index::{DecisionFilter, DecisionState, ScopeCounts, ScopedDecision, Via, terms};
 
 fn id(n: usize) -> Id {
     Id::read(&ulid(n)).expect("a ULID")

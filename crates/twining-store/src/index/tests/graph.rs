@@ -2,10 +2,10 @@ use twining_model::{Change, Entity, Time};
 
 use super::{IndexFixture, view};
 use crate::disk::Fingerprint;
-use crate::index::Index;
-use crate::log::files::{Array, ArrayState};
+use crate::index::database::Index;
 use crate::log::journal::JournalLine;
-use crate::log::record::LockState;
+use crate::log::lock::LockState;
+use crate::log::store_files::{Array, ArrayState};
 
 fn entity(id: &str, name: &str, kind: &str) -> String {
     format!("{{\"id\":\"{id}\",\"name\":\"{name}\",\"type\":\"{kind}\"}}")

@@ -21,10 +21,11 @@ use twining_model::scope::CaseFolding;
 use twining_model::{Entry, Id, Time};
 
 use super::catch_up::{self, CommitPace};
-use super::known::IndexedFiles;
-use super::{Index, View, side};
+use super::database::Index;
+use super::database_files::IndexedFiles;
+use super::{View, database_files};
 use crate::disk::layout::Layout;
-use crate::log::files::{DecisionsChanged, StoreFiles};
+use crate::log::store_files::{DecisionsChanged, StoreFiles};
 
 /// A project folder whose files are written by hand.
 pub(super) struct IndexFixture {
@@ -171,6 +172,6 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 }
 
 /// The stamp's verdict, for stories about who touched what.
-pub(super) fn trust(fixture: &IndexFixture) -> side::DatabaseTrust {
-    side::trust(&fixture.files, CaseFolding::Exact).expect("looks")
+pub(super) fn trust(fixture: &IndexFixture) -> database_files::DatabaseTrust {
+    database_files::trust(&fixture.files, CaseFolding::Exact).expect("looks")
 }

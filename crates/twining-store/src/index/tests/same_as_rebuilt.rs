@@ -10,8 +10,8 @@ use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
 use super::{IndexFixture, NOW, line, ulid};
 use crate::StoreError;
 use crate::disk::layout::{Layout, StoreLocation};
-use crate::index::Index;
-use crate::log::files::StoreFiles;
+use crate::index::database::Index;
+use crate::log::store_files::StoreFiles;
 use crate::store::{Durability, Store};
 
 /// What somebody does to the files behind our back.

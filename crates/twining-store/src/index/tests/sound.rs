@@ -8,8 +8,9 @@ use twining_model::{Decision, Entity, Entry, Relation, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::StoreError;
-use crate::index::catch_up::{DerivedEntry, clip, name_key, sum_of};
-use crate::index::sense::{VectorKeys, agent_key};
+use crate::index::catch_up::entries::EntryKeys;
+use crate::index::catch_up::{clip, name_key, sum_of};
+use crate::index::embeddings::{VectorKeys, agent_key};
 
 // Includes the full-text indexes' own check.
 const PAGES: &str = "PRAGMA integrity_check(1)";
@@ -139,7 +140,7 @@ fn entries_are_right(conn: &Connection, folding: CaseFolding) -> Result<bool, St
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(entry) = record::<Entry>(row)? else { return Ok(false) };
-        let known = DerivedEntry::of(&entry, folding);
+        let known = EntryKeys::of(&entry, folding);
         let stored: (i64, String, i64, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
         let (pos, id, at, kind, scope_key) = &stored;
         let same = (id.as_str(), *at, kind.as_str(), scope_key.as_str()) == (known.id, known.at, known.kind, known.scope_key.as_str());

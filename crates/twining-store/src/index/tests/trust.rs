@@ -2,8 +2,9 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 
 use super::{IndexFixture, line, sound, trust, ulid, view};
-use crate::index::side::DatabaseTrust;
-use crate::index::{Index, schema, side};
+use crate::index::database::Index;
+use crate::index::database_files::DatabaseTrust;
+use crate::index::{connections, database_files};
 
 fn desk_with_entries(n: usize) -> IndexFixture {
     let fixture = IndexFixture::new();
@@ -36,7 +37,7 @@ fn a_stamp_of_another_directory_version_or_folding_counts_for_nothing() {
     let stamp = fs::read_to_string(fixture.path("local/index.stamp")).expect("reads");
     for forged in [
         stamp.replacen("local ", "local 1", 1),
-        stamp.replacen(&format!("index {}", schema::VERSION), "index 0", 1),
+        stamp.replacen(&format!("index {}", connections::VERSION), "index 0", 1),
         stamp.replacen("names exact", "names ignore-case", 1),
         stamp[..stamp.len() / 2].to_owned(),
         String::new(),
@@ -53,7 +54,7 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
     let fixture = desk_with_entries(300);
     let mut running = fixture.index();
     running.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("checkpoints");
-    side::mark_clean(&fixture.files, running.folding).expect("stamps");
+    database_files::mark_clean(&fixture.files, running.folding).expect("stamps");
     let size = fs::metadata(fixture.path("local/index.db")).expect("is there").len();
     for at in [30, size / 3, size / 2, size - 9] {
         assert!(running.is_current(&fixture.files).expect("looks"));
@@ -67,7 +68,7 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
         fixture.catch_up(&mut running);
         fixture.assert_right(&running);
         running.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("checkpoints");
-        side::mark_clean(&fixture.files, running.folding).expect("stamps");
+        database_files::mark_clean(&fixture.files, running.folding).expect("stamps");
     }
 }
 
@@ -121,16 +122,16 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let index = fixture.index();
     let ino = index.database.inode;
     drop(index);
-    side::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
+    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
     assert_eq!(trust(&fixture), DatabaseTrust::Checked);
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(index.database.inode, ino);
     assert_eq!(trust(&fixture), DatabaseTrust::Full);
-    schema::truncate_wal(&index.conn).expect("empties the log");
+    connections::truncate_wal(&index.conn).expect("empties the log");
     drop(index);
     let file = fs::OpenOptions::new().write(true).open(fixture.path("local/index.db")).expect("opens");
     file.write_all_at(&[0xAA; 64], 3 * 4096).expect("breaks a page");
-    side::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
+    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
     // A page was broken, so it was thrown away and built anew.
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(view(&index).counts().expect("counts").entries, 0);

@@ -1,0 +1,251 @@
+//! The index: everything the files say, in a form that answers questions.
+//!
+//! It is derived and may be deleted at any moment. It is brought up to the files
+//! before it is asked, holds nothing they do not, and is believed only if it is
+//! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
+//! not, and see a snapshot, each on a connection of its own from the [`IndexPool`].
+
+use super::view::View;
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+use twining_model::Time;
+use twining_model::scope::CaseFolding;
+
+use super::catch_up::{BoardPlan, CommitPace};
+use crate::disk::Fingerprint;
+use crate::error::StoreError;
+use crate::index::connections::DatabaseFile;
+use crate::index::database_files::DatabaseTrust;
+use crate::index::database_files::IndexedFiles;
+use crate::log::store_files::{Array, DecisionsChanged, StoreFiles};
+
+/// A connection to the index over one project's files.
+pub struct Index {
+    pub(super) conn: Connection,
+    pub(super) folding: CaseFolding,
+    pub(super) database: DatabaseFile,
+}
+
+/// Files over this size are better put into a new index in one go.
+pub(super) const BULK_BYTES: u64 = 1024 * 1024;
+
+impl Index {
+    /// Opens the index of these files; an empty one if there is none that can be
+    /// believed. The caller holds the index lock.
+    pub fn open(files: &StoreFiles) -> Result<Self, StoreError> {
+        let folding = files.layout.folding();
+        super::database_files::remove_rebuild(files)?;
+        let opened = match super::database_files::trust(files, folding)? {
+            DatabaseTrust::Full => Self::connect(files, folding),
+            DatabaseTrust::Checked => Self::connect(files, folding).and_then(|index| index.integrity_checked(files)),
+            DatabaseTrust::None => return Self::create(files, folding),
+        };
+        if opened.as_ref().is_err_and(is_damaged) { Self::create(files, folding) } else { opened }
+    }
+
+    /// An index without a file, empty; only to be viewed.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let conn = super::connections::open_in_memory()?;
+        super::connections::create(&conn)?;
+        Ok(Self { conn, folding: CaseFolding::Exact, database: DatabaseFile::new(0) })
+    }
+
+    /// Removes the index. The caller holds the index lock.
+    pub fn destroy(files: &StoreFiles) -> Result<(), StoreError> {
+        super::database_files::remove_database(files)
+    }
+
+    /// Whether the index holds what the files say now. Takes no lock; if another
+    /// process caught the index up meanwhile, that counts.
+    pub fn is_current(&self, files: &StoreFiles) -> Result<bool, StoreError> {
+        self.note_changes(files);
+        let is_pending = *self.database.pending() != DecisionsChanged::Nothing;
+        if is_pending
+            || super::database_files::inode(files)? != self.database.inode
+            || super::database_files::trust(files, self.folding)? == DatabaseTrust::None
+        {
+            return Ok(false);
+        }
+        match IndexedFiles::load(&self.conn) {
+            Ok(known) => matches_files(&known, files),
+            // Damaged: the catch-up will find that out again, where it can be dealt with.
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Whether the index may be asked without a look at every decision file: the
+    /// rest is as it is known, and the folder as it was when they were all looked
+    /// at. The caller holds the index lock.
+    pub fn is_unchanged_since_scan(&self, files: &StoreFiles) -> Result<bool, StoreError> {
+        Ok(self.is_trusted(files)?
+            && matches_files(&IndexedFiles::load(&self.conn)?, files)?
+            && super::database_files::is_unchanged_since_scan(files, self.folding, self.database.inode)?)
+    }
+
+    /// Brings the index up to the files, and tells how many records were read or taken
+    /// out. The caller holds the index lock.
+    pub fn catch_up(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
+        if super::database_files::inode(files).ok() != Some(self.database.inode) || !self.is_trusted(files)? {
+            *self = Self::open(files)?;
+        }
+        // Before anything in it is looked at: what comes later shows in its date.
+        let folder = files.decisions_fingerprint()?;
+        self.note_changes(files);
+        let known = IndexedFiles::load(&self.conn)?;
+        let changed = self.database.pending().clone();
+        if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
+            return Ok(0);
+        }
+        if changed == DecisionsChanged::Unknown
+            && known != IndexedFiles::default()
+            && matches_files(&known, files)?
+            && super::catch_up::match_listing(&self.conn, &files.list_decisions()?)?
+        {
+            *self.database.pending() = DecisionsChanged::Nothing;
+            // Whoever cannot say so has looked all the same.
+            drop(folder.map(|folder| super::database_files::write_scan_note(files, self.folding, self.database.inode, folder)));
+            return Ok(0);
+        }
+        let board = super::catch_up::plan_board(&self.conn, &known, files)?;
+        if board.prefers_rebuild(&known) || (known == IndexedFiles::default() && tracked_bytes(files)? > BULK_BYTES) {
+            return self.rebuild(files);
+        }
+        self.write(files, board, &changed)
+    }
+
+    /// Builds the index anew from the files. The caller holds the index lock.
+    pub fn rebuild(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
+        // Drained before the files are read: what changes from now on is told again.
+        self.note_changes(files);
+        super::database_files::remove_rebuild(files)?;
+        let built = build_new(files, self.folding);
+        if built.is_err() {
+            // The disk may be full of it.
+            drop(super::database_files::remove_rebuild(files));
+        }
+        let records = built?;
+        super::database_files::install_rebuilt(files)?;
+        *self = Self::connect(files, self.folding)?;
+        super::database_files::mark_clean(files, self.folding)?;
+        *self.database.pending() = DecisionsChanged::Nothing;
+        Ok(records)
+    }
+
+    /// Moves what SQLite's log holds into the database, if it is longer than
+    /// `most` bytes. It flushes, so no call does this. The caller holds the index lock.
+    pub fn truncate_wal(&self, files: &StoreFiles, max_bytes: u64) -> Result<(), StoreError> {
+        if super::database_files::wal_bytes(files)? <= max_bytes || !self.is_trusted(files)? {
+            return Ok(());
+        }
+        super::database_files::mark_writing(files, self.folding, self.database.inode)?;
+        let truncated = super::connections::truncate_wal(&self.conn);
+        super::database_files::mark_clean(files, self.folding)?;
+        Ok(truncated?)
+    }
+
+    /// How long SQLite's log is. Opens nothing.
+    pub fn wal_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
+        super::database_files::wal_bytes(files)
+    }
+
+    /// A snapshot to read.
+    pub fn view(&self, now: Time, folding: CaseFolding) -> Result<View<'_>, StoreError> {
+        View::begin(&self.conn, now, folding)
+    }
+
+    fn connect(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
+        let conn = super::connections::open_shared(&files.layout.local.path().join(super::database_files::DB))?;
+        Ok(Self { conn, folding, database: DatabaseFile::new(super::database_files::inode(files)?) })
+    }
+
+    fn create(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
+        super::database_files::remove_database(files)?;
+        let index = Self::connect(files, folding)?;
+        index.conn.execute_batch("BEGIN IMMEDIATE")?;
+        super::connections::create(&index.conn)?;
+        index.conn.execute_batch("COMMIT")?;
+        super::database_files::mark_clean(files, folding)?;
+        Ok(index)
+    }
+
+    fn integrity_checked(self, files: &StoreFiles) -> Result<Self, StoreError> {
+        if !super::connections::is_sound(&self.conn)? {
+            return Err(super::view::corrupt("the pages of the index are not sound"));
+        }
+        super::database_files::mark_clean(files, self.folding)?;
+        Ok(self)
+    }
+
+    fn is_trusted(&self, files: &StoreFiles) -> Result<bool, StoreError> {
+        Ok(super::database_files::trust(files, self.folding)? == DatabaseTrust::Full)
+    }
+
+    fn write(&mut self, files: &StoreFiles, board: BoardPlan, changed: &DecisionsChanged) -> Result<u64, StoreError> {
+        super::database_files::mark_writing(files, self.folding, self.database.inode)?;
+        let ran = super::catch_up::run(&self.conn, self.folding, CommitPace::Shared, files, board, changed);
+        match &ran {
+            Ok(_) => {
+                *self.database.pending() = DecisionsChanged::Nothing;
+                super::database_files::mark_clean(files, self.folding)?;
+            }
+            Err(error) if error.is_corrupt() => {}
+            // Rolled back, so it is as it was. If this fails too, the next one looks twice.
+            Err(_) => drop(super::database_files::mark_clean(files, self.folding)),
+        }
+        ran
+    }
+
+    fn note_changes(&self, files: &StoreFiles) {
+        let mut pending = self.database.pending();
+        let known = std::mem::replace(&mut *pending, DecisionsChanged::Nothing);
+        *pending = merge_changes(known, files.decisions_changed());
+    }
+}
+
+pub(super) fn build_new(files: &StoreFiles, folding: CaseFolding) -> Result<u64, StoreError> {
+    let conn = super::connections::open_bulk(&files.layout.local.path().join(super::database_files::REBUILT))?;
+    let board = super::catch_up::plan_board(&conn, &IndexedFiles::default(), files)?;
+    let records = super::catch_up::run(&conn, folding, CommitPace::Bulk, files, board, &DecisionsChanged::Unknown)?;
+    super::connections::close_bulk(conn)?;
+    Ok(records)
+}
+
+pub(super) fn matches_files(known: &IndexedFiles, files: &StoreFiles) -> Result<bool, StoreError> {
+    Ok(known.board.print == files.board_fingerprint()?
+        && known.board.epoch == files.lock_state().epoch
+        && known.seq == files.lock_state().applied_seq
+        && known.arrays == array_prints(files)?)
+}
+
+pub(super) fn array_prints(files: &StoreFiles) -> Result<[Option<Fingerprint>; 2], StoreError> {
+    Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
+}
+
+pub(super) fn tracked_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
+    Ok(files.graph_bytes()? + files.board_fingerprint()?.map_or(0, |print| print.size))
+}
+
+pub(super) fn merge_changes(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {
+    match (one, other) {
+        (DecisionsChanged::Nothing, changed) | (changed, DecisionsChanged::Nothing) => changed,
+        (DecisionsChanged::Listed(some), DecisionsChanged::Listed(more)) => {
+            let ids: BTreeSet<_> = some.into_iter().chain(more).collect();
+            DecisionsChanged::Listed(ids.into_iter().collect())
+        }
+        _ => DecisionsChanged::Unknown,
+    }
+}
+
+/// Whether opening failed because of what is in the file, and not of where it is.
+pub(super) fn is_damaged(error: &StoreError) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, SystemIoFailure, TypeMismatch};
+    match error {
+        StoreError::Index(rusqlite::Error::SqliteFailure(failure, _)) => {
+            matches!(failure.code, DatabaseCorrupt | NotADatabase | CannotOpen | SystemIoFailure | TypeMismatch)
+        }
+        StoreError::Index(_) | StoreError::Encode(_) => true,
+        _ => false,
+    }
+}

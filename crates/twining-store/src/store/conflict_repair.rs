@@ -1,0 +1,214 @@
+//! Putting right what git leaves where no driver is installed: both sides of a
+//! merge between markers, in the board, in an array, in a decision, in the feature
+//! list or in the graph.
+//!
+//! Readers make sense of such files at once. Here they are written anew, off
+//! everybody's way, so that other programs and the next commit find them whole.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::PoisonError;
+
+use memchr::memmem;
+use twining_model::{Change, Id, TextFile, Time, limits};
+
+use super::checkpoint::ARRAYS;
+use super::documents::{Documents, REGISTRY};
+use super::file_writes::FileWrite;
+use super::open_store::OpenStore;
+use super::project_store::{Durability, Store};
+use crate::disk;
+use crate::disk::Dir;
+use crate::disk::layout::{AGENTS, ARRAY_BYTES, BOARD, DECISIONS, FOLDER, Layout};
+use crate::error::StoreError;
+use crate::format::array;
+use crate::git::Git;
+use crate::integrity::{Difference, RecordKind, compare_changed};
+use crate::log::lock::{LockGuard, LockState};
+use crate::merge::{DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, is_marker, resolve_conflict};
+
+/// The most of a board that is rewritten in memory.
+const BOARD_BYTES: usize = 1024 * 1024 * 1024;
+
+/// Writes the files anew that the index found in this state. Does nothing while
+/// git or another writer is at work; the next call looks again.
+pub fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> {
+    let files = store.with_view::<Vec<String>, StoreError>(now, |view| {
+        // What nobody can make out from a decision's text alone may still be made out with git's help.
+        let is_torn = |file: &str| {
+            let bytes = decision_of(file).and_then(|id| store.files.decision(&id).ok().flatten());
+            bytes.is_some_and(|(_, bytes)| has_markers(&bytes))
+        };
+        let conflicted = view.unreadable()?.into_iter().filter(|bad| bad.why == HAS_CONFLICT_MARKERS || is_torn(&bad.file));
+        Ok(conflicted.map(|bad| bad.file).collect())
+    })?;
+    if files.is_empty() || store.board.git_is_busy() {
+        return Ok(());
+    }
+    let Some(guard) = store.lock.try_acquire()? else { return Ok(()) };
+    for id in files.iter().filter_map(|file| decision_of(file)) {
+        let Some((_, bytes)) = store.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
+        let (project, file) = (&store.board.project, format!("{FOLDER}/{DECISIONS}/{id}.json"));
+        let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
+        // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
+        let known = Git::at(project).merged_versions(&file, &bytes).merge_all(&bytes, &DECISION);
+        if let Some(whole) = known.filter(is_it).or_else(|| resolve_conflict(&bytes, &DECISION).filter(is_it)) {
+            FileWrite::decision(&id, whole)?.apply_to(store, false)?;
+        }
+    }
+    // The list of decisions is derived and no part of the index: it is looked at where another file was left so.
+    for which in ARRAYS {
+        repair_array(&store.layout, which.dir(&store.layout), which.name())?;
+    }
+    if files.iter().any(|file| file == BOARD) {
+        repair_board(store, &guard)?;
+    }
+    drop(guard);
+    store.catch_up()
+}
+
+/// How files are made one whose meaning is not this crate's business.
+#[derive(Clone, Copy, Debug)]
+pub struct FileMergers {
+    /// For a feature list.
+    pub features: MergeFunctions,
+    /// For the knowledge graph.
+    pub knowledge: MergeFunctions,
+}
+
+/// What git left in a file, made one. Line by line git may have put what one branch
+/// wrote into a record of another, outside of every conflict: the versions that were
+/// merged are asked for first, the text only where they are not to be had. None where
+/// nothing can be made out, or people must settle it.
+pub(crate) fn merge_sides(project: &Path, file: &str, text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
+    Git::at(project).merged_versions(file, text).merge_all(text, joining).or_else(|| resolve_conflict(text, joining))
+}
+
+impl Store {
+    /// From now on feature lists and graphs are put right too.
+    pub fn set_mergers(&self, mergers: FileMergers) {
+        // Whoever was first knows as much.
+        let _ = self.mergers.set(mergers);
+    }
+
+    /// Looks once for each time that git wrote its index.
+    pub(crate) fn repair_with_mergers(&self, store: &OpenStore) -> Result<(), StoreError> {
+        let (Some(mergers), Some(print)) = (self.mergers.get(), store.board.git_index()) else { return Ok(()) };
+        if store.board.git_is_busy() || self.last_git_index.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
+            return Ok(());
+        }
+        if let Some(agents) = store.layout.top.open_dir(AGENTS)?
+            && let Some(_guard) = store.lock.try_acquire()?
+        {
+            repair_array(&store.layout, &agents, REGISTRY)?;
+        }
+        let graph = self.documents().knowledge()?;
+        let conflicted = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
+        if let Some(whole) = conflicted.and_then(|bytes| merge_sides(&self.location().project, &graph.path, bytes, &mergers.knowledge)) {
+            // Somebody may have edited it meanwhile.
+            let whole = String::from_utf8(whole).ok();
+            self.transact_on(Durability::Strict, Documents::knowledge, |file| {
+                let text = whole.clone().filter(|_| file.bytes == graph.bytes);
+                Ok::<_, StoreError>((Change::of_document(&file.path, text), ()))
+            })?;
+        }
+        let feature_file = self.documents().features()?;
+        if feature_file.is_merged {
+            self.transact_on(Durability::Strict, Documents::features, |now| {
+                let list = match &now.file {
+                    TextFile::Text(list) if now.is_merged && now.file == feature_file.file => Some(list.clone()),
+                    _ => None,
+                };
+                Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes an array anew in which both sides stand, each element once.
+fn repair_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> {
+    let Some(bytes) = dir.read(name, ARRAY_BYTES)?.filter(|bytes| has_markers(bytes)) else { return Ok(()) };
+    let scanned = array::scan(&bytes);
+    if !scanned.unreadable.is_empty() {
+        return Ok(());
+    }
+    layout.replace(dir, name, array::splice(&scanned, &BTreeMap::new(), &HashSet::new()).as_bytes(), true)
+}
+
+/// Takes git's markers off the board; every other line stays as it is.
+fn repair_board(store: &OpenStore, guard: &LockGuard<'_>) -> Result<(), StoreError> {
+    let Some(bytes) = store.layout.top.read(BOARD, BOARD_BYTES)? else { return Ok(()) };
+    if memmem::find(&bytes, b"<<<<<<< ").is_none() {
+        return Ok(());
+    }
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
+    let mut state = LockState::read(guard.file())?;
+    let replaced = store.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut state);
+    state.write(guard.file())?;
+    replaced.map(drop)
+}
+
+fn decision_of(file: &str) -> Option<Id> {
+    Id::read(file.strip_prefix(DECISIONS)?.strip_prefix('/')?.strip_suffix(".json")?)
+}
+
+/// Bytes of the largest file that is read.
+const FILE_BYTES: usize = 4096 * limits::RECORD_BYTES;
+
+/// A file that differs from a commit: its name inside `.twining/`, and the object it was.
+type ChangedFiles = BTreeMap<String, Option<String>>;
+
+impl Documents<'_> {
+    /// Records that HEAD, or an earlier commit, has and that the working files lack or
+    /// say otherwise. `git` is the repository's, seen from any of its folders. Empty where it
+    /// has no memory of this one.
+    pub fn changed_records(&self, git: &Git, base: Option<&str>) -> Result<Vec<Difference>, StoreError> {
+        let project = &self.0.location().project;
+        let git = git.in_folder(project);
+        let mut found = Vec::new();
+        let against_head = changed_since(&git, "HEAD");
+        let against_base = base.map(|base| changed_since(&git, base)).filter(|changed| *changed != against_head);
+        for changed in std::iter::once(against_head).chain(against_base) {
+            for difference in differences(&git, project, &changed)? {
+                if !found.contains(&difference) {
+                    found.push(difference);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Files of the memory that are not as a commit has them.
+fn changed_since(git: &Git, commit: &str) -> ChangedFiles {
+    let changes = git.changed_since(commit, FOLDER).into_iter();
+    let files = changes.filter_map(|change| {
+        let object = change.before.as_ref().map(|before| before.object.clone());
+        Some((change.before.or(change.after)?.path, object))
+    });
+    files.filter(|(path, _)| RecordKind::of(path).is_some()).collect()
+}
+
+fn differences(git: &Git, project: &Path, changed: &ChangedFiles) -> Result<Vec<Difference>, StoreError> {
+    if changed.values().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let blobs = git.objects(changed.values().flatten().map(String::as_str));
+    let before = changed.iter().filter_map(|(path, object)| Some((path.as_str(), blobs.get(object.as_ref()?)?.as_slice()))).collect();
+    let mut now = Vec::new();
+    for path in changed.keys() {
+        now.extend(read(project, path)?.map(|bytes| (path, bytes)));
+    }
+    let after = now.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
+    let is_there = |path: &str| disk::is_inside(project, &format!("{FOLDER}/{path}"));
+    Ok(compare_changed(before, after, &is_there))
+}
+
+fn read(project: &Path, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    match disk::read_inside(project, &format!("{FOLDER}/{path}"), FILE_BYTES) {
+        // A link or a folder in its place is no record.
+        Err(StoreError::Unsafe { .. }) => Ok(None),
+        read => read,
+    }
+}

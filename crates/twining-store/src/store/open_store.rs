@@ -1,0 +1,229 @@
+//! The open folder: its files, its locks and its index, and the moves that both
+//! reading and writing are made of.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use twining_model::Time;
+use twining_model::scope::CaseFolding;
+
+use super::project_store::Store;
+use crate::disk::Dir;
+use crate::disk::layout::{DEFAULT_FILES, FOLDER, Layout};
+use crate::error::StoreError;
+use crate::index::embeddings::VectorFile;
+use crate::index::{Index, IndexPool, PooledIndex, View};
+use crate::log::array_file::ArrayWriter;
+use crate::log::board::Board;
+use crate::log::journal::Journal;
+use crate::log::lock::{FileLock, LockGuard, LockState};
+use crate::log::store_files::StoreFiles;
+
+/// What a reader may wait for the write lock, to do something that can wait.
+const BRIEF_WAIT: Duration = Duration::from_millis(50);
+/// How long a call waits for another process that is building the index.
+const INDEX_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The open folder and everything that stands in it.
+pub struct OpenStore {
+    /// The project's folder.
+    pub(crate) project: Dir,
+    pub(crate) layout: Layout,
+    pub(crate) lock: FileLock,
+    pub(crate) checkpoint_lock: FileLock,
+    pub(crate) index_lock: FileLock,
+    pub(crate) board: Board,
+    pub(crate) journal: Journal,
+    pub(crate) files: StoreFiles,
+    pub(crate) arrays: ArrayWriter,
+    pub(crate) index: IndexPool,
+    /// Until when whoever asks waits, if not for long.
+    pub(crate) deadline: Arc<OnceLock<Instant>>,
+    pub(crate) vectors: VectorFile,
+    pub(crate) folding: CaseFolding,
+}
+
+impl OpenStore {
+    /// Whether its folders are still the ones at their paths.
+    pub(crate) fn is_current(&self) -> bool {
+        let Layout { top, local, decisions, graph, scratch_dir } = &self.layout;
+        top.is_still_at_path() && (scratch_dir.is_some() || [local, decisions, graph].iter().all(|dir| dir.is_still_at_path()))
+    }
+
+    /// The write lock, for something that can wait until the next call: whoever
+    /// only reads must not stand behind a writer that hangs.
+    pub(crate) fn lock_briefly(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
+        self.lock.acquire_timeout(BRIEF_WAIT)
+    }
+
+    pub(crate) fn lock_state(&self) -> Result<LockState, StoreError> {
+        LockState::of(&self.layout)
+    }
+
+    /// How long to wait for another process that has the index.
+    pub(crate) fn index_timeout(&self) -> Duration {
+        self.deadline.get().map_or(INDEX_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Brings the index up to the files.
+    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+        self.bring_up_to_date(self.index.take()).map(drop)
+    }
+
+    fn bring_up_to_date<'p>(&self, mut pooled: PooledIndex<'p>) -> Result<PooledIndex<'p>, StoreError> {
+        let shared = self.index.shared();
+        if let Some(index) = pooled.get()
+            && index.is_current(&self.files)?
+        {
+            return Ok(pooled);
+        }
+        drop(shared);
+        let _exclusive = self.index.exclusive();
+        let _lock = self.index_lock.acquire_within(self.index_timeout())?;
+        match pooled.with_open(&self.files, |index| index.catch_up(&self.files)) {
+            Ok(_) => Ok(pooled),
+            Err(error) if error.is_corrupt() => {
+                // The index is a cache: a broken one is thrown away, not reported.
+                pooled.close_all();
+                Index::destroy(&self.files)?;
+                pooled.with_open(&self.files, |index| index.catch_up(&self.files))?;
+                Ok(pooled)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the index may be asked as it is, as far as can be told without a
+    /// look at every decision file. A process that stays knows what changed, and
+    /// catches up instead.
+    pub(crate) fn is_unchanged_since_scan(&self) -> Result<bool, StoreError> {
+        if self.index.is_open() {
+            return Ok(false);
+        }
+        let mut pooled = self.index.take();
+        let _exclusive = self.index.exclusive();
+        let _lock = self.index_lock.acquire_within(self.index_timeout())?;
+        pooled.with_open(&self.files, |index| index.is_unchanged_since_scan(&self.files))
+    }
+
+    /// Reads on a snapshot of its own. The caller has caught up.
+    pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+        let mut pooled = self.index.take();
+        if pooled.get().is_none() {
+            pooled = self.bring_up_to_date(pooled)?;
+        }
+        let index = pooled.get().expect("opened above");
+        read(&index.view(now, self.folding)?)
+    }
+
+    /// Builds the index anew from the files.
+    pub(crate) fn rebuild_index(&self) -> Result<(), StoreError> {
+        let mut pooled = self.index.take();
+        let _exclusive = self.index.exclusive();
+        let _lock = self.index_lock.acquire_within(self.index_timeout())?;
+        pooled.close_all();
+        Index::destroy(&self.files)?;
+        pooled.with_open(&self.files, |index| index.rebuild(&self.files)).map(drop)
+    }
+
+    /// Empties the index's log, of which `most` bytes may stay.
+    pub(crate) fn truncate_wal(&self, max_bytes: u64) -> Result<(), StoreError> {
+        let pooled = self.index.take();
+        let Some(index) = pooled.get() else { return Ok(()) };
+        let _exclusive = self.index.exclusive();
+        match self.index_lock.try_acquire()? {
+            Some(_lock) => index.truncate_wal(&self.files, max_bytes),
+            None => Ok(()),
+        }
+    }
+}
+
+const RECEIPT: &str = "receipt";
+/// Bytes of a receipt; it holds pieces of settings files, never whole projects.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// The lines that a file of the folder lacks, of those that git must be told; none
+/// for settings, of which every one may be left out.
+#[must_use]
+pub fn missing_lines(name: &str, text: &str) -> Vec<&'static str> {
+    let known = DEFAULT_FILES.iter().find(|(known, _)| *known == name && name.starts_with(".git")).map_or("", |(_, text)| *text);
+    let is_there = |line: &&str| text.lines().any(|there| there.split_whitespace().eq(line.split_whitespace()));
+    known.lines().filter(|line| !is_there(line)).collect()
+}
+
+/// What `init` and `uninstall` do to the folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Installation<'s>(&'s Store);
+
+impl Store {
+    /// What `init` and `uninstall` do to the folder.
+    #[must_use]
+    pub fn installation(&self) -> Installation<'_> {
+        Installation(self)
+    }
+}
+
+impl Installation<'_> {
+    /// Makes the folder where there is none, and adds what a folder made by
+    /// another program lacks.
+    pub fn prepare(&self) -> Result<(), StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        for (name, text) in DEFAULT_FILES {
+            if store.layout.top.print(name)?.is_none() {
+                store.layout.replace(&store.layout.top, name, text.as_bytes(), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the lines that what git is told of the folder lacks, below what stands there.
+    pub fn complete(&self) -> Result<(), StoreError> {
+        self.prepare()?;
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        for (name, _) in DEFAULT_FILES {
+            let bytes = store.layout.top.read(name, MAX_BYTES)?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let missing = missing_lines(name, &text);
+            if !missing.is_empty() {
+                let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                store.layout.replace(&store.layout.top, name, format!("{text}{gap}{}\n", missing.join("\n")).as_bytes(), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The receipt, as it was kept; none where there is none.
+    pub fn receipt(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
+        let local = &store.layout.local;
+        let stored = local.read(RECEIPT, MAX_BYTES)?;
+        // One that came with a clone would tell us what to write over people's settings.
+        let seal = local.identity()?;
+        Ok(stored.and_then(|bytes| bytes.strip_prefix(seal.as_bytes())?.strip_prefix(b"\n").map(<[u8]>::to_vec)))
+    }
+
+    /// Keeps a receipt in place of the one before, or none.
+    pub fn save_receipt(&self, receipt: Option<&[u8]>) -> Result<(), StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
+        match receipt {
+            Some(bytes) => {
+                let sealed = [store.layout.local.identity()?.as_bytes(), b"\n", bytes].concat();
+                store.layout.replace(&store.layout.local, RECEIPT, &sealed, true)
+            }
+            None => store.layout.local.remove(RECEIPT).map(drop),
+        }
+    }
+
+    /// Removes the whole folder with everything that was ever recorded.
+    pub fn purge(&self) -> Result<bool, StoreError> {
+        let project = Dir::project(&self.0.location().project, None)?;
+        // Of the thing itself: what a link leads to is not ours to remove.
+        if project.open_dir(FOLDER)?.is_none() {
+            return Ok(false);
+        }
+        project.remove_tree(FOLDER)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,492 @@
+//! Carrying a change out: journal first, then the files; and doing it again
+//! after a crash, or after git took a file away.
+
+use std::collections::HashSet;
+
+use serde_json::Map;
+use twining_model::{Amendment, Change, Decision, Entry, Id, JsonDocument, Time, Trace, limits};
+
+use super::checkpoint::{ARRAYS, edits_of};
+use super::documents::RUNS;
+use super::file_writes;
+use super::file_writes::FileWrite;
+use super::open_store::OpenStore;
+use super::project_store::Durability;
+use super::traces::{self, machine_dir};
+use crate::disk::layout::TRACES;
+use crate::disk::{self, FileHandle};
+use crate::error::StoreError;
+use crate::format::{array, line_files};
+use crate::log::array_file::{ArrayEdit, ArrayUndo, repair_torn_array};
+use crate::log::board::BoardFile;
+use crate::log::board::RECENT_MS;
+use crate::log::hook_queue;
+use crate::log::journal::{DrainedFile, JournalLine};
+use crate::log::lock::LockGuard;
+use crate::log::lock::LockState;
+use crate::merge::one_decision;
+
+/// A change, and the ids in it that stand in no array yet.
+pub(crate) struct PlannedChange {
+    pub change: Change,
+    pub new: HashSet<String>,
+}
+
+impl From<Change> for PlannedChange {
+    fn from(change: Change) -> Self {
+        Self { change, new: HashSet::new() }
+    }
+}
+
+/// What was there before, to go back to.
+enum UndoStep {
+    File(FileWrite),
+    Arrays(Vec<ArrayUndo>),
+    Cut(FileHandle, u64),
+    Archived,
+}
+
+/// What a write put where, and so what to flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteTarget {
+    Nothing,
+    Entries,
+    Files,
+    Journal,
+}
+
+/// Whether a journal line is carried out for the first time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ApplyPass {
+    First,
+    /// What is done already stays, and what was written since.
+    Again,
+}
+
+/// One who holds the write lock, and what they know of the files.
+pub(crate) struct StoreWriter<'r> {
+    pub store: &'r OpenStore,
+    guard: LockGuard<'r>,
+    /// The record as it stands in the lock file.
+    written: LockState,
+    pub state: LockState,
+    board: BoardFile,
+    now: Time,
+}
+
+impl<'r> StoreWriter<'r> {
+    /// Looks first how the board is.
+    pub fn new(store: &'r OpenStore, guard: LockGuard<'r>, now: Time) -> Result<Self, StoreError> {
+        let written = LockState::read(guard.file())?;
+        let mut state = written;
+        let board = store.board.open_and_restore(&mut state, now)?;
+        Ok(Self { store, guard, written, state, board, now })
+    }
+
+    /// The same, and completes what a killed writer left.
+    pub fn recovered(store: &'r OpenStore, guard: LockGuard<'r>, now: Time) -> Result<Self, StoreError> {
+        let mut writer = Self::new(store, guard, now)?;
+        let recovered = writer.recover();
+        writer.save_state()?;
+        recovered.map(|()| writer)
+    }
+
+    /// Before anyone reads or writes: completes what a killed writer or a power
+    /// cut left undone.
+    pub fn recover_after_crash(store: &'r OpenStore, now: Time) -> Result<(), StoreError> {
+        let state = store.lock_state()?;
+        let rebooted = state.boot != 0 && state.boot != disk::boot_id();
+        if store.journal.bytes()? == 0 || (!rebooted && store.journal.since(state.applied_seq, u64::MAX)?.is_empty()) {
+            return Ok(());
+        }
+        // Whoever holds the lock has done this, or is about to.
+        store.lock_briefly()?.map_or(Ok(()), |guard| Self::recovered(store, guard, now).map(drop))
+    }
+
+    /// Writes the record down, if it says something new.
+    pub fn save_state(&mut self) -> Result<(), StoreError> {
+        if self.state != self.written {
+            self.state.write(self.guard.file())?;
+            self.written = self.state;
+        }
+        Ok(())
+    }
+
+    /// Carries a planned change out. Where it is one write to one file it needs no journal.
+    pub fn commit(
+        &mut self,
+        planned: PlannedChange,
+        drained: Option<DrainedFile>,
+        durability: Durability,
+    ) -> Result<WriteTarget, StoreError> {
+        if planned.change.is_empty() && drained.is_none() {
+            return Ok(WriteTarget::Nothing);
+        }
+        let committed = if planned.change.is_one_write() && drained.is_none() {
+            self.write_once(&planned.change, durability)
+        } else {
+            self.journal_and_apply(planned, drained, None).map(|()| WriteTarget::Journal)
+        };
+        // Also after a failure: what was rolled back moved the end of the board.
+        let noted = self.save_state();
+        let wrote = committed?;
+        noted.map(|()| wrote)
+    }
+
+    fn write_once(&mut self, change: &Change, durability: Durability) -> Result<WriteTarget, StoreError> {
+        if !change.entries.is_empty() {
+            self.append_entries(&change.entries)?;
+            return Ok(WriteTarget::Entries);
+        }
+        for write in self.store.file_writes(change)? {
+            write.apply_to(self.store, durability == Durability::Strict)?;
+        }
+        self.append_lines(change, &mut Vec::new())?;
+        Ok(WriteTarget::Files)
+    }
+
+    fn append_entries(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.store.board.append(&self.board, &lines_of(entries)?, &mut self.state, self.now)
+    }
+
+    /// Adds what a change has for the files of lines besides the board.
+    fn append_lines(&self, change: &Change, undo: &mut Vec<UndoStep>) -> Result<(), StoreError> {
+        let (layout, now) = (&self.store.layout, self.now);
+        if !change.runs.is_empty() {
+            let file = RUNS.open(&machine_dir(layout)?)?;
+            let size = file.fingerprint()?.size;
+            let added = line_files::append_after_torn_line(&file, run_lines(&change.runs)?.as_bytes());
+            undo.push(UndoStep::Cut(file, size));
+            added?;
+        }
+        if change.traces.is_empty() && change.imported_traces.is_empty() {
+            return Ok(());
+        }
+        let lost = traces::lost_lines(self.store, now)?;
+        traces::append_lines(layout, &lost, now)?;
+        // What was taken back after a failure has just come back, and is not written twice.
+        let back: HashSet<String> = lost.split(|byte| *byte == b'\n').filter_map(line_files::id_of).collect();
+        let rest = |traces: &[Trace]| traces.iter().filter(|trace| !back.contains(&trace.id)).cloned().collect::<Vec<_>>();
+        let (own, imported) = (traces::lines_of(&rest(&change.traces))?, traces::lines_of(&rest(&change.imported_traces))?);
+        traces::drain(layout, now)?;
+        let file = layout.top.create_append(TRACES)?;
+        let size = file.fingerprint()?.size;
+        undo.push(UndoStep::Cut(file, size));
+        traces::append(layout, &own, now)?;
+        traces::append_lines(layout, &imported, now)
+    }
+
+    /// Writes a change to the journal and carries it out; if that fails,
+    /// everything is as it was. The caller notes the record afterwards.
+    pub fn journal_and_apply(
+        &mut self,
+        PlannedChange { change, new }: PlannedChange,
+        drained: Option<DrainedFile>,
+        followed: Option<u64>,
+    ) -> Result<(), StoreError> {
+        self.check(&change)?;
+        let line = JournalLine { seq: self.next_seq(), at: self.now, change, drained, followed };
+        let size = self.store.journal.append(&line)?;
+        let mut undo = Vec::new();
+        let (remaining_part, checkpoint_seq) = (self.state.arrays, self.state.checkpoint_seq);
+        if let Err(error) = self.apply(&line, &line.change, ApplyPass::First, &new, &mut undo) {
+            (self.state.arrays, self.state.checkpoint_seq) = (remaining_part, checkpoint_seq);
+            // If going back fails as well, the journal keeps the line and the
+            // next writer completes it: whole, though we reported a failure.
+            let undone = self.roll_back(&undo).and_then(|()| self.store.journal.truncate(size));
+            return Err(if undone.is_ok() { error } else { StoreError::Unfinished(Box::new(error)) });
+        }
+        // A queue file that could not be marked keeps the line open, so that
+        // whoever comes next marks it before taking anything from it.
+        drop(self.close(&line));
+        Ok(())
+    }
+
+    /// Makes all that would be written. A change that is in the journal must not be refused
+    /// for what it says: whoever completes it after a crash would fail for ever.
+    fn check(&self, change: &Change) -> Result<(), StoreError> {
+        lines_of(&change.entries)?;
+        traces::lines_of(&change.traces)?;
+        traces::lines_of(&change.imported_traces)?;
+        run_lines(&change.runs)?;
+        change.decisions.iter().try_for_each(|decision| decision_file(decision).map(drop))?;
+        self.store.file_writes(change).map(drop)
+    }
+
+    /// A line is carried out, with the queue file it came from.
+    fn close(&mut self, line: &JournalLine) -> Result<(), StoreError> {
+        self.state.written_seq = self.state.written_seq.max(line.seq);
+        self.state.followed_seq = line.followed.unwrap_or(self.state.followed_seq);
+        line.drained.as_ref().map_or(Ok(()), |drained| hook_queue::mark_taken(&self.store.layout, drained))?;
+        self.state.applied_seq = line.seq;
+        Ok(())
+    }
+
+    /// Carries out what is left to do of a line.
+    fn apply(
+        &mut self,
+        line: &JournalLine,
+        remaining_part: &Change,
+        pass: ApplyPass,
+        new: &HashSet<String>,
+        undo: &mut Vec<UndoStep>,
+    ) -> Result<(), StoreError> {
+        self.write_decisions(remaining_part, undo)?;
+        let mut edited = Vec::new();
+        let arrays = self.write_arrays(line, new, &mut edited);
+        undo.push(UndoStep::Arrays(edited));
+        arrays?;
+        for write in self.store.file_writes(remaining_part)? {
+            if pass == ApplyPass::First || !write.was_written_after(self.store, line.at)? {
+                write_with_undo(self.store, &write, undo)?;
+            }
+        }
+        self.append_lines(remaining_part, undo)?;
+        if !remaining_part.archived.is_empty() {
+            undo.push(UndoStep::Archived);
+            if let Some(remaining) = file_writes::move_out(&self.store.layout, &remaining_part.archived, self.now)? {
+                self.board = self.store.board.replace(&remaining, &remaining_part.archived.iter().cloned().collect(), &mut self.state)?;
+            }
+        }
+        // Last, because it cannot be taken back once others may have appended.
+        self.append_entries(&remaining_part.entries)
+    }
+
+    fn write_decisions(&self, change: &Change, undo: &mut Vec<UndoStep>) -> Result<(), StoreError> {
+        for decision in &change.decisions {
+            write_with_undo(self.store, &decision_file(decision)?, undo)?;
+        }
+        for amendment in &change.amendments {
+            if let Some(write) = self.amended(amendment)? {
+                write_with_undo(self.store, &write, undo)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the arrays up to a journal line. One that nobody can read stays as it is,
+    /// and the journal keeps what belongs in it.
+    fn write_arrays(&mut self, line: &JournalLine, new: &HashSet<String>, undo: &mut Vec<ArrayUndo>) -> Result<(), StoreError> {
+        let (store, state) = (self.store, &mut self.state);
+        let mut is_whole = state.checkpoint_seq >= state.applied_seq;
+        for array in ARRAYS {
+            let edits = edits_of(&store.files, std::slice::from_ref(line), array)?;
+            if edits.is_empty() {
+                continue;
+            }
+            let edit = ArrayEdit { layout: &store.layout, array, edits: &edits, last_state: state.arrays[array as usize], new };
+            match store.arrays.edit(&edit, undo)? {
+                Some(edited) => state.set_array_state(array, edited, line.seq),
+                None => is_whole = false,
+            }
+        }
+        if is_whole {
+            state.checkpoint_seq = line.seq;
+        }
+        Ok(())
+    }
+
+    fn roll_back(&self, undo: &[UndoStep]) -> Result<(), StoreError> {
+        let back = |step: &UndoStep| match step {
+            UndoStep::File(before) => before.restore(self.store),
+            UndoStep::Cut(file, size) => file.set_len(*size),
+            // Entries that are in the archive stay there: the next writer completes the change.
+            UndoStep::Archived => Err(StoreError::Damaged { what: "entries have left the board".to_owned() }),
+            UndoStep::Arrays(arrays) => arrays.iter().rev().try_for_each(|undo| undo.roll_back(&self.store.layout)),
+        };
+        // On a full disk a step may need what a later one frees.
+        let failed = undo.iter().rev().filter(|step| back(step).is_err()).count();
+        if failed == 0 { Ok(()) } else { undo.iter().rev().try_for_each(back) }
+    }
+
+    /// The decision file from now on, or `None` if it says so already.
+    fn amended(&self, amendment: &Amendment) -> Result<Option<FileWrite>, StoreError> {
+        let Some((_, old)) = self.store.files.decision(&amendment.id)? else {
+            return Err(StoreError::NoDecision { id: amendment.id.to_string() });
+        };
+        let mut document = JsonDocument::parse(&one_decision(&old))?;
+        for (key, value) in &amendment.set {
+            document.set(key, value)?;
+        }
+        let new = document.to_pretty()?.into_bytes();
+        if new == old { Ok(None) } else { FileWrite::decision(&amendment.id, new).map(Some) }
+    }
+
+    /// Completes journal lines that are not carried out, and repeats recent ones
+    /// if git has been at work since.
+    pub fn recover(&mut self) -> Result<(), StoreError> {
+        let (layout, boot) = (&self.store.layout, disk::boot_id());
+        if self.state.boot != boot {
+            if self.state.boot != 0 {
+                for array in ARRAYS {
+                    let is_sound = |bytes: &[u8]| array::scan(bytes).unreadable.is_empty();
+                    layout.restore_backup(array.dir(layout), array.name(), is_sound)?;
+                }
+                // What the last run of the machine did not flush may be gone.
+                self.state.applied_seq = self.state.applied_seq.min(self.state.synced_seq);
+                self.state.checkpoint_seq = self.state.checkpoint_seq.min(self.state.synced_seq);
+            }
+            self.state.boot = boot;
+        }
+        self.store.journal.repair_tail()?;
+        let pending = self.store.journal.since(self.state.applied_seq, u64::MAX)?;
+        for array in ARRAYS {
+            if let Some(remaining_part) = self.state.arrays[array as usize].filter(|_| !pending.is_empty()) {
+                repair_torn_array(layout, array, &remaining_part)?;
+            }
+        }
+        for line in pending {
+            let remaining_part = self.remaining_change(&line.change)?;
+            self.apply(&line, &remaining_part, ApplyPass::Again, &HashSet::new(), &mut Vec::new())?;
+            self.close(&line)?;
+        }
+        self.repeat_after_git()
+    }
+
+    /// What is not done yet of a change that somebody began to carry out.
+    fn remaining_change(&self, change: &Change) -> Result<Change, StoreError> {
+        let mut remaining_part = change.clone();
+        let is_whole = |bytes: &[u8]| JsonDocument::parse(&one_decision(bytes)).is_ok();
+        let mut decisions = Vec::new();
+        for decision in &change.decisions {
+            if !self.store.files.decision(&decision.id)?.is_some_and(|(_, bytes)| is_whole(&bytes)) {
+                decisions.push(decision.clone());
+            }
+        }
+        // A decision that is gone from the tree is git's doing, and not ours to bring back.
+        let is_made = |id: &Id| decisions.iter().any(|decision| decision.id == *id);
+        remaining_part.amendments.retain(|amendment| is_made(&amendment.id) || self.amended(amendment).is_ok());
+        remaining_part.decisions = decisions;
+        let missing = self.board.missing(change.entries.iter().map(|entry| entry.id.as_str()))?;
+        remaining_part.entries.retain(|entry| missing.contains(&entry.id));
+        if !remaining_part.runs.is_empty() {
+            let known = String::from_utf8_lossy(&RUNS.read(&machine_dir(&self.store.layout)?)?).into_owned();
+            remaining_part.runs.retain(|run| !known.contains(run.as_str()));
+        }
+        let mut missing: HashSet<String> =
+            remaining_part.traces.iter().chain(&remaining_part.imported_traces).map(|trace| trace.id.clone()).collect();
+        if let Some(file) = self.store.layout.top.open(TRACES)?.filter(|_| !missing.is_empty()) {
+            line_files::remove_present_ids(&file, &mut missing)?;
+        }
+        remaining_part.traces.retain(|trace| missing.contains(&trace.id));
+        remaining_part.imported_traces.retain(|trace| missing.contains(&trace.id));
+        Ok(remaining_part)
+    }
+
+    fn repeat_after_git(&mut self) -> Result<(), StoreError> {
+        let Some(index) = self.store.board.git_index() else { return Ok(()) };
+        if index.mtime_ns == self.state.git_mtime_ns || self.store.board.git_is_busy() {
+            return Ok(());
+        }
+        let since = (index.mtime_ns / 1_000_000).min(self.now.as_ms()) - RECENT_MS;
+        let mut recent = self.store.journal.since(0, self.state.applied_seq)?;
+        let replaced = self.arrays_were_replaced()?;
+        recent.retain(|line| line.at.as_ms() >= since && (replaced || !self.is_still_applied(&line.change)));
+        let identifying_texts: HashSet<String> = recent.iter().flat_map(|line| identifying_texts(&line.change)).collect();
+        let decisions = recent.iter().flat_map(JournalLine::touched_decisions).cloned().collect();
+        let committed_texts = self.store.board.in_history(&identifying_texts, &decisions);
+        let mut again = Change::default();
+        for line in &recent {
+            let lost = without_committed(&line.change, &committed_texts);
+            let remaining_part = self.remaining_change(&lost)?;
+            self.write_decisions(&remaining_part, &mut Vec::new())?;
+            self.append_entries(&remaining_part.entries)?;
+            let touched = lost.decisions.iter().map(|decision| &decision.id).chain(lost.amendments.iter().map(|amendment| &amendment.id));
+            again.amendments.extend(touched.map(|id| Amendment { id: id.clone(), set: Map::new() }));
+            again.entities.extend(lost.entities);
+            again.relations.extend(lost.relations);
+            again.removed_entities.extend(lost.removed_entities);
+            again.removed_relations.extend(lost.removed_relations);
+        }
+        if !again.is_empty() && replaced {
+            let line = JournalLine { seq: self.next_seq(), at: self.now, change: again, drained: None, followed: None };
+            self.store.journal.append(&line)?;
+            self.write_arrays(&line, &HashSet::new(), &mut Vec::new())?;
+            self.close(&line)?;
+        }
+        self.state.git_mtime_ns = index.mtime_ns;
+        Ok(())
+    }
+
+    /// Whether the decisions that a change made or amended are as it left them.
+    fn is_still_applied(&self, change: &Change) -> bool {
+        let made = change.decisions.iter().all(|decision| matches!(self.store.files.decision_fingerprint(&decision.id), Ok(Some(_))));
+        made && change.amendments.iter().all(|amendment| matches!(self.amended(amendment), Ok(None)))
+    }
+
+    fn arrays_were_replaced(&self) -> Result<bool, StoreError> {
+        for array in ARRAYS {
+            let remaining_part = self.state.arrays[array as usize].map(|known| known.to);
+            if remaining_part.is_some() && self.store.files.array_fingerprint(array)? != remaining_part {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sequence numbers come from the clock so that a lost lock file, and with it
+    /// the last number, does not make readers skip a line.
+    fn next_seq(&self) -> u64 {
+        let last = self.state.written_seq.max(self.state.applied_seq);
+        (last + 1).max(u64::try_from(self.now.as_ms()).unwrap_or(0) << 10)
+    }
+}
+
+/// Carries a write out, with a way back: also what fails halfway through is undone.
+fn write_with_undo(store: &OpenStore, write: &FileWrite, undo: &mut Vec<UndoStep>) -> Result<(), StoreError> {
+    undo.extend(write.current(store).map(UndoStep::File));
+    write.apply_to(store, false)
+}
+
+/// Texts by which the parts of a change can be told in a commit: ids for what is
+/// written once, whole elements for what may change.
+fn identifying_texts(change: &Change) -> Vec<String> {
+    let entries = change.entries.iter().map(|entry| entry.id.clone());
+    let decisions = change.decisions.iter().map(|decision| decision.id.to_string());
+    let amendments = change.amendments.iter().filter_map(identifying_text);
+    let entities = change.entities.iter().filter_map(|entity| serde_json::to_string(entity).ok());
+    let relations = change.relations.iter().filter_map(|relation| serde_json::to_string(relation).ok());
+    entries.chain(decisions).chain(amendments).chain(entities).chain(relations).collect()
+}
+
+/// The moment of the last change it records, which stands nowhere else.
+fn identifying_text(amendment: &Amendment) -> Option<String> {
+    let last = |list: &str, field: &str| amendment.set.get(list)?.as_array()?.last()?.get(field)?.as_str().map(str::to_owned);
+    last("history", "at").or_else(|| last("commits", "linked_at"))
+}
+
+/// What is left of a change when the parts that are safe are taken away.
+fn without_committed(change: &Change, committed_texts: &HashSet<String>) -> Change {
+    let Change { entries, decisions, amendments, entities, relations, removed_entities, removed_relations, .. } = change.clone();
+    // Of the other files git keeps what it has.
+    let mut lost = Change { entries, decisions, amendments, entities, relations, removed_entities, removed_relations, ..Change::default() };
+    let is_committed = |text: Option<String>| text.is_some_and(|text| committed_texts.contains(&text));
+    lost.entries.retain(|entry| !committed_texts.contains(&entry.id));
+    lost.decisions.retain(|decision| !committed_texts.contains(decision.id.as_str()));
+    lost.amendments.retain(|amendment| !is_committed(identifying_text(amendment)));
+    lost.entities.retain(|entity| !is_committed(serde_json::to_string(entity).ok()));
+    lost.relations.retain(|relation| !is_committed(serde_json::to_string(relation).ok()));
+    if !committed_texts.is_empty() && lost.entities.is_empty() && lost.relations.is_empty() {
+        // What was pruned with them was pruned in that commit as well.
+        lost.removed_entities.clear();
+        lost.removed_relations.clear();
+    }
+    lost
+}
+
+fn decision_file(decision: &Decision) -> Result<FileWrite, StoreError> {
+    FileWrite::decision(&decision.id, (serde_json::to_string_pretty(decision)? + "\n").into_bytes())
+}
+
+fn run_lines(runs: &[String]) -> Result<String, StoreError> {
+    let lines: String = runs.iter().map(|run| format!("{run}\n")).collect();
+    if lines.len() > limits::RUN_BYTES { Err(StoreError::TooLarge { bytes: lines.len(), max_bytes: limits::RUN_BYTES }) } else { Ok(lines) }
+}
+
+/// A line of the board is shorter than a record may be: its newline counts.
+fn lines_of(entries: &[Entry]) -> Result<Vec<u8>, StoreError> {
+    line_files::to_json_lines(entries, limits::RECORD_BYTES - 1)
+}
