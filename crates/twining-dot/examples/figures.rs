@@ -15,7 +15,11 @@ fn main() -> std::io::Result<()> {
     let (time, document) = best(|| DotDocument::parse(large.as_bytes()));
     let megabytes = f64::from(u32::try_from(large.len()).unwrap_or(u32::MAX)) / 1e6;
     let (nodes, edges) = (document.graph().nodes().len(), document.graph().edges().len());
-    writeln!(out, "parse    {nodes} nodes, {edges} edges, {megabytes:.1} MB   {time:?}   {:.0} MB/s", megabytes / time.as_secs_f64())?;
+    writeln!(
+        out,
+        "parse    {nodes} nodes, {edges} edges, {megabytes:.1} MB   {time:?}   {:.0} MB/s",
+        megabytes / time.as_secs_f64()
+    )?;
     let (time, written) = best(|| dot(document.graph()));
     writeln!(out, "write    the same from meaning, {} bytes   {time:?}", written.len())?;
     let (time, _) = best(|| {
@@ -36,7 +40,10 @@ fn merging(out: &mut impl std::io::Write) -> std::io::Result<()> {
     let theirs = changed(&base, "theirs");
     let (time, merged) = best(|| merge(base.as_bytes(), &ours, &theirs, &AlwaysClash));
     let clashes = merged.map_or(0, |merged| merged.clashes.len());
-    writeln!(out, "merge    1,000 nodes added and 50 edited on each side   {time:?}   {clashes} clashes")
+    writeln!(
+        out,
+        "merge    1,000 nodes added and 50 edited on each side   {time:?}   {clashes} clashes"
+    )
 }
 
 /// The time this program was given, where the system tells; else the time that passed.
@@ -76,7 +83,12 @@ fn graph(nodes: usize, prefix: &str, edges: usize) -> String {
         );
     }
     for edge in 0..edges {
-        let _ = writeln!(out, "    \"{prefix}{}\" -> \"{prefix}{}\" [relation=\"uses\"];", edge % nodes, (edge * 7 + 1) % nodes);
+        let _ = writeln!(
+            out,
+            "    \"{prefix}{}\" -> \"{prefix}{}\" [relation=\"uses\"];",
+            edge % nodes,
+            (edge * 7 + 1) % nodes
+        );
     }
     out.push_str("}\n");
     out
@@ -86,7 +98,10 @@ fn graph(nodes: usize, prefix: &str, edges: usize) -> String {
 fn changed(base: &str, side: &str) -> Vec<u8> {
     let mut text = base.trim_end().trim_end_matches('}').to_owned();
     for node in 0..50 {
-        text = text.replace(&format!("What number {node} is for, in a sentence"), &format!("What {side} says of {node}"));
+        text = text.replace(
+            &format!("What number {node} is for, in a sentence"),
+            &format!("What {side} says of {node}"),
+        );
     }
     for node in 0..1_000 {
         let _ = writeln!(

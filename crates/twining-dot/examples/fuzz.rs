@@ -10,7 +10,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use twining_dot::{AlwaysClash, DotDocument, DrawOptions, EdgeRemoval, EdgeSelector, check, dot, merge, mermaid, svg};
+use twining_dot::{
+    AlwaysClash, DotDocument, DrawOptions, EdgeRemoval, EdgeSelector, check, dot, merge, mermaid,
+    svg,
+};
 
 /// Mutants at most that join the corpus for the rest of the run, because they reach something new.
 const KEPT: usize = 4_000;
@@ -26,11 +29,13 @@ fn main() -> std::io::Result<ExitCode> {
     let seed: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
     let mut corpus = corpus()?;
     let mut sound: Vec<Vec<u8>> = corpus.iter().filter(|input| check(input).ok).cloned().collect();
-    let (files, mut dice, mut seen) = (corpus.len(), Dice(seed | 1), std::collections::HashSet::new());
+    let (files, mut dice, mut seen) =
+        (corpus.len(), Dice(seed | 1), std::collections::HashSet::new());
     let (mut valid, mut edited, mut merged) = (0_u64, 0_u64, 0_u64);
     // A release build ends at a panic; the input is told before that.
     std::panic::set_hook(Box::new(|panic| {
-        let input = CURRENT.lock().map(|input| input.escape_ascii().to_string()).unwrap_or_default();
+        let input =
+            CURRENT.lock().map(|input| input.escape_ascii().to_string()).unwrap_or_default();
         let _ = writeln!(std::io::stderr(), "{panic}\n  input {input:?}");
     }));
     for run in 0..runs {
@@ -38,7 +43,11 @@ fn main() -> std::io::Result<ExitCode> {
         let pool = if dice.below(3) > 0 { &sound } else { &corpus };
         let mut input = pool[dice.below(pool.len())].clone();
         for _ in 0..=dice.below(3) {
-            if dice.below(3) > 0 { mutate_tokens(&mut input, &corpus, &mut dice) } else { mutate(&mut input, &corpus, &mut dice) }
+            if dice.below(3) > 0 {
+                mutate_tokens(&mut input, &corpus, &mut dice)
+            } else {
+                mutate(&mut input, &corpus, &mut dice)
+            }
         }
         input.truncate(LONGEST);
         let other = corpus[dice.below(corpus.len())].clone();
@@ -62,12 +71,26 @@ fn main() -> std::io::Result<ExitCode> {
         }
     }
     let kept = corpus.len() - files;
-    writeln!(out, "{runs} runs clean, seed {seed}: {files} files, {kept} mutants kept, {valid} valid, {edited} edited, {merged} merged")?;
+    writeln!(
+        out,
+        "{runs} runs clean, seed {seed}: {files} files, {kept} mutants kept, {valid} valid, {edited} edited, {merged} merged"
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn failed(out: &mut impl std::io::Write, run: u64, what: &str, input: &[u8], other: &[u8]) -> std::io::Result<ExitCode> {
-    writeln!(out, "run {run}: {what}\n  input {:?}\n  other {:?}", input.escape_ascii().to_string(), other.escape_ascii().to_string())?;
+fn failed(
+    out: &mut impl std::io::Write,
+    run: u64,
+    what: &str,
+    input: &[u8],
+    other: &[u8],
+) -> std::io::Result<ExitCode> {
+    writeln!(
+        out,
+        "run {run}: {what}\n  input {:?}\n  other {:?}",
+        input.escape_ascii().to_string(),
+        other.escape_ascii().to_string()
+    )?;
     Ok(ExitCode::FAILURE)
 }
 
@@ -88,18 +111,31 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
         return Err("it is not printed back");
     }
     let found = check(input);
-    let mut shape: Vec<String> = found.errors.iter().map(|error| error.message.chars().take(24).collect()).collect();
-    shape.push(format!("{} {} {}", found.nodes.min(9), found.edges.min(9), document.graph().subgraphs().len().min(4)));
-    let mut reached = Reached { valid: found.ok, edited: false, merged: false, shape: shape.join("|") };
+    let mut shape: Vec<String> =
+        found.errors.iter().map(|error| error.message.chars().take(24).collect()).collect();
+    shape.push(format!(
+        "{} {} {}",
+        found.nodes.min(9),
+        found.edges.min(9),
+        document.graph().subgraphs().len().min(4)
+    ));
+    let mut reached =
+        Reached { valid: found.ok, edited: false, merged: false, shape: shape.join("|") };
     if !found.ok {
         return Ok(reached);
     }
     let again = DotDocument::parse(dot(document.graph()));
-    if !again.errors().is_empty() || again.graph().nodes().len() != found.nodes || again.graph().edges().len() != found.edges {
+    if !again.errors().is_empty()
+        || again.graph().nodes().len() != found.nodes
+        || again.graph().edges().len() != found.edges
+    {
         return Err("what is written from its meaning is not the same graph");
     }
     if pick.is_multiple_of(8) {
-        let _ = (svg(document.graph(), &DrawOptions::default()), mermaid(document.graph(), &DrawOptions::default()));
+        let _ = (
+            svg(document.graph(), &DrawOptions::default()),
+            mermaid(document.graph(), &DrawOptions::default()),
+        );
     }
     reached.edited = edit(&document, pick)?;
     let mut ours = document.clone();
@@ -111,7 +147,8 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
             if !merged.errors().is_empty() {
                 return Err("a merge is not valid");
             }
-            if document.graph().nodes().iter().any(|node| merged.graph().node(node.id()).is_none()) {
+            if document.graph().nodes().iter().any(|node| merged.graph().node(node.id()).is_none())
+            {
                 return Err("a merge loses what both sides have");
             }
         }
@@ -124,21 +161,37 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
 fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
     let graph = document.graph();
     let Ok(place) = usize::try_from(pick >> 8) else { return Ok(false) };
-    let Some(node) = graph.nodes().get(place % graph.nodes().len().max(1)) else { return Ok(false) };
+    let Some(node) = graph.nodes().get(place % graph.nodes().len().max(1)) else {
+        return Ok(false);
+    };
     let (nodes, edges) = (graph.nodes().len(), graph.edges().len());
     let mut edited = document.clone();
     match pick % 5 {
         0 => {
-            edited.set_node_attr(node.id(), "fuzz", "a b").map_err(|_| "a node's attribute cannot be set")?;
-            let set = edited.graph().node(node.id()).and_then(|node| node.get("fuzz")) == Some("a b");
-            if !set || edited.graph().nodes().len() != nodes || edited.graph().edges().len() != edges {
+            edited
+                .set_node_attr(node.id(), "fuzz", "a b")
+                .map_err(|_| "a node's attribute cannot be set")?;
+            let set =
+                edited.graph().node(node.id()).and_then(|node| node.get("fuzz")) == Some("a b");
+            if !set
+                || edited.graph().nodes().len() != nodes
+                || edited.graph().edges().len() != edges
+            {
                 return Err("setting an attribute does something else");
             }
         }
         1 => {
-            edited.remove_node(node.id(), EdgeRemoval::Remove).map_err(|_| "a node cannot be removed")?;
-            let joined = graph.edges().iter().filter(|edge| edge.from() == node.id() || edge.to() == node.id()).count();
-            if edited.graph().nodes().len() != nodes - 1 || edited.graph().edges().len() != edges - joined {
+            edited
+                .remove_node(node.id(), EdgeRemoval::Remove)
+                .map_err(|_| "a node cannot be removed")?;
+            let joined = graph
+                .edges()
+                .iter()
+                .filter(|edge| edge.from() == node.id() || edge.to() == node.id())
+                .count();
+            if edited.graph().nodes().len() != nodes - 1
+                || edited.graph().edges().len() != edges - joined
+            {
                 return Err("removing a node does something else");
             }
         }
@@ -146,7 +199,9 @@ fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
             let Some(edge) = graph.edges().get(place % edges.max(1)) else { return Ok(false) };
             let selector = EdgeSelector::new(edge.from(), edge.to());
             let removed = edited.remove_edge(&selector).map_err(|_| "an edge cannot be removed")?;
-            if edited.graph().nodes().len() != nodes || edited.graph().edges().len() != edges - removed {
+            if edited.graph().nodes().len() != nodes
+                || edited.graph().edges().len() != edges - removed
+            {
                 return Err("removing an edge does something else");
             }
         }
@@ -160,7 +215,9 @@ fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
             }
         }
         _ => {
-            edited.add_edge(node.id(), "fuzz-new", &[("x", "1".into())]).map_err(|_| "an edge cannot be added")?;
+            edited
+                .add_edge(node.id(), "fuzz-new", &[("x", "1".into())])
+                .map_err(|_| "an edge cannot be added")?;
             if edited.graph().edges().len() != edges + 1 {
                 return Err("adding an edge does something else");
             }
@@ -171,8 +228,10 @@ fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
 
 /// Takes, doubles, moves or brings in whole tokens.
 fn mutate_tokens(input: &mut Vec<u8>, corpus: &[Vec<u8>], dice: &mut Dice) {
-    let spans: Vec<(usize, usize)> =
-        DotDocument::parse(input.as_slice()).tokens().map(|token| (token.span.start, token.span.end)).collect();
+    let spans: Vec<(usize, usize)> = DotDocument::parse(input.as_slice())
+        .tokens()
+        .map(|token| (token.span.start, token.span.end))
+        .collect();
     let first = dice.below(spans.len());
     let last = (first + dice.below(6)).min(spans.len() - 1);
     let (start, end) = (spans[first].0, spans[last].1);
@@ -263,7 +322,11 @@ fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], dice: &mut Dice) {
 
 fn corpus() -> std::io::Result<Vec<Vec<u8>>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let mut files: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?.into_iter().map(|entry| entry.path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder)?
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .map(|entry| entry.path())
+        .collect();
     files.sort();
     files.iter().map(std::fs::read).collect()
 }

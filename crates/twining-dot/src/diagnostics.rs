@@ -1,6 +1,6 @@
 //! Where something stands: byte spans for the machine, line and column for people.
 
-use crate::document::Charset;
+use crate::charset::Charset;
 
 /// A range of bytes of the source, the end not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,7 +103,11 @@ impl<'a> LineIndex<'a> {
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Gives each complaint its line and column, in order of appearance.
-pub(crate) fn located(source: &[u8], charset: Charset, mut complaints: Vec<SpanDiagnostic>) -> Vec<Diagnostic> {
+pub(crate) fn located(
+    source: &[u8],
+    charset: Charset,
+    mut complaints: Vec<SpanDiagnostic>,
+) -> Vec<Diagnostic> {
     complaints.sort_by_key(|complaint| complaint.span);
     let mut ruler = LineIndex::new(source, charset);
     complaints

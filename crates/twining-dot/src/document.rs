@@ -1,5 +1,6 @@
 //! A DOT file in memory: its bytes, its statements, what they mean.
 
+pub(super) use crate::charset::Charset;
 use std::borrow::Cow;
 
 use crate::diagnostics::{Diagnostic, LineIndex, Position, located};
@@ -30,8 +31,12 @@ impl DotDocument {
     pub fn parse(source: impl Into<Vec<u8>>) -> Self {
         let source = source.into();
         let charset = Charset::of(&source);
-        let ParseOutput { graph: syntax, mut errors, warnings, more_graphs } = parser::parse(&source, charset);
-        let graph = syntax.as_ref().map(|syntax| graph_builder::graph(syntax, source.len(), &mut errors)).unwrap_or_default();
+        let ParseOutput { graph: syntax, mut errors, warnings, more_graphs } =
+            parser::parse(&source, charset);
+        let graph = syntax
+            .as_ref()
+            .map(|syntax| graph_builder::graph(syntax, source.len(), &mut errors))
+            .unwrap_or_default();
         let errors = located(&source, charset, errors);
         let warnings = located(&source, charset, warnings);
         Self { source, charset, syntax, graph, errors, warnings, more_graphs }
@@ -144,43 +149,5 @@ pub fn check(source: &[u8]) -> DotCheck {
         nodes: document.graph.nodes().len(),
         edges: document.graph.edges().len(),
         errors: document.errors,
-    }
-}
-
-/// How the bytes of a document become text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Charset {
-    /// The rule.
-    #[default]
-    Utf8,
-    /// What is left when the bytes are not UTF-8.
-    Latin1,
-}
-
-impl Charset {
-    /// The one these bytes are in.
-    #[must_use]
-    pub fn of(source: &[u8]) -> Self {
-        if std::str::from_utf8(source).is_ok() { Self::Utf8 } else { Self::Latin1 }
-    }
-
-    /// The text of these bytes.
-    #[must_use]
-    pub fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
-        match self {
-            Self::Utf8 => String::from_utf8_lossy(bytes),
-            Self::Latin1 => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
-        }
-    }
-
-    /// The bytes of this text, or the first character that has none in this charset.
-    ///
-    /// # Errors
-    /// A character above U+00FF in Latin-1.
-    pub fn encode(self, text: &str) -> Result<Vec<u8>, char> {
-        match self {
-            Self::Utf8 => Ok(text.as_bytes().to_vec()),
-            Self::Latin1 => text.chars().map(|letter| u8::try_from(u32::from(letter)).map_err(|_| letter)).collect(),
-        }
     }
 }

@@ -92,7 +92,8 @@ impl Graph {
     /// Whether this edge runs between these two; an undirected one does so both ways.
     #[must_use]
     pub fn connects(&self, edge: &Edge, from: &DotId, to: &DotId) -> bool {
-        (edge.from == *from && edge.to == *to) || (!self.directed && edge.from == *to && edge.to == *from)
+        (edge.from == *from && edge.to == *to)
+            || (!self.directed && edge.from == *to && edge.to == *from)
     }
 
     /// The part of the graph with the nodes that are kept and the edges between them.
@@ -100,19 +101,29 @@ impl Graph {
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&Node) -> bool) -> Self {
         let nodes: Vec<Node> = self.nodes.iter().filter(|node| keep(node)).cloned().collect();
-        let index: HashMap<DotId, usize> = nodes.iter().enumerate().map(|(position, node)| (node.id.clone(), position)).collect();
-        let edges = self.edges.iter().filter(|edge| index.contains_key(&edge.from) && index.contains_key(&edge.to)).cloned().collect();
+        let index: HashMap<DotId, usize> =
+            nodes.iter().enumerate().map(|(position, node)| (node.id.clone(), position)).collect();
+        let edges = self
+            .edges
+            .iter()
+            .filter(|edge| index.contains_key(&edge.from) && index.contains_key(&edge.to))
+            .cloned()
+            .collect();
         let mut places = vec![None; self.subgraphs.len()];
         let mut subgraphs: Vec<Subgraph> = Vec::new();
         for (old, subgraph) in self.subgraphs.iter().enumerate() {
-            let members: Vec<DotId> = subgraph.nodes.iter().filter(|id| index.contains_key(*id)).cloned().collect();
+            let members: Vec<DotId> =
+                subgraph.nodes.iter().filter(|id| index.contains_key(*id)).cloned().collect();
             if !members.is_empty() {
                 places[old] = Some(subgraphs.len());
                 let parent = subgraph.parent.and_then(|parent| places[parent]);
                 subgraphs.push(Subgraph { nodes: members, parent, ..subgraph.clone() });
             }
         }
-        let nodes = nodes.into_iter().map(|node| Node { subgraph: node.subgraph.and_then(|old| places[old]), ..node }).collect();
+        let nodes = nodes
+            .into_iter()
+            .map(|node| Node { subgraph: node.subgraph.and_then(|old| places[old]), ..node })
+            .collect();
         Self { nodes, edges, subgraphs, index, ..self.clone_without_contents() }
     }
 
@@ -122,7 +133,9 @@ impl Graph {
         let mut reached = vec![false; self.nodes.len()];
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for edge in &self.edges {
-            if let (Some(from), Some(to)) = (self.position_of(&edge.from), self.position_of(&edge.to)) {
+            if let (Some(from), Some(to)) =
+                (self.position_of(&edge.from), self.position_of(&edge.to))
+            {
                 neighbours[from].push(to);
                 neighbours[to].push(from);
             }

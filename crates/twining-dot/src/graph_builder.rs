@@ -9,16 +9,25 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostics::{Span, SpanDiagnostic};
-use crate::graph::{Attribute, AttributeOrigin, Attributes, Edge, EdgeOrigin, Graph, Node, Subgraph};
+use crate::graph::{
+    Attribute, AttributeOrigin, Attributes, Edge, EdgeOrigin, Graph, Node, Subgraph,
+};
 use crate::id::DotId;
-use crate::syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Statement, StatementKind, SubgraphSyntax, Target};
+use crate::syntax::{
+    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Statement, StatementKind,
+    SubgraphSyntax, Target,
+};
 
 /// What any file may ask for: edges made and attributes handed down.
 const ALLOWANCE: usize = 1 << 20;
 /// What a file may ask for on top, for each byte of it.
 const ALLOWANCE_A_BYTE: usize = 4;
 
-pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<SpanDiagnostic>) -> Graph {
+pub(crate) fn graph(
+    syntax: &GraphSyntax,
+    length: usize,
+    errors: &mut Vec<SpanDiagnostic>,
+) -> Graph {
     let mut builder = GraphBuilder {
         strict: syntax.strict,
         directed: syntax.directed,
@@ -36,7 +45,10 @@ pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<SpanDi
     let mut scope = DefaultScope { group: None, nodes: Arc::default(), edges: Arc::default() };
     builder.body(&syntax.body, &mut scope);
     if let Some(span) = builder.exhausted {
-        errors.push(SpanDiagnostic::new(span, "this makes the graph far larger than its text; it is not read further"));
+        errors.push(SpanDiagnostic::new(
+            span,
+            "this makes the graph far larger than its text; it is not read further",
+        ));
     }
     builder.finished(syntax, &scope)
 }
@@ -119,11 +131,17 @@ impl GraphBuilder {
                     for assign in lists.iter().flat_map(|list| &list.assigns) {
                         match target {
                             Target::Graph => self.graph_attribute(assign, scope),
-                            Target::Node | Target::Edge => self.default(*target, attribute(assign, AttributeOrigin::Default), scope),
+                            Target::Node | Target::Edge => self.default(
+                                *target,
+                                attribute(assign, AttributeOrigin::Default),
+                                scope,
+                            ),
                         }
                     }
                 }
-                StatementKind::Chain { endpoints, lists } => self.chain(statement, endpoints, lists, scope),
+                StatementKind::Chain { endpoints, lists } => {
+                    self.chain(statement, endpoints, lists, scope)
+                }
             }
         }
     }
@@ -157,9 +175,18 @@ impl GraphBuilder {
         self.charge(copied + moved, span);
     }
 
-    fn chain(&mut self, statement: &Statement, endpoints: &[Endpoint], lists: &[AttrList], scope: &mut DefaultScope) {
-        let own: Vec<Attribute> =
-            lists.iter().flat_map(|list| &list.assigns).map(|assign| attribute(assign, AttributeOrigin::Own)).collect();
+    fn chain(
+        &mut self,
+        statement: &Statement,
+        endpoints: &[Endpoint],
+        lists: &[AttrList],
+        scope: &mut DefaultScope,
+    ) {
+        let own: Vec<Attribute> = lists
+            .iter()
+            .flat_map(|list| &list.assigns)
+            .map(|assign| attribute(assign, AttributeOrigin::Own))
+            .collect();
         if let [Endpoint::Nodes(nodes)] = endpoints {
             return self.node_statement(nodes, own, scope);
         }
@@ -168,7 +195,11 @@ impl GraphBuilder {
             self.group(subgraph, scope);
             return;
         }
-        let key = own.iter().rev().find(|attribute| &*attribute.name == "key").map(|attribute| attribute.value.clone());
+        let key = own
+            .iter()
+            .rev()
+            .find(|attribute| &*attribute.name == "key")
+            .map(|attribute| attribute.value.clone());
         let own = Arc::new(own);
         let mut before: Option<Vec<EdgeEnd<'_>>> = None;
         let mut origin = EdgeOrigin { statement: statement.span.start, ordinal: 0 };
@@ -210,9 +241,12 @@ impl GraphBuilder {
 
     fn ends<'a>(&mut self, endpoint: &'a Endpoint, scope: &DefaultScope) -> Vec<EdgeEnd<'a>> {
         match endpoint {
-            Endpoint::Nodes(nodes) => {
-                nodes.iter().map(|reference| (self.mention(&reference.id.id, reference.span, scope), reference.port.as_ref())).collect()
-            }
+            Endpoint::Nodes(nodes) => nodes
+                .iter()
+                .map(|reference| {
+                    (self.mention(&reference.id.id, reference.span, scope), reference.port.as_ref())
+                })
+                .collect(),
             Endpoint::Subgraph(subgraph) => {
                 let group = self.group(subgraph, scope);
                 let size = self.groups[group].members.len();
@@ -227,7 +261,9 @@ impl GraphBuilder {
     /// Reads a subgraph and tells which it is; one opened again is still the same.
     fn group(&mut self, syntax: &SubgraphSyntax, scope: &DefaultScope) -> usize {
         let name = syntax.name.as_ref().map(|name| name.id.clone());
-        let known = name.as_ref().and_then(|name| self.group_names.get(&(scope.group, name.clone())).copied());
+        let known = name
+            .as_ref()
+            .and_then(|name| self.group_names.get(&(scope.group, name.clone())).copied());
         let group = known.unwrap_or_else(|| {
             let (members, defaults) = (Vec::new(), Vec::new());
             self.groups.push(SubgraphDraft {
@@ -243,7 +279,11 @@ impl GraphBuilder {
         if let (None, Some(name)) = (known, name) {
             self.group_names.insert((scope.group, name), group);
         }
-        let mut inner = DefaultScope { group: Some(group), nodes: Arc::clone(&scope.nodes), edges: Arc::clone(&scope.edges) };
+        let mut inner = DefaultScope {
+            group: Some(group),
+            nodes: Arc::clone(&scope.nodes),
+            edges: Arc::clone(&scope.edges),
+        };
         let again = if known.is_some() { self.groups[group].defaults.clone() } else { Vec::new() };
         if self.charge(again.len(), syntax.span) {
             for (target, attribute) in again {
@@ -262,7 +302,13 @@ impl GraphBuilder {
                 self.index.insert(id.clone(), node);
                 let defaults = Arc::clone(&scope.nodes);
                 self.charge(defaults.len(), span);
-                self.nodes.push(NodeDraft { id: id.clone(), defaults, own: Vec::new(), span, group: scope.group });
+                self.nodes.push(NodeDraft {
+                    id: id.clone(),
+                    defaults,
+                    own: Vec::new(),
+                    span,
+                    group: scope.group,
+                });
                 node
             }
         };
@@ -311,11 +357,26 @@ impl GraphBuilder {
         }
         let own = if own.is_empty() { Vec::new() } else { vec![Arc::clone(own)] };
         let (from_port, to_port) = (from_port.cloned(), to_port.cloned());
-        self.edges.push(EdgeDraft { from, to, from_port, to_port, key: key.cloned(), defaults, own, span, origins: vec![origin] });
+        self.edges.push(EdgeDraft {
+            from,
+            to,
+            from_port,
+            to_port,
+            key: key.cloned(),
+            defaults,
+            own,
+            span,
+            origins: vec![origin],
+        });
     }
 
     /// What makes two edges one: their ends in a strict graph, their ends and key in any other.
-    fn place_of_edge(&self, from: usize, to: usize, key: Option<&DotId>) -> Option<(usize, usize, Option<DotId>)> {
+    fn place_of_edge(
+        &self,
+        from: usize,
+        to: usize,
+        key: Option<&DotId>,
+    ) -> Option<(usize, usize, Option<DotId>)> {
         let (from, to) = if self.directed { (from, to) } else { (from.min(to), from.max(to)) };
         match (self.strict, key) {
             (true, _) => Some((from, to, None)),
@@ -339,7 +400,16 @@ impl GraphBuilder {
             .map(|EdgeDraft { from, to, from_port, to_port, key, defaults, own, span, origins }| {
                 let own = own.iter().flat_map(|list| list.iter().cloned()).collect();
                 let attributes = inherited(&defaults, own);
-                Edge { from: ids[from].clone(), to: ids[to].clone(), from_port, to_port, key, attributes, span, origins }
+                Edge {
+                    from: ids[from].clone(),
+                    to: ids[to].clone(),
+                    from_port,
+                    to_port,
+                    key,
+                    attributes,
+                    span,
+                    origins,
+                }
             })
             .collect();
         let subgraphs = groups
@@ -374,5 +444,10 @@ fn inherited(defaults: &[Attribute], own: Vec<Attribute>) -> Attributes {
 }
 
 fn attribute(assign: &Assign, origin: AttributeOrigin) -> Attribute {
-    Attribute { name: assign.name.id.shared(), value: assign.value.id.clone(), span: assign.span, origin }
+    Attribute {
+        name: assign.name.id.shared(),
+        value: assign.value.id.clone(),
+        span: assign.span,
+        origin,
+    }
 }

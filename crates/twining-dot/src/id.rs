@@ -72,14 +72,22 @@ impl DotId {
     /// The id in quotes, needed or not. HTML stays HTML.
     #[must_use]
     pub fn quoted(&self) -> String {
-        if self.html { format!("<{}>", self.text) } else { format!("\"{}\"", self.text.replace('"', "\\\"")) }
+        if self.html {
+            format!("<{}>", self.text)
+        } else {
+            format!("\"{}\"", self.text.replace('"', "\\\""))
+        }
     }
 }
 
 impl fmt::Display for DotId {
     /// As DOT, in quotes only when they are needed.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.html && reads_bare(&self.text) { out.write_str(&self.text) } else { out.write_str(&self.quoted()) }
+        if !self.html && reads_bare(&self.text) {
+            out.write_str(&self.text)
+        } else {
+            out.write_str(&self.quoted())
+        }
     }
 }
 

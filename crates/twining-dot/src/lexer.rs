@@ -70,7 +70,10 @@ impl Token {
     }
 
     pub(crate) fn is_id(&self) -> bool {
-        matches!(self.kind, TokenKind::Bare | TokenKind::Number | TokenKind::Quoted | TokenKind::Html)
+        matches!(
+            self.kind,
+            TokenKind::Bare | TokenKind::Number | TokenKind::Quoted | TokenKind::Html
+        )
     }
 }
 
@@ -123,10 +126,16 @@ impl<'a> DotLexer<'a> {
             b'<' => self.text(start, TokenKind::Html),
             b'-' if second == Some(b'>') => (TokenKind::Arrow, start + 2, true),
             b'-' if second == Some(b'-') => (TokenKind::Line, start + 2, true),
-            b'{' | b'}' | b'[' | b']' | b';' | b',' | b':' | b'=' | b'+' => (TokenKind::Mark(first), start + 1, true),
+            b'{' | b'}' | b'[' | b']' | b';' | b',' | b':' | b'=' | b'+' => {
+                (TokenKind::Mark(first), start + 1, true)
+            }
             _ if is_letter(first) => {
                 let end = run(source, start, |byte| is_letter(byte) || byte.is_ascii_digit());
-                (keyword(&source[start..end]).map_or(TokenKind::Bare, TokenKind::Keyword), end, true)
+                (
+                    keyword(&source[start..end]).map_or(TokenKind::Bare, TokenKind::Keyword),
+                    end,
+                    true,
+                )
             }
             _ => match number_end(source, start) {
                 Some(end) => (TokenKind::Number, end, true),
@@ -141,7 +150,8 @@ impl<'a> DotLexer<'a> {
             TokenKind::Html => &mut self.no_angle,
             _ => &mut self.no_comment,
         };
-        let bounded = if *hopeless { &self.source[..line_end(self.source, start)] } else { self.source };
+        let bounded =
+            if *hopeless { &self.source[..line_end(self.source, start)] } else { self.source };
         let end = match kind {
             TokenKind::Quoted => quote_end(bounded, start),
             TokenKind::Html => html_end(bounded, start),
@@ -174,7 +184,10 @@ pub(crate) fn is_letter(byte: u8) -> bool {
 }
 
 fn run(source: &[u8], start: usize, belongs: impl Fn(u8) -> bool) -> usize {
-    source[start..].iter().position(|&byte| !belongs(byte)).map_or(source.len(), |length| start + length)
+    source[start..]
+        .iter()
+        .position(|&byte| !belongs(byte))
+        .map_or(source.len(), |length| start + length)
 }
 
 /// The end of the line that holds `start`, its line feed not included.
@@ -194,7 +207,10 @@ fn keyword(word: &[u8]) -> Option<Keyword> {
         ("subgraph", Keyword::Subgraph),
         ("strict", Keyword::Strict),
     ];
-    known.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word)).map(|(_, keyword)| *keyword)
+    known
+        .iter()
+        .find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word))
+        .map(|(_, keyword)| *keyword)
 }
 
 /// The end of the numeral that starts here: `-?(\.\d+|\d+(\.\d*)?)`.

@@ -46,6 +46,7 @@
 //! Latin-1 and written back so. Only the first graph of a file is read; that there
 //! are more is a warning. An empty file is no graph.
 
+mod charset;
 mod diagnostics;
 mod document;
 mod draw;
@@ -58,16 +59,22 @@ mod merge;
 mod parser;
 mod syntax;
 
+pub use charset::Charset;
 pub use diagnostics::{Diagnostic, Position, Span};
-pub use document::Charset;
 pub use document::{DotCheck, DotDocument, check};
-pub use draw::{DrawOptions, GraphLayout, LabelSource, LayoutDirection, NodeBox, dot, layout, mermaid, svg};
+pub use draw::{
+    DrawOptions, GraphLayout, LabelSource, LayoutDirection, NodeBox, dot, layout, mermaid, svg,
+};
 pub use edit::{EdgeRemoval, EdgeSelector, EditError};
 pub use graph::{Attribute, AttributeOrigin, Attributes, Edge, Graph, Node, Subgraph};
 pub use id::DotId;
 pub use lexer::{Keyword, Token, TokenKind};
-pub use merge::{AlwaysClash, DotClash, DotClashKind, DotMergePolicy, MergeError, MergedDot, Resolution, Subject, merge};
+pub use merge::{
+    AlwaysClash, DotClash, DotClashKind, DotMergePolicy, MergeError, MergedDot, Resolution,
+    Subject, merge,
+};
 pub use parser::{DEEPEST, MOST_ERRORS};
 pub use syntax::{
-    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement, StatementKind, SubgraphSyntax, Target,
+    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement,
+    StatementKind, SubgraphSyntax, Target,
 };

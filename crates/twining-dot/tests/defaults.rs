@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use twining_dot::{Attributes, DotDocument, DotId, DotMergePolicy, Endpoint, MergedDot, Resolution, StatementKind, Subject, merge};
+use twining_dot::{
+    Attributes, DotDocument, DotId, DotMergePolicy, Endpoint, MergedDot, Resolution, StatementKind,
+    Subject, merge,
+};
 
 /// Settles nothing; edges are told apart by their relation.
 struct Relations;
@@ -29,7 +32,8 @@ fn text(merged: &MergedDot) -> String {
 #[test]
 fn an_edge_keeps_the_relation_that_a_default_gave_it() {
     let base = "digraph {\n  edge [r=must_not_use];\n  a;\n  b;\n}\n";
-    let (without, with) = (base.replace("  edge [r=must_not_use];\n", ""), base.replace("}", "  a -> b;\n}"));
+    let (without, with) =
+        (base.replace("  edge [r=must_not_use];\n", ""), base.replace("}", "  a -> b;\n}"));
     let merged_there = merged(base, &without, &with);
     assert_eq!(text(&merged_there), "digraph {\n  a;\n  b;\n  a -> b [r=must_not_use];\n}\n");
     let merged_here = merged(base, &with, &without);
@@ -66,13 +70,20 @@ fn defaults_that_both_changed_clash_once_and_not_for_every_node() {
 #[test]
 fn a_node_that_only_an_edge_mentions_is_not_written() {
     let base = "digraph {\n  a;\n}\n";
-    let result = merged(base, &base.replace("a;", "a [x=1];"), &base.replace("}", "  a -> ghost [r=uses];\n}"));
+    let result = merged(
+        base,
+        &base.replace("a;", "a [x=1];"),
+        &base.replace("}", "  a -> ghost [r=uses];\n}"),
+    );
     assert_eq!(text(&result), "digraph {\n  a [x=1];\n  a -> ghost [r=uses];\n}\n");
     assert_eq!(result.clashes, []);
     // In a subgraph it is the edge that makes it a member.
     let theirs = base.replace("}", "  subgraph s {\n    b;\n    b -> ghost [r=uses];\n  }\n}");
     let result = merged(base, &base.replace("a;", "a [x=1];"), &theirs);
-    assert_eq!(text(&result), "digraph {\n  a [x=1];\n  subgraph s {\n    b;\n    b -> ghost [r=uses];\n  };\n}\n");
+    assert_eq!(
+        text(&result),
+        "digraph {\n  a [x=1];\n  subgraph s {\n    b;\n    b -> ghost [r=uses];\n  };\n}\n"
+    );
     let with = "digraph {\n  a;\n  subgraph s {\n    b;\n  }\n}\n";
     let result = merged(with, &with.replace("a;", "a [x=1];"), &theirs);
     assert_eq!(text(&result), theirs.replace("a;", "a [x=1];"));
@@ -101,7 +112,11 @@ fn meaning(source: &[u8]) -> Meaning {
         found.nodes.insert(node.id().to_string(), values(node.attributes()));
     }
     for edge in document.graph().edges() {
-        let name = (edge.from().to_string(), edge.to().to_string(), edge.get("r").unwrap_or_default().to_owned());
+        let name = (
+            edge.from().to_string(),
+            edge.to().to_string(),
+            edge.get("r").unwrap_or_default().to_owned(),
+        );
         if found.edges.insert(name.clone(), values(edge.attributes())).is_some() {
             found.twins.insert(name);
         }
@@ -110,11 +125,17 @@ fn meaning(source: &[u8]) -> Meaning {
 }
 
 /// What a merge must come to that told of no clash.
-fn demanded<K: Ord + Clone>(base: &BTreeMap<K, Values>, ours: &BTreeMap<K, Values>, theirs: &BTreeMap<K, Values>) -> BTreeMap<K, Values> {
+fn demanded<K: Ord + Clone>(
+    base: &BTreeMap<K, Values>,
+    ours: &BTreeMap<K, Values>,
+    theirs: &BTreeMap<K, Values>,
+) -> BTreeMap<K, Values> {
     let names: BTreeSet<&K> = ours.keys().chain(theirs.keys()).collect();
     let settled = names.into_iter().filter_map(|name| {
         let values = match (base.get(name), ours.get(name), theirs.get(name)) {
-            (base, Some(ours), Some(theirs)) => joined(base.unwrap_or(&Values::new()), ours, theirs),
+            (base, Some(ours), Some(theirs)) => {
+                joined(base.unwrap_or(&Values::new()), ours, theirs)
+            }
             (Some(_), _, None) | (Some(_), None, _) => return None,
             (None, ours, theirs) => ours.or(theirs)?.clone(),
         };
@@ -140,7 +161,9 @@ fn declared(source: &[u8]) -> BTreeSet<String> {
             let StatementKind::Chain { endpoints, .. } = &statement.kind else { continue };
             for endpoint in endpoints {
                 match endpoint {
-                    Endpoint::Nodes(nodes) if endpoints.len() == 1 => found.extend(nodes.iter().map(|node| node.id.id.to_string())),
+                    Endpoint::Nodes(nodes) if endpoints.len() == 1 => {
+                        found.extend(nodes.iter().map(|node| node.id.id.to_string()))
+                    }
                     Endpoint::Nodes(_) => {}
                     Endpoint::Subgraph(subgraph) => walk(&subgraph.body, found),
                 }
@@ -157,10 +180,13 @@ fn declared(source: &[u8]) -> BTreeSet<String> {
 fn statement() -> impl Strategy<Value = String> {
     let id = || prop::sample::select(vec!["a", "b", "c", "d", "e"]);
     let list = |names: &'static [&'static str]| {
-        prop::collection::vec((prop::sample::select(names.to_vec()), "[1-3]"), 0..3).prop_map(|said| {
-            let said: Vec<String> = said.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-            format!("[{}]", said.join(", "))
-        })
+        prop::collection::vec((prop::sample::select(names.to_vec()), "[1-3]"), 0..3).prop_map(
+            |said| {
+                let said: Vec<String> =
+                    said.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+                format!("[{}]", said.join(", "))
+            },
+        )
     };
     let leaf = prop_oneof![
         4 => (id(), list(&["x", "y"])).prop_map(|(id, list)| format!("{id} {list}")),
@@ -171,7 +197,9 @@ fn statement() -> impl Strategy<Value = String> {
         2 => list(&["r", "x"]).prop_map(|list| format!("edge {list}")),
     ];
     let group = (prop::sample::select(vec!["s", "t"]), prop::collection::vec(leaf.clone(), 1..4))
-        .prop_map(|(name, body)| format!("subgraph {name} {{\n    {};\n  }}", body.join(";\n    ")));
+        .prop_map(|(name, body)| {
+            format!("subgraph {name} {{\n    {};\n  }}", body.join(";\n    "))
+        });
     prop_oneof![6 => leaf, 1 => group]
 }
 
@@ -193,7 +221,8 @@ fn versions() -> impl Strategy<Value = [String; 3]> {
             statements
         };
         let written = |statements: &[String]| {
-            let lines: String = statements.iter().map(|statement| format!("  {statement};\n")).collect();
+            let lines: String =
+                statements.iter().map(|statement| format!("  {statement};\n")).collect();
             format!("digraph {{\n{lines}}}\n")
         };
         [written(&base), written(&edited(left)), written(&edited(right))]

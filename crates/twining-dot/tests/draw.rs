@@ -1,9 +1,15 @@
 //! Pictures: escaped, complete, the same each time, and quick.
 
-use twining_dot::{DotDocument, DotId, DrawOptions, LabelSource, LayoutDirection, dot, layout, mermaid, svg};
+use twining_dot::{
+    DotDocument, DotId, DrawOptions, LabelSource, LayoutDirection, dot, layout, mermaid, svg,
+};
 
 fn options() -> DrawOptions {
-    DrawOptions { edge_label: LabelSource::Attribute("relation".to_owned()), colour_by: Some("type".to_owned()), ..DrawOptions::default() }
+    DrawOptions {
+        edge_label: LabelSource::Attribute("relation".to_owned()),
+        colour_by: Some("type".to_owned()),
+        ..DrawOptions::default()
+    }
 }
 
 const SOURCE: &str = r#"digraph "K <1>" {
@@ -38,10 +44,13 @@ fn svg_holds_everything_and_escapes_it() {
 
 #[test]
 fn boxes_do_not_overlap_and_edges_run_with_the_direction() {
-    let source: String = (0..40).map(|node| format!("n{node} -> n{}; n{node} -> n{};", node * 2 + 1, node * 2 + 2)).collect();
+    let source: String = (0..40)
+        .map(|node| format!("n{node} -> n{}; n{node} -> n{};", node * 2 + 1, node * 2 + 2))
+        .collect();
     let document = DotDocument::parse(format!("digraph {{ {source} }}"));
     for direction in [LayoutDirection::Down, LayoutDirection::Right] {
-        let drawing = layout(document.graph(), &DrawOptions { direction, ..DrawOptions::default() });
+        let drawing =
+            layout(document.graph(), &DrawOptions { direction, ..DrawOptions::default() });
         for (index, left) in drawing.nodes.iter().enumerate() {
             assert!(left.x - left.width / 2.0 >= 0.0 && left.x + left.width / 2.0 <= drawing.width);
             for right in &drawing.nodes[index + 1..] {
@@ -93,7 +102,9 @@ flowchart LR
 
 #[test]
 fn a_part_of_a_graph_is_written_as_dot() {
-    let document = DotDocument::parse("digraph K { node [t=1]; a -> b -> c -> d [r=uses]; subgraph cluster_x { label=x; c; e } }");
+    let document = DotDocument::parse(
+        "digraph K { node [t=1]; a -> b -> c -> d [r=uses]; subgraph cluster_x { label=x; c; e } }",
+    );
     let graph = document.graph();
     let near = graph.around(&[DotId::from("b")], 1);
     assert_eq!(
@@ -124,9 +135,13 @@ digraph K {
 fn empty_lonely_and_large_graphs_are_drawn() {
     assert!(svg(DotDocument::parse("graph {}").graph(), &options()).ends_with("</svg>\n"));
     let lonely: String = (0..500).map(|node| format!("n{node} ")).collect();
-    let drawing = layout(DotDocument::parse(format!("graph {{ {lonely} }}")).graph(), &DrawOptions::default());
+    let drawing = layout(
+        DotDocument::parse(format!("graph {{ {lonely} }}")).graph(),
+        &DrawOptions::default(),
+    );
     assert!(drawing.width < 3_000.0, "500 nodes without edges fill several rows");
-    let edges: String = (0..1_500).map(|edge| format!("n{} -> n{};", edge % 500, (edge * 31 + 7) % 500)).collect();
+    let edges: String =
+        (0..1_500).map(|edge| format!("n{} -> n{};", edge % 500, (edge * 31 + 7) % 500)).collect();
     let document = DotDocument::parse(format!("digraph {{ {edges} }}"));
     let start = std::time::Instant::now();
     let _ = svg(document.graph(), &DrawOptions::default());
@@ -135,11 +150,20 @@ fn empty_lonely_and_large_graphs_are_drawn() {
 
 #[test]
 fn a_value_has_its_colour_whatever_else_is_drawn() {
-    let options = DrawOptions { colour_order: ["component", "rule"].map(str::to_owned).to_vec(), ..options() };
+    let options = DrawOptions {
+        colour_order: ["component", "rule"].map(str::to_owned).to_vec(),
+        ..options()
+    };
     let colour = |source: &str| {
         let drawn = mermaid(DotDocument::parse(source).graph(), &options);
         drawn.lines().find(|line| line.contains("classDef")).map(str::to_owned)
     };
-    assert_eq!(colour("digraph { a [type=rule] }"), Some("    classDef c0 fill:#d1e7dd,stroke:#555,color:#000".to_owned()));
-    assert_eq!(colour("digraph { a [type=else] }"), Some("    classDef c0 fill:#fff3cd,stroke:#555,color:#000".to_owned()));
+    assert_eq!(
+        colour("digraph { a [type=rule] }"),
+        Some("    classDef c0 fill:#d1e7dd,stroke:#555,color:#000".to_owned())
+    );
+    assert_eq!(
+        colour("digraph { a [type=else] }"),
+        Some("    classDef c0 fill:#fff3cd,stroke:#555,color:#000".to_owned())
+    );
 }

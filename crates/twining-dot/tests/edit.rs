@@ -36,19 +36,29 @@ digraph Knowledge {
 
 #[test]
 fn a_value_is_replaced_where_it_stands() {
-    let edited = after(KNOWLEDGE, |document| document.set_node_attr("error-handling", "status", "deprecated"));
+    let edited = after(KNOWLEDGE, |document| {
+        document.set_node_attr("error-handling", "status", "deprecated")
+    });
     assert_eq!(edited, KNOWLEDGE.replace("status=\"current\"", "status=\"deprecated\""));
-    let edited = after(KNOWLEDGE, |document| document.set_edge_attr(&EdgeSelector::new("api", "error-handling"), "relation", "uses"));
+    let edited = after(KNOWLEDGE, |document| {
+        document.set_edge_attr(&EdgeSelector::new("api", "error-handling"), "relation", "uses")
+    });
     assert_eq!(edited, KNOWLEDGE.replace("relation=must_follow", "relation=uses"));
 }
 
 #[test]
 fn a_new_attribute_gets_a_line_like_its_neighbours() {
-    let edited = after(KNOWLEDGE, |document| document.set_node_attr("error-handling", "path", "src/error.rs"));
-    assert_eq!(edited, KNOWLEDGE.replace("\\\"why\\\")\"\n", "\\\"why\\\")\"\n        path=\"src/error.rs\"\n"));
+    let edited = after(KNOWLEDGE, |document| {
+        document.set_node_attr("error-handling", "path", "src/error.rs")
+    });
+    assert_eq!(
+        edited,
+        KNOWLEDGE.replace("\\\"why\\\")\"\n", "\\\"why\\\")\"\n        path=\"src/error.rs\"\n")
+    );
     let edited = after("graph { a [x=1, y=2] }", |document| document.set_node_attr("a", "z", "3"));
     assert_eq!(edited, "graph { a [x=1, y=2, z=3] }");
-    let edited = after("graph { a [x=1; y=2] b }", |document| document.set_node_attr("a", "z", "3"));
+    let edited =
+        after("graph { a [x=1; y=2] b }", |document| document.set_node_attr("a", "z", "3"));
     assert_eq!(edited, "graph { a [x=1; y=2; z=3] b }");
     let edited = after("graph { a; b[] }", |document| document.set_node_attr("a", "z", "3 4"));
     assert_eq!(edited, "graph { a [z=\"3 4\"]; b[] }");
@@ -63,29 +73,62 @@ fn a_new_attribute_gets_a_line_like_its_neighbours() {
 fn an_attribute_goes_with_its_line_or_its_comma() {
     let edited = after(KNOWLEDGE, |document| document.remove_node_attr("error-handling", "status"));
     assert_eq!(edited, KNOWLEDGE.replace("        status=\"current\"   // since spring\n", ""));
-    for (name, left) in [("x", "graph { a [y=2, z=3] }"), ("y", "graph { a [x=1, z=3] }"), ("z", "graph { a [x=1, y=2] }")] {
-        assert_eq!(after("graph { a [x=1, y=2, z=3] }", |document| document.remove_node_attr("a", name)), left);
+    for (name, left) in [
+        ("x", "graph { a [y=2, z=3] }"),
+        ("y", "graph { a [x=1, z=3] }"),
+        ("z", "graph { a [x=1, y=2] }"),
+    ] {
+        assert_eq!(
+            after("graph { a [x=1, y=2, z=3] }", |document| document.remove_node_attr("a", name)),
+            left
+        );
     }
-    assert_eq!(after("graph { a [x=1]; }", |document| document.remove_node_attr("a", "x")), "graph { a; }");
-    assert_eq!(after("graph { a, b [x=1, y=2]; }", |document| document.remove_node_attr("a", "x")), "graph { a [y=2];\nb [x=1, y=2]; }");
+    assert_eq!(
+        after("graph { a [x=1]; }", |document| document.remove_node_attr("a", "x")),
+        "graph { a; }"
+    );
+    assert_eq!(
+        after("graph { a, b [x=1, y=2]; }", |document| document.remove_node_attr("a", "x")),
+        "graph { a [y=2];\nb [x=1, y=2]; }"
+    );
 }
 
 #[test]
 fn a_node_is_added_in_the_manner_of_the_file() {
-    let edited = after(KNOWLEDGE, |document| document.add_node("cache", &[("type", "component".into()), ("status", "current".into())]));
-    let added = "    ]; // ours\n\n    cache [\n        type=component\n        status=current\n    ];\n";
+    let edited = after(KNOWLEDGE, |document| {
+        document.add_node("cache", &[("type", "component".into()), ("status", "current".into())])
+    });
+    let added =
+        "    ]; // ours\n\n    cache [\n        type=component\n        status=current\n    ];\n";
     assert_eq!(edited, KNOWLEDGE.replace("    ]; // ours\n", added));
     assert_eq!(after("graph {}", |document| document.add_node("a b", &[])), "graph { \"a b\"; }");
-    assert_eq!(after("graph { a }", |document| document.add_node("b", &[("x", "1".into())])), "graph { a b [x=1] }");
-    assert_eq!(after("graph {\r\n\ta;\r\n}\r\n", |document| document.add_node("b", &[])), "graph {\r\n\ta;\r\n\tb;\r\n}\r\n");
-    assert_eq!(after("graph {\n}\n", |document| document.add_node("b", &[])), "graph {\n    b;\n}\n");
+    assert_eq!(
+        after("graph { a }", |document| document.add_node("b", &[("x", "1".into())])),
+        "graph { a b [x=1] }"
+    );
+    assert_eq!(
+        after("graph {\r\n\ta;\r\n}\r\n", |document| document.add_node("b", &[])),
+        "graph {\r\n\ta;\r\n\tb;\r\n}\r\n"
+    );
+    assert_eq!(
+        after("graph {\n}\n", |document| document.add_node("b", &[])),
+        "graph {\n    b;\n}\n"
+    );
 }
 
 #[test]
 fn an_edge_is_added_at_the_end() {
-    let edited = after(KNOWLEDGE, |document| document.add_edge("api", "cache", &[("relation", "uses".into())]));
-    assert_eq!(edited, KNOWLEDGE.replace("# see above\n", "# see above\n    api -> cache [relation=uses];\n"));
-    assert_eq!(after("graph { a }", |document| document.add_edge("a", "b", &[])), "graph { a a -- b }");
+    let edited = after(KNOWLEDGE, |document| {
+        document.add_edge("api", "cache", &[("relation", "uses".into())])
+    });
+    assert_eq!(
+        edited,
+        KNOWLEDGE.replace("# see above\n", "# see above\n    api -> cache [relation=uses];\n")
+    );
+    assert_eq!(
+        after("graph { a }", |document| document.add_edge("a", "b", &[])),
+        "graph { a a -- b }"
+    );
 }
 
 #[test]
@@ -94,30 +137,61 @@ fn a_node_goes_with_its_lines_and_the_comment_behind() {
     assert_eq!(
         edited,
         KNOWLEDGE
-            .replace("    \"api\" [\n        type=\"rule\"\n        priority=\"high\"\n    ]; // ours\n", "")
+            .replace(
+                "    \"api\" [\n        type=\"rule\"\n        priority=\"high\"\n    ]; // ours\n",
+                ""
+            )
             .replace("    api -> \"error-handling\" [relation=must_follow]; # see above\n", "")
     );
-    assert_eq!(refused(KNOWLEDGE, |document| document.remove_node("api", EdgeRemoval::Refuse)), "the node api has 1 edges");
-    assert_eq!(after("graph { a; b; c }", |document| document.remove_node("b", EdgeRemoval::Remove)), "graph { a; c }");
-    assert_eq!(after("graph { a\"b\"c }", |document| document.remove_node("b", EdgeRemoval::Remove)), "graph { a c }");
-    assert_eq!(after("graph { a, b, c [x=1] }", |document| document.remove_node("b", EdgeRemoval::Remove)), "graph { a, c [x=1] }");
+    assert_eq!(
+        refused(KNOWLEDGE, |document| document.remove_node("api", EdgeRemoval::Refuse)),
+        "the node api has 1 edges"
+    );
+    assert_eq!(
+        after("graph { a; b; c }", |document| document.remove_node("b", EdgeRemoval::Remove)),
+        "graph { a; c }"
+    );
+    assert_eq!(
+        after("graph { a\"b\"c }", |document| document.remove_node("b", EdgeRemoval::Remove)),
+        "graph { a c }"
+    );
+    assert_eq!(
+        after("graph { a, b, c [x=1] }", |document| document.remove_node("b", EdgeRemoval::Remove)),
+        "graph { a, c [x=1] }"
+    );
 }
 
 #[test]
 fn a_chain_is_broken_where_an_edge_goes_and_no_node_is_lost() {
     let remove = |from: &'static str, to: &'static str| {
-        move |document: &mut DotDocument| document.remove_edge(&EdgeSelector::new(from, to)).map(drop)
+        move |document: &mut DotDocument| {
+            document.remove_edge(&EdgeSelector::new(from, to)).map(drop)
+        }
     };
-    assert_eq!(after("digraph {\n  a -> b -> c -> d [x=1];\n}", remove("b", "c")), "digraph {\n  a -> b [x=1];\n  c -> d [x=1];\n}");
-    assert_eq!(after("digraph {\n  a -> b -> c;\n}", remove("a", "b")), "digraph {\n  a;\n  b -> c;\n}");
+    assert_eq!(
+        after("digraph {\n  a -> b -> c -> d [x=1];\n}", remove("b", "c")),
+        "digraph {\n  a -> b [x=1];\n  c -> d [x=1];\n}"
+    );
+    assert_eq!(
+        after("digraph {\n  a -> b -> c;\n}", remove("a", "b")),
+        "digraph {\n  a;\n  b -> c;\n}"
+    );
     assert_eq!(after("digraph {\n  a -> b;\n}", remove("a", "b")), "digraph {\n  a;\n  b;\n}");
-    assert_eq!(after("digraph {\n  a\n  b\n  a -> b // gone\n}", remove("a", "b")), "digraph {\n  a\n  b\n}");
-    assert_eq!(after("digraph {\n  a -> {b c};\n}", remove("a", "b")), "digraph {\n  {b c};\n  a -> c;\n}");
+    assert_eq!(
+        after("digraph {\n  a\n  b\n  a -> b // gone\n}", remove("a", "b")),
+        "digraph {\n  a\n  b\n}"
+    );
+    assert_eq!(
+        after("digraph {\n  a -> {b c};\n}", remove("a", "b")),
+        "digraph {\n  {b c};\n  a -> c;\n}"
+    );
 }
 
 #[test]
 fn one_edge_of_a_chain_is_told_apart_when_it_differs() {
-    let edited = after("digraph {\n  a -> b -> c [x=1];\n}", |document| document.set_edge_attr(&EdgeSelector::new("b", "c"), "y", "2"));
+    let edited = after("digraph {\n  a -> b -> c [x=1];\n}", |document| {
+        document.set_edge_attr(&EdgeSelector::new("b", "c"), "y", "2")
+    });
     assert_eq!(edited, "digraph {\n  a -> b [x=1];\n  b -> c [x=1, y=2];\n}");
 }
 
@@ -127,7 +201,9 @@ fn parallel_edges_must_be_told_apart() {
     let both = EdgeSelector::new("a", "b");
     let refusal = refused(source, |document| document.set_edge_attr(&both, "x", "1"));
     assert_eq!(refusal, "there are 2 such edges a -> b; name an attribute that tells them apart");
-    let edited = after(source, |document| document.set_edge_attr(&both.clone().having("r", "calls"), "x", "1"));
+    let edited = after(source, |document| {
+        document.set_edge_attr(&both.clone().having("r", "calls"), "x", "1")
+    });
     assert_eq!(edited, "digraph { a -> b [r=uses]; a -> b [r=calls, x=1] }");
     assert_eq!(
         refused(source, |document| document.remove_edge(&EdgeSelector::new("b", "a")).map(drop)),
@@ -138,15 +214,30 @@ fn parallel_edges_must_be_told_apart() {
 #[test]
 fn a_node_that_only_edges_mention_gets_a_statement() {
     let source = "digraph {\n  a -> b;\n}";
-    assert_eq!(after(source, |document| document.set_node_attr("b", "x", "1")), "digraph {\n  a -> b;\n  b [x=1];\n}");
-    assert_eq!(after(source, |document| document.add_node("b", &[("x", "1".into())])), "digraph {\n  a -> b;\n  b [x=1];\n}");
-    assert_eq!(refused("digraph { b }", |document| document.add_node("b", &[])), "the node b exists already");
+    assert_eq!(
+        after(source, |document| document.set_node_attr("b", "x", "1")),
+        "digraph {\n  a -> b;\n  b [x=1];\n}"
+    );
+    assert_eq!(
+        after(source, |document| document.add_node("b", &[("x", "1".into())])),
+        "digraph {\n  a -> b;\n  b [x=1];\n}"
+    );
+    assert_eq!(
+        refused("digraph { b }", |document| document.add_node("b", &[])),
+        "the node b exists already"
+    );
 }
 
 #[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
-    assert_eq!(refused("graph { a }", |document| document.set_node_attr("b", "x", "1")), "there is no node b");
-    assert_eq!(refused("graph { a }", |document| document.remove_node_attr("a", "x")), "there is no attribute `x` here");
+    assert_eq!(
+        refused("graph { a }", |document| document.set_node_attr("b", "x", "1")),
+        "there is no node b"
+    );
+    assert_eq!(
+        refused("graph { a }", |document| document.remove_node_attr("a", "x")),
+        "there is no attribute `x` here"
+    );
     assert_eq!(
         refused("graph {\nnode [x=1]\na }", |document| document.remove_node_attr("a", "x")),
         "`x` comes from a default in line 2; change it there, or set another value"
@@ -165,7 +256,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 fn html_stays_html() {
     let html = DotId::html("<b>x</b>").expect("balanced");
     assert_eq!(
-        after("graph { a [label=<<i>y</i>>] }", |document| document.set_node_attr("a", "label", html)),
+        after("graph { a [label=<<i>y</i>>] }", |document| document
+            .set_node_attr("a", "label", html)),
         "graph { a [label=<<b>x</b>>] }"
     );
 }

@@ -1,6 +1,9 @@
 //! Two branches, one graph: what is kept, what is told, what the file looks like.
 
-use twining_dot::{AlwaysClash, DotDocument, DotId, DotMergePolicy, MergeError, MergedDot, Resolution, Subject, merge};
+use twining_dot::{
+    AlwaysClash, DotDocument, DotId, DotMergePolicy, MergeError, MergedDot, Resolution, Subject,
+    merge,
+};
 
 fn merged(base: &str, ours: &str, theirs: &str) -> MergedDot {
     merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &AlwaysClash).expect("valid sides")
@@ -33,7 +36,10 @@ digraph Knowledge {
 
 #[test]
 fn both_additions_are_kept_with_layout_and_comments() {
-    let ours = BASE.replace("    api -> db", "    \"cache\" [\n        type=\"component\"\n    ];\n\n    api -> db");
+    let ours = BASE.replace(
+        "    api -> db",
+        "    \"cache\" [\n        type=\"component\"\n    ];\n\n    api -> db",
+    );
     let theirs = BASE
         .replace(
             "    api -> db",
@@ -86,11 +92,20 @@ fn changes_to_different_attributes_of_one_node_meet() {
 fn the_same_attribute_changed_twice_is_for_the_policy() {
     struct Joins;
     impl DotMergePolicy for Joins {
-        fn settle(&self, subject: &Subject, attribute: &str, base: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution {
+        fn settle(
+            &self,
+            subject: &Subject,
+            attribute: &str,
+            base: Option<&DotId>,
+            ours: &DotId,
+            theirs: &DotId,
+        ) -> Resolution {
             assert_eq!(subject, &Subject::Node("a".into()));
             match attribute {
                 "status" => Resolution::Take("current".into()),
-                "text" => Resolution::Both(DotId::new(format!("{} / {}", ours.as_str(), theirs.as_str()))),
+                "text" => {
+                    Resolution::Both(DotId::new(format!("{} / {}", ours.as_str(), theirs.as_str())))
+                }
                 _ => {
                     assert_eq!(base, None);
                     Resolution::DotClash
@@ -101,7 +116,8 @@ fn the_same_attribute_changed_twice_is_for_the_policy() {
     let base = "digraph { a [status=future, text=t]; }";
     let ours = "digraph { a [status=current, text=mine, new=1]; }";
     let theirs = "digraph { a [status=deprecated, text=yours, new=2]; }";
-    let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Joins).expect("valid sides");
+    let merged =
+        merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Joins).expect("valid sides");
     assert_eq!(text(&merged), "digraph { a [status=current, text=\"mine / yours\", new=1]; }");
     assert_eq!(
         told(&merged),
@@ -116,7 +132,10 @@ fn the_same_attribute_changed_twice_is_for_the_policy() {
 fn what_one_side_removed_goes_unless_the_other_changed_it() {
     let base = "digraph {\n  a;\n  b [x=1];\n  c;\n  a -> c;\n}\n";
     let gone = "digraph {\n  a;\n  c;\n}\n";
-    assert_eq!(text(&merged(base, &base.replace("a;", "a [y=1];"), gone)), gone.replace("a;", "a [y=1];"));
+    assert_eq!(
+        text(&merged(base, &base.replace("a;", "a [y=1];"), gone)),
+        gone.replace("a;", "a [y=1];")
+    );
     let changed = base.replace("x=1", "x=2");
     let kept = merged(base, &changed, gone);
     assert_eq!(text(&kept), changed.replace("  a -> c;\n", ""));
@@ -145,7 +164,14 @@ fn an_attribute_removed_here_and_changed_there_stands_and_is_told() {
 fn edges_are_told_apart_by_what_the_policy_names() {
     struct Relations;
     impl DotMergePolicy for Relations {
-        fn settle(&self, _: &Subject, _: &str, _: Option<&DotId>, _: &DotId, _: &DotId) -> Resolution {
+        fn settle(
+            &self,
+            _: &Subject,
+            _: &str,
+            _: Option<&DotId>,
+            _: &DotId,
+            _: &DotId,
+        ) -> Resolution {
             Resolution::DotClash
         }
         fn edge_identity(&self) -> &[&str] {
@@ -154,12 +180,21 @@ fn edges_are_told_apart_by_what_the_policy_names() {
     }
     let base = "digraph {\n  a -> b [relation=uses];\n}\n";
     let ours = "digraph {\n  a -> b [relation=uses];\n  a -> b [relation=calls];\n}\n";
-    let theirs = "digraph {\n  a -> b [relation=uses note=n];\n  a -> b [relation=calls note=m];\n}\n";
-    let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Relations).expect("valid sides");
-    assert_eq!(text(&merged), "digraph {\n  a -> b [relation=uses, note=n];\n  a -> b [relation=calls, note=m];\n}\n");
+    let theirs =
+        "digraph {\n  a -> b [relation=uses note=n];\n  a -> b [relation=calls note=m];\n}\n";
+    let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Relations)
+        .expect("valid sides");
+    assert_eq!(
+        text(&merged),
+        "digraph {\n  a -> b [relation=uses, note=n];\n  a -> b [relation=calls, note=m];\n}\n"
+    );
     let ours = ours.replace("calls", "\"calls\" note=k");
-    let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Relations).expect("valid sides");
-    assert_eq!(told(&merged), ["the edge a -> b (relation calls): `note` is k in ours and m in theirs; k stands"]);
+    let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Relations)
+        .expect("valid sides");
+    assert_eq!(
+        told(&merged),
+        ["the edge a -> b (relation calls): `note` is k in ours and m in theirs; k stands"]
+    );
 }
 
 #[test]
@@ -171,8 +206,13 @@ fn graph_attributes_and_defaults_are_merged() {
         text(&merged),
         "digraph {\n  label=new;\n  edge [w=1];\n  rankdir=TB;\n  node [shape=oval, color=red];\n  a;\n  b [color=\"\", shape=box];\n}\n"
     );
-    let merged_back =
-        merge(base.as_bytes(), base.replace("a;", "a; b").as_bytes(), b"digraph {\n  a;\n}\n", &AlwaysClash).expect("valid sides");
+    let merged_back = merge(
+        base.as_bytes(),
+        base.replace("a;", "a; b").as_bytes(),
+        b"digraph {\n  a;\n}\n",
+        &AlwaysClash,
+    )
+    .expect("valid sides");
     assert_eq!(text(&merged_back), "digraph {\n  a; b [shape=box]\n}\n");
 }
 
@@ -196,7 +236,10 @@ fn a_subgraph_goes_with_the_last_of_its_nodes() {
     assert_eq!(text(&gone), "digraph {\n  a;\n  b;\n}\n");
     let kept = merged(base, &base.replace("x;", "x; y;"), without);
     assert_eq!(text(&kept), base.replace("x;", "y;"));
-    assert_eq!(told(&kept), ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]);
+    assert_eq!(
+        told(&kept),
+        ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]
+    );
 }
 
 #[test]
@@ -210,14 +253,18 @@ fn what_is_not_carried_over_is_told() {
     let merged = merged("digraph { a }", "digraph { a b }", "strict digraph G { a }");
     assert_eq!(
         told(&merged),
-        ["the graph: theirs made it strict; what stands in ours was kept", "the graph: theirs names it G; what stands in ours was kept"]
+        [
+            "the graph: theirs made it strict; what stands in ours was kept",
+            "the graph: theirs names it G; what stands in ours was kept"
+        ]
     );
 }
 
 #[test]
 fn sides_that_cannot_be_merged_are_refused() {
     let failed = |base: &str, ours: &str, theirs: &str| {
-        merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &AlwaysClash).expect_err("refused")
+        merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &AlwaysClash)
+            .expect_err("refused")
     };
     assert_eq!(
         failed("", "graph {", "graph {}").to_string(),
@@ -236,7 +283,9 @@ fn without_a_base_everything_is_kept() {
 #[test]
 fn two_branches_of_a_thousand_nodes_merge_and_nothing_is_lost() {
     let graph = |side: &str| {
-        let common: String = (0..100).map(|node| format!("  c{node} [text=\"{}\"];\n", if node < 50 { side } else { "" })).collect();
+        let common: String = (0..100)
+            .map(|node| format!("  c{node} [text=\"{}\"];\n", if node < 50 { side } else { "" }))
+            .collect();
         let added: String = (0..if side.is_empty() { 0 } else { 1_000 })
             .map(|node| format!("  {side}{node} [x={node}];\n  {side}{node} -> c7;\n"))
             .collect();
@@ -247,7 +296,10 @@ fn two_branches_of_a_thousand_nodes_merge_and_nothing_is_lost() {
     let merged = merged(&base, &ours, &theirs);
     let took = start.elapsed();
     let document = DotDocument::parse(merged.text);
-    assert_eq!((document.graph().nodes().len(), document.graph().edges().len(), merged.clashes.len()), (2_100, 2_000, 50));
+    assert_eq!(
+        (document.graph().nodes().len(), document.graph().edges().len(), merged.clashes.len()),
+        (2_100, 2_000, 50)
+    );
     assert!(took.as_secs() < 5, "{took:?}");
 }
 
@@ -255,14 +307,18 @@ fn two_branches_of_a_thousand_nodes_merge_and_nothing_is_lost() {
 fn comments_of_theirs_come_along_where_they_stood() {
     let ours = BASE.replacen("status=\"current\"", "status=\"legacy\"", 1);
     let theirs = BASE
-        .replace("    // Rules first.\n", "    // Rules first.\n    // Reviewed by Ann: do not split them.\n")
+        .replace(
+            "    // Rules first.\n",
+            "    // Rules first.\n    // Reviewed by Ann: do not split them.\n",
+        )
         .replace("    ];\n\n    api", "    ]; // Postgres\n\n    /* why: see ADR-7 */\n    api")
         .replace("uses];\n", "uses];\n    // the end\n")
         + "// behind\n";
     let merged = merged(BASE, &ours, &theirs);
     assert_eq!(text(&merged), theirs.replacen("status=\"current\"", "status=\"legacy\"", 1));
     assert_eq!(merged.clashes, []);
-    let again = merge(BASE.as_bytes(), &merged.text, theirs.as_bytes(), &AlwaysClash).expect("valid sides");
+    let again =
+        merge(BASE.as_bytes(), &merged.text, theirs.as_bytes(), &AlwaysClash).expect("valid sides");
     assert_eq!(again.text, merged.text, "and once");
 }
 
@@ -272,15 +328,28 @@ fn a_comment_that_theirs_edited_is_replaced_and_one_that_both_edited_stands_twic
     let ours = BASE.replace("uses]", "calls]");
     assert_eq!(text(&merged(BASE, &ours, &theirs)), theirs.replace("uses]", "calls]"));
     let ours = BASE.replace("// Rules first.", "// The rules.");
-    assert_eq!(text(&merged(BASE, &ours, &theirs)), ours.replace("// The rules.\n", "// The rules.\n    // Rules, then data.\n"));
+    assert_eq!(
+        text(&merged(BASE, &ours, &theirs)),
+        ours.replace("// The rules.\n", "// The rules.\n    // Rules, then data.\n")
+    );
 }
 
 #[test]
 fn comments_find_a_place_in_a_file_of_one_line() {
-    let merged = merged("digraph { a; b }", "digraph { a [x=1]; b }", "digraph { a; /* of b */ b // it\n }");
+    let merged =
+        merged("digraph { a; b }", "digraph { a [x=1]; b }", "digraph { a; /* of b */ b // it\n }");
     let document = DotDocument::parse(merged.text.clone());
-    assert_eq!((document.errors(), document.graph().nodes().len()), (&[][..], 2), "{}", text(&merged));
-    assert!(text(&merged).contains("/* of b */") && text(&merged).contains("// it\n"), "{}", text(&merged));
+    assert_eq!(
+        (document.errors(), document.graph().nodes().len()),
+        (&[][..], 2),
+        "{}",
+        text(&merged)
+    );
+    assert!(
+        text(&merged).contains("/* of b */") && text(&merged).contains("// it\n"),
+        "{}",
+        text(&merged)
+    );
 }
 
 #[test]
@@ -289,14 +358,20 @@ fn a_node_that_one_side_takes_out_of_a_subgraph_leaves_it_from_either_side() {
     let unwrapped = "digraph {\n  a [v=1];\n  b;\n}\n";
     let added = base.replace("  b;\n", "  b;\n  c;\n");
     let out = merged(base, &added, unwrapped);
-    assert_eq!((text(&out).as_str(), told(&out).len()), ("digraph {\n  b;\n  c;\n  a [v=1];\n}\n", 0));
+    assert_eq!(
+        (text(&out).as_str(), told(&out).len()),
+        ("digraph {\n  b;\n  c;\n  a [v=1];\n}\n", 0)
+    );
     assert_eq!(told(&merged(base, unwrapped, &added)), [""; 0]);
     // With a value that ours changed, and from a subgraph that stays.
     let two = base.replace("    a [v=1];\n", "    a [v=1];\n    d;\n");
     let ours = two.replace("v=1", "v=2");
     let theirs = two.replace("    a [v=1];\n", "").replace("  b;\n", "  a [v=1];\n  b;\n");
     let out = merged(&two, &ours, &theirs);
-    assert_eq!(text(&out), "digraph {\n  subgraph cluster_x {\n    label=X;\n    d;\n  }\n  b;\n  a [v=2];\n}\n");
+    assert_eq!(
+        text(&out),
+        "digraph {\n  subgraph cluster_x {\n    label=X;\n    d;\n  }\n  b;\n  a [v=2];\n}\n"
+    );
     assert_eq!(told(&out), [""; 0]);
 }
 
@@ -305,6 +380,12 @@ fn a_subgraph_that_one_side_removed_and_the_other_filled_is_told_from_either_sid
     let base = "digraph {\n  subgraph cluster_a {\n    x;\n  }\n}\n";
     let filled = base.replace("x;", "x; y;");
     let without = "digraph {\n}\n";
-    assert_eq!(told(&merged(base, &filled, without)), ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]);
-    assert_eq!(told(&merged(base, without, &filled)), ["the subgraph cluster_a: ours removed it; what stands in ours was kept"]);
+    assert_eq!(
+        told(&merged(base, &filled, without)),
+        ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]
+    );
+    assert_eq!(
+        told(&merged(base, without, &filled)),
+        ["the subgraph cluster_a: ours removed it; what stands in ours was kept"]
+    );
 }

@@ -20,7 +20,8 @@ fn real_files_are_read_as_graphviz_reads_them() {
         return;
     };
     let expected = std::fs::read(folder.join("expected.json")).expect("expected.json is there");
-    let expected: serde_json::Value = serde_json::from_slice(&expected).expect("expected.json is JSON");
+    let expected: serde_json::Value =
+        serde_json::from_slice(&expected).expect("expected.json is JSON");
     let mut different = Vec::new();
     let files = expected["files"].as_object().expect("a map of files");
     for (name, wanted) in files {
@@ -34,8 +35,15 @@ fn real_files_are_read_as_graphviz_reads_them() {
             different.push(format!("{name}: wanted {wanted}, found {found:?}"));
         }
         let document = DotDocument::parse(source.clone());
-        let printed: Vec<u8> = document.tokens().flat_map(|token| token.span.of(&source).to_vec()).collect();
+        let printed: Vec<u8> =
+            document.tokens().flat_map(|token| token.span.of(&source).to_vec()).collect();
         assert_eq!(printed, source, "{name} is not printed back as it was");
     }
-    assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), files.len(), different.join("\n"));
+    assert!(
+        different.is_empty(),
+        "{} of {} differ:\n{}",
+        different.len(),
+        files.len(),
+        different.join("\n")
+    );
 }

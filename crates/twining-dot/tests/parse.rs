@@ -11,11 +11,20 @@ fn counts(source: impl AsRef<[u8]>) -> (usize, usize) {
 
 /// `line:column message` of every error.
 fn errors(source: impl AsRef<[u8]>) -> Vec<String> {
-    check(source.as_ref()).errors.iter().map(|error| format!("{}:{} {}", error.line, error.column, error.message)).collect()
+    check(source.as_ref())
+        .errors
+        .iter()
+        .map(|error| format!("{}:{} {}", error.line, error.column, error.message))
+        .collect()
 }
 
 fn node_ids(source: &str) -> Vec<String> {
-    DotDocument::parse(source).graph().nodes().iter().map(|node| format!("{:?}", node.id())).collect()
+    DotDocument::parse(source)
+        .graph()
+        .nodes()
+        .iter()
+        .map(|node| format!("{:?}", node.id()))
+        .collect()
 }
 
 #[test]
@@ -48,17 +57,26 @@ fn every_form_of_statement_is_counted_as_graphviz_counts() {
 
 #[test]
 fn one_id_has_many_spellings_and_html_is_another() {
-    assert_eq!(node_ids(r#"graph { a "a" "" + "a" <a> 1 "1" 1.0 }"#), [r#""a""#, "<a>", r#""1""#, r#""1.0""#]);
+    assert_eq!(
+        node_ids(r#"graph { a "a" "" + "a" <a> 1 "1" 1.0 }"#),
+        [r#""a""#, "<a>", r#""1""#, r#""1.0""#]
+    );
     assert_eq!(node_ids("graph { \"a\\\nb\" \"c\\\r\nd\" }"), [r#""ab""#, r#""cd""#]);
     assert_eq!(node_ids(r#"graph { "q\"q" "b\\" "n\n" }"#), [r#""q\"q""#, r#""b\\""#, r#""n\n""#]);
     assert_eq!(node_ids("graph { <a<b>c</b>> <x<!-- > -->y> }"), ["<a<b>c</b>>", "<x<!-- > -->y>"]);
-    assert_eq!(node_ids("graph { größe 日本 Node1 _x \"node\" }"), ["\"größe\"", "\"日本\"", "\"Node1\"", "\"_x\"", "\"node\""]);
+    assert_eq!(
+        node_ids("graph { größe 日本 Node1 _x \"node\" }"),
+        ["\"größe\"", "\"日本\"", "\"Node1\"", "\"_x\"", "\"node\""]
+    );
 }
 
 #[test]
 fn a_byte_order_mark_and_line_ends_of_windows_are_no_matter() {
     assert_eq!(counts("\u{feff}digraph {\r\n  a -> b;\r\n}\r\n"), (2, 1));
-    assert_eq!(errors("\u{feff}digraph {\r\n  a ->;\r\n}\r\n"), ["2:7 expected a node or a subgraph, found `;`"]);
+    assert_eq!(
+        errors("\u{feff}digraph {\r\n  a ->;\r\n}\r\n"),
+        ["2:7 expected a node or a subgraph, found `;`"]
+    );
     assert_eq!(errors("\u{feff}x"), ["1:1 expected `graph` or `digraph`, found `x`"]);
 }
 
@@ -82,7 +100,10 @@ fn a_word_that_needs_quotes_is_named() {
             "4:11 expected an attribute, found `.`; `1.2.x` needs quotes: \"1.2.x\"",
         ]
     );
-    assert_eq!(errors("digraph my-graph {\n}"), ["1:11 expected `{` to open the graph, found `-`; `my-graph` needs quotes: \"my-graph\""]);
+    assert_eq!(
+        errors("digraph my-graph {\n}"),
+        ["1:11 expected `{` to open the graph, found `-`; `my-graph` needs quotes: \"my-graph\""]
+    );
     assert_eq!(
         errors("digraph { node -> a; b -> edge; strict }"),
         [
@@ -114,10 +135,16 @@ fn every_error_is_reported_and_what_is_right_is_served() {
 
 #[test]
 fn what_is_not_closed_is_told_where_it_began() {
-    assert_eq!(errors("digraph { a"), ["1:12 expected `}` to close the graph opened in line 1, found the end of the file"]);
+    assert_eq!(
+        errors("digraph { a"),
+        ["1:12 expected `}` to close the graph opened in line 1, found the end of the file"]
+    );
     assert_eq!(
         errors("digraph {\n a [x=\"1]\n b\n}"),
-        ["2:7 this text has no closing quote `\"`", "4:1 expected `]` to close the list opened in line 2, found `}`"]
+        [
+            "2:7 this text has no closing quote `\"`",
+            "4:1 expected `]` to close the list opened in line 2, found `}`"
+        ]
     );
     assert_eq!(errors("graph { /* a }\n}"), ["1:9 this comment has no closing `*/`"]);
     assert_eq!(errors("graph { <a }\n}"), ["1:9 this HTML text has no closing `>`"]);
@@ -129,15 +156,24 @@ fn an_empty_file_is_no_graph() {
     for source in ["", "  \n", "// nothing\n"] {
         let found = check(source.as_bytes());
         assert!(!found.ok);
-        assert_eq!(found.errors[0].message, "there is no graph here; a DOT file starts with `digraph {` or `graph {`");
+        assert_eq!(
+            found.errors[0].message,
+            "there is no graph here; a DOT file starts with `digraph {` or `graph {`"
+        );
     }
 }
 
 #[test]
 fn only_the_first_graph_counts_and_more_are_noticed() {
     let document = DotDocument::parse("graph { a } digraph { b -> c } graph {");
-    assert_eq!((document.graph().nodes().len(), document.errors().len(), document.more_graphs()), (1, 0, 2));
-    assert_eq!(document.warnings()[0].message, "another graph starts here; only the first of a file is read");
+    assert_eq!(
+        (document.graph().nodes().len(), document.errors().len(), document.more_graphs()),
+        (1, 0, 2)
+    );
+    assert_eq!(
+        document.warnings()[0].message,
+        "another graph starts here; only the first of a file is read"
+    );
     let document = DotDocument::parse("graph { a } }\0 \" what");
     assert_eq!((document.errors().len(), document.more_graphs()), (0, 0));
     assert_eq!(document.warnings()[0].message, "text behind the graph is not read");
@@ -147,8 +183,11 @@ fn only_the_first_graph_counts_and_more_are_noticed() {
 fn ids_run_together_are_legal_and_doubtful() {
     let document = DotDocument::parse("digraph { a-1; 2b }");
     assert_eq!(document.errors(), []);
-    let warnings: Vec<String> =
-        document.warnings().iter().map(|warning| format!("{}:{} {}", warning.line, warning.column, warning.message)).collect();
+    let warnings: Vec<String> = document
+        .warnings()
+        .iter()
+        .map(|warning| format!("{}:{} {}", warning.line, warning.column, warning.message))
+        .collect();
     assert_eq!(
         warnings,
         [
@@ -164,7 +203,10 @@ fn the_last_word_on_an_attribute_holds_and_says_where() {
     let document = DotDocument::parse(source);
     let node = document.graph().node("a").expect("a is there");
     let x = node.attributes().get("x").expect("x is set");
-    assert_eq!((x.value().as_str(), x.origin(), &source[x.span().start..x.span().end]), ("4", AttributeOrigin::Own, "x=4"));
+    assert_eq!(
+        (x.value().as_str(), x.origin(), &source[x.span().start..x.span().end]),
+        ("4", AttributeOrigin::Own, "x=4")
+    );
     assert_eq!(document.position(x.span().start).line, 3);
     assert_eq!(node.get("y"), Some("3"));
     assert_eq!(node.get("z"), None);
@@ -176,23 +218,33 @@ fn a_default_reaches_what_is_first_mentioned_after_it_within_its_braces() {
         "digraph { a; node [c=1]; b; subgraph s { node [c=2]; d; a }; e; node [c=3] b [x=1]; f [c=9]; edge [w=1]; a -> g; edge [w=2]; a -> b [w=3] }",
     );
     let of = |id: &str| document.graph().node(id).and_then(|node| node.get("c"));
-    assert_eq!([of("a"), of("b"), of("d"), of("e"), of("f"), of("g")], [None, Some("1"), Some("2"), Some("1"), Some("9"), Some("3")]);
+    assert_eq!(
+        [of("a"), of("b"), of("d"), of("e"), of("f"), of("g")],
+        [None, Some("1"), Some("2"), Some("1"), Some("9"), Some("3")]
+    );
     let weights: Vec<_> = document.graph().edges().iter().map(|edge| edge.get("w")).collect();
     assert_eq!(weights, [Some("1"), Some("3")]);
-    assert_eq!(document.graph().node("b").and_then(|node| node.attributes().get("c")).map(|c| c.origin()), Some(AttributeOrigin::Default));
+    assert_eq!(
+        document.graph().node("b").and_then(|node| node.attributes().get("c")).map(|c| c.origin()),
+        Some(AttributeOrigin::Default)
+    );
 }
 
 #[test]
 fn subgraphs_know_their_nodes_their_place_and_their_attributes() {
-    let document =
-        DotDocument::parse("digraph { label=top; subgraph cluster_a { label=A; x; { rank=same; y } }; subgraph cluster_a { z } }");
+    let document = DotDocument::parse(
+        "digraph { label=top; subgraph cluster_a { label=A; x; { rank=same; y } }; subgraph cluster_a { z } }",
+    );
     let graph = document.graph();
     assert_eq!(graph.attributes().text("label"), Some("top"));
     assert_eq!(graph.subgraphs().len(), 2);
     let [outer, inner] = graph.subgraphs() else { panic!("two subgraphs") };
     assert_eq!(outer.attributes().text("label"), Some("A"));
     assert_eq!(outer.nodes(), ["x", "y", "z"].map(DotId::from));
-    assert_eq!((inner.name(), inner.parent(), inner.nodes()), (None, Some(0), &[DotId::from("y")][..]));
+    assert_eq!(
+        (inner.name(), inner.parent(), inner.nodes()),
+        (None, Some(0), &[DotId::from("y")][..])
+    );
     assert_eq!(graph.node("y").and_then(|node| node.subgraph()), Some(1));
 }
 
@@ -205,9 +257,13 @@ fn a_strict_edge_gathers_its_attributes() {
 
 #[test]
 fn deep_nesting_is_refused_and_does_not_overflow() {
-    let nested = |depth: usize| format!("digraph {{ {} a {} b }}", "{".repeat(depth), "}".repeat(depth));
+    let nested =
+        |depth: usize| format!("digraph {{ {} a {} b }}", "{".repeat(depth), "}".repeat(depth));
     assert_eq!(counts(nested(DEEPEST)), (2, 0));
-    assert_eq!(errors(nested(DEEPEST + 1)), [format!("1:{} subgraphs are nested deeper than {DEEPEST}", 11 + DEEPEST)]);
+    assert_eq!(
+        errors(nested(DEEPEST + 1)),
+        [format!("1:{} subgraphs are nested deeper than {DEEPEST}", 11 + DEEPEST)]
+    );
     assert!(!check(nested(200_000).as_bytes()).ok);
     assert!(!check("digraph {".repeat(100_000).as_bytes()).ok);
     assert!(!check("{".repeat(200_000).as_bytes()).ok);
@@ -217,10 +273,18 @@ fn deep_nesting_is_refused_and_does_not_overflow() {
 fn a_few_bytes_that_ask_for_a_huge_graph_are_refused() {
     let many: String = (0..3_000).map(|node| format!("n{node} ")).collect();
     let found = check(format!("digraph {{ {{{many}}} -> {{{many}}} -> {{{many}}} }}").as_bytes());
-    assert_eq!(found.errors[0].message, "this makes the graph far larger than its text; it is not read further");
+    assert_eq!(
+        found.errors[0].message,
+        "this makes the graph far larger than its text; it is not read further"
+    );
     let attributes: String = (0..3_000).map(|number| format!("x{number}=1 ")).collect();
     assert!(!check(format!("digraph {{ node [{attributes}] {many} }}").as_bytes()).ok);
-    assert!(!check(format!("digraph {{ {} [{attributes}] }}", many.trim().replace(' ', "->")).as_bytes()).ok);
+    assert!(
+        !check(
+            format!("digraph {{ {} [{attributes}] }}", many.trim().replace(' ', "->")).as_bytes()
+        )
+        .ok
+    );
 }
 
 #[test]
@@ -269,7 +333,8 @@ fn the_corpus_of_the_fuzzer_is_read_and_printed_back() {
     for entry in std::fs::read_dir(folder).expect("the corpus is there") {
         let source = std::fs::read(entry.expect("an entry").path()).expect("a file");
         let document = DotDocument::parse(source.clone());
-        let printed: Vec<u8> = document.tokens().flat_map(|token| token.span.of(&source).to_vec()).collect();
+        let printed: Vec<u8> =
+            document.tokens().flat_map(|token| token.span.of(&source).to_vec()).collect();
         assert_eq!(printed, source);
         files += 1;
     }

@@ -5,7 +5,8 @@ mod support;
 use proptest::prelude::*;
 use support::{IDS, Meaning, Rich, id, meaning, meaning_of, source};
 use twining_dot::{
-    DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeRemoval, EdgeSelector, Resolution, Subject, check, dot, merge, mermaid, svg,
+    DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeRemoval, EdgeSelector, Resolution,
+    Subject, check, dot, merge, mermaid, svg,
 };
 
 fn printed(document: &DotDocument) -> Vec<u8> {
@@ -56,7 +57,8 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
     ];
     let piece = prop_oneof![9 => prop::sample::select(pieces).prop_map(<[u8]>::to_vec), 1 => prop::collection::vec(any::<u8>(), 1..4)];
     let start = prop::sample::select(vec![&b""[..], b"digraph {", b"graph{a--"]);
-    (start, prop::collection::vec(piece, 0..60)).prop_map(|(start, pieces)| [start.to_vec(), pieces.concat()].concat())
+    (start, prop::collection::vec(piece, 0..60))
+        .prop_map(|(start, pieces)| [start.to_vec(), pieces.concat()].concat())
 }
 
 /// An id as the API takes it.
@@ -240,7 +242,14 @@ proptest! {
 struct Greater;
 
 impl DotMergePolicy for Greater {
-    fn settle(&self, _: &Subject, _: &str, _: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution {
+    fn settle(
+        &self,
+        _: &Subject,
+        _: &str,
+        _: Option<&DotId>,
+        ours: &DotId,
+        theirs: &DotId,
+    ) -> Resolution {
         Resolution::Take(ours.max(theirs).clone())
     }
 
@@ -275,11 +284,17 @@ fn edited(source: &str, edits: &[Edit]) -> Vec<u8> {
     let mut document = DotDocument::parse(source);
     for edit in edits {
         let _ = match edit {
-            Edit::SetNode(id, name, value) => document.set_node_attr(read(id), name, value.as_str()),
+            Edit::SetNode(id, name, value) => {
+                document.set_node_attr(read(id), name, value.as_str())
+            }
             Edit::DropNode(id) => document.remove_node(read(id), EdgeRemoval::Remove),
             Edit::AddNode(id, value) => document.add_node(id.as_str(), &[("w", DotId::new(value))]),
-            Edit::AddEdge(from, to, value) => document.add_edge(read(from), to.as_str(), &[("x", DotId::new(value))]),
-            Edit::DropEdges(from, to) => document.remove_edge(&EdgeSelector::new(read(from), read(to))).map(drop),
+            Edit::AddEdge(from, to, value) => {
+                document.add_edge(read(from), to.as_str(), &[("x", DotId::new(value))])
+            }
+            Edit::DropEdges(from, to) => {
+                document.remove_edge(&EdgeSelector::new(read(from), read(to))).map(drop)
+            }
         };
     }
     document.into_bytes()
@@ -298,10 +313,21 @@ fn without(expected: Meaning, document: &DotDocument, id: &DotId) -> Meaning {
 fn touched_one_statement(before: &[u8], after: &[u8]) -> bool {
     let front = before.iter().zip(after).take_while(|(left, right)| left == right).count();
     let most = before.len().min(after.len()) - front;
-    let back = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(left, right)| left == right).count();
+    let back = before
+        .iter()
+        .rev()
+        .zip(after.iter().rev())
+        .take(most)
+        .take_while(|(left, right)| left == right)
+        .count();
     let document = DotDocument::parse(before);
     let statements = &document.syntax().expect("a graph").body.statements;
-    let crossed = statements.iter().filter(|statement| statement.span.start < before.len() - back && statement.span.end > front).count();
+    let crossed = statements
+        .iter()
+        .filter(|statement| {
+            statement.span.start < before.len() - back && statement.span.end > front
+        })
+        .count();
     crossed <= 1
 }
 

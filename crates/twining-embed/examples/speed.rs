@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use twining_embed::{DIMENSIONS, Matrix, Model, Vector};
 
 /// Words that are one token each, so that a text's length in tokens is known.
-const WORDS: &[&str] =
-    &["the", "cache", "holds", "every", "record", "until", "a", "new", "file", "is", "read", "from", "disk", "again", "and"];
+const WORDS: &[&str] = &[
+    "the", "cache", "holds", "every", "record", "until", "a", "new", "file", "is", "read", "from",
+    "disk", "again", "and",
+];
 const ROWS: usize = 100_000;
 
 fn main() {
@@ -27,21 +29,31 @@ fn main() {
     for tokens in [8, 20, 64, 128, 256] {
         let text = text(tokens, 1);
         assert_eq!(model.tokens(&text).len(), tokens);
-        row(&format!("one text of {tokens} tokens"), measure(4_000 / tokens, || model.embed(&text)));
+        row(
+            &format!("one text of {tokens} tokens"),
+            measure(4_000 / tokens, || model.embed(&text)),
+        );
     }
     for tokens in [20, 128] {
         let texts: Vec<String> = (0..64).map(|number| text(tokens, number)).collect();
         for threads in [1, 2] {
             let took = measure(9, || model.embed_all(&texts, threads));
             row(&format!("64 texts of {tokens} tokens, {threads} thread(s)"), took);
-            println!("{:<44} {:>9.0} {:>9.0}", "  texts a second", 64.0 / took.median.as_secs_f64(), 64.0 / took.best.as_secs_f64());
+            println!(
+                "{:<44} {:>9.0} {:>9.0}",
+                "  texts a second",
+                64.0 / took.median.as_secs_f64(),
+                64.0 / took.best.as_secs_f64()
+            );
         }
     }
 
     let mut matrix = Matrix::with_capacity(ROWS);
     for number in 0..ROWS {
         let seed = number as f32;
-        matrix.push(&Vector::normalised(std::array::from_fn(|at| (seed + at as f32 * 0.7).sin())).pack());
+        matrix.push(
+            &Vector::normalised(std::array::from_fn(|at| (seed + at as f32 * 0.7).sin())).pack(),
+        );
     }
     let query = model.embed("where do we keep sessions?");
     assert_eq!(query.as_slice().len(), DIMENSIONS);
@@ -51,7 +63,10 @@ fn main() {
 
 fn text(tokens: usize, seed: usize) -> String {
     // [CLS] and [SEP] are tokens too.
-    (0..tokens - 2).map(|at| WORDS[(at * 7 + seed + at / 13) % WORDS.len()]).collect::<Vec<_>>().join(" ")
+    (0..tokens - 2)
+        .map(|at| WORDS[(at * 7 + seed + at / 13) % WORDS.len()])
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[derive(Clone, Copy)]
@@ -76,5 +91,9 @@ fn measure<Result>(times: usize, mut work: impl FnMut() -> Result) -> Took {
 }
 
 fn row(what: &str, took: Took) {
-    println!("{what:<44} {:>9.2} {:>9.2} ms", took.median.as_secs_f64() * 1e3, took.best.as_secs_f64() * 1e3);
+    println!(
+        "{what:<44} {:>9.2} {:>9.2} ms",
+        took.median.as_secs_f64() * 1e3,
+        took.best.as_secs_f64() * 1e3
+    );
 }

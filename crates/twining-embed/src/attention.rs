@@ -73,7 +73,8 @@ fn split_heads(qkv: &[f32], head: usize, count: usize, keys: &mut [f32], values:
 fn score(query: &[f32; HEAD], keys: &[f32], scores: &mut [f32]) {
     let padded = scores.len();
     scores.fill(0.0);
-    for (&factors, keys) in query.as_chunks::<FOUR>().0.iter().zip(keys.chunks_exact(FOUR * padded)) {
+    for (&factors, keys) in query.as_chunks::<FOUR>().0.iter().zip(keys.chunks_exact(FOUR * padded))
+    {
         let (front, back) = keys.split_at(2 * padded);
         let ((a, b), (c, d)) = (front.split_at(padded), back.split_at(padded));
         add_four(scores, factors, [a, b, c, d]);

@@ -32,7 +32,12 @@ pub struct ForwardBuffers {
 /// The vector of each sequence of tokens, opening and closing tokens included.
 ///
 /// Sequences have 1 to 256 tokens, each below the number of pieces.
-pub fn forward(level: InstructionSet, weights: &ModelWeights<'_>, sequences: &[&[u32]], scratch: &mut ForwardBuffers) -> Vec<Vector> {
+pub fn forward(
+    level: InstructionSet,
+    weights: &ModelWeights<'_>,
+    sequences: &[&[u32]],
+    scratch: &mut ForwardBuffers,
+) -> Vec<Vector> {
     let total: usize = sequences.iter().map(|tokens| tokens.len()).sum();
     let ForwardBuffers { rows, qkv, added, inner, quantised, attention } = scratch;
     rows.resize(total * WIDTH);
@@ -43,7 +48,15 @@ pub fn forward(level: InstructionSet, weights: &ModelWeights<'_>, sequences: &[&
     let mut first = 0;
     for &tokens in sequences {
         let rows = &mut rows[first * WIDTH..][..tokens.len() * WIDTH];
-        embed_tokens(level, tokens, weights.words, weights.word_scales, weights.positions, weights.norm, rows);
+        embed_tokens(
+            level,
+            tokens,
+            weights.words,
+            weights.word_scales,
+            weights.positions,
+            weights.norm,
+            rows,
+        );
         first += tokens.len();
     }
     for layer in &weights.layers {
@@ -51,14 +64,21 @@ pub fn forward(level: InstructionSet, weights: &ModelWeights<'_>, sequences: &[&
         let mut first = 0;
         for tokens in sequences {
             let (start, end) = (first, first + tokens.len());
-            attend(level, &qkv[start * 3 * WIDTH..end * 3 * WIDTH], tokens.len(), attention, &mut added[start * WIDTH..end * WIDTH]);
+            attend(
+                level,
+                &qkv[start * 3 * WIDTH..end * 3 * WIDTH],
+                tokens.len(),
+                attention,
+                &mut added[start * WIDTH..end * WIDTH],
+            );
             first = end;
         }
         // The queries are done with; their room takes what comes out.
         linear(level, layer.out, added, quantised, &mut qkv[..total * WIDTH]);
         add_and_normalise(level, rows, &qkv[..total * WIDTH], layer.first_norm);
         for rows in rows.chunks_mut(INNER_ROWS * WIDTH) {
-            let (inner, added) = (&mut inner[..rows.len() / WIDTH * INNER], &mut added[..rows.len()]);
+            let (inner, added) =
+                (&mut inner[..rows.len() / WIDTH * INNER], &mut added[..rows.len()]);
             linear(level, layer.up, rows, quantised, inner);
             gelu(level, inner);
             linear(level, layer.down, inner, quantised, added);
@@ -68,7 +88,13 @@ pub fn forward(level: InstructionSet, weights: &ModelWeights<'_>, sequences: &[&
     pool(rows, sequences)
 }
 
-fn linear(level: InstructionSet, map: LinearWeights<'_>, rows: &[f32], quantised: &mut QuantisedRows, out: &mut [f32]) {
+fn linear(
+    level: InstructionSet,
+    map: LinearWeights<'_>,
+    rows: &[f32],
+    quantised: &mut QuantisedRows,
+    out: &mut [f32],
+) {
     quantise(level, rows, map, quantised);
     apply(level, map, quantised, out);
 }

@@ -40,8 +40,13 @@ impl InstructionSet {
             if is_x86_feature_detected!("avxvnni") {
                 levels.push(Self(InstructionKind::AvxVnni));
             }
-            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl");
-            if wide && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vnni") {
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl");
+            if wide
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vnni")
+            {
                 levels.push(Self(InstructionKind::Avx512));
             }
         }

@@ -57,8 +57,16 @@ impl QuantisedRows {
 }
 
 /// Applies `map` to every row.
-#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "code for a processor that was found to have the instructions"))]
-pub fn apply(level: InstructionSet, map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) {
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "code for a processor that was found to have the instructions")
+)]
+pub fn apply(
+    level: InstructionSet,
+    map: LinearWeights<'_>,
+    rows: &mut QuantisedRows,
+    out: &mut [f32],
+) {
     match level.instructions() {
         InstructionKind::Portable => portable::apply(map, rows, out),
         #[cfg(target_arch = "x86_64")]
@@ -75,17 +83,27 @@ pub fn apply(level: InstructionSet, map: LinearWeights<'_>, rows: &mut Quantised
 
 /// Undoes the quantisation of one row's sums in one panel.
 #[inline(always)]
-fn finish(map: LinearWeights<'_>, rows: &QuantisedRows, row: usize, panel: usize, sums: [i32; PANEL], out: &mut [f32]) {
+fn finish(
+    map: LinearWeights<'_>,
+    rows: &QuantisedRows,
+    row: usize,
+    panel: usize,
+    sums: [i32; PANEL],
+    out: &mut [f32],
+) {
     if row >= rows.count {
         return;
     }
     let (first, outputs) = (panel * PANEL, map.outputs());
     let (scale, zero) = (rows.scales[row], rows.zeros[row]);
     let out = &mut out[row * outputs + first..][..PANEL];
-    let (scales, offsets, bias) = (&map.scales[first..][..PANEL], &map.sums[first..][..PANEL], &map.bias[first..][..PANEL]);
+    let (scales, offsets, bias) =
+        (&map.scales[first..][..PANEL], &map.sums[first..][..PANEL], &map.bias[first..][..PANEL]);
     for lane in 0..PANEL {
         // Wrapping: a forged file may hold sums that no weights have.
-        out[lane] = sums[lane].wrapping_sub(zero.wrapping_mul(offsets[lane])) as f32 * (scale * scales[lane]) + bias[lane];
+        out[lane] = sums[lane].wrapping_sub(zero.wrapping_mul(offsets[lane])) as f32
+            * (scale * scales[lane])
+            + bias[lane];
     }
 }
 
@@ -107,10 +125,19 @@ mod tests {
         let (inputs, outputs) = (crate::model_file::WIDTH, 64);
         let mut noise = noise(7);
         let panels: Vec<i8> = (0..inputs * outputs).map(|_| (noise() as i8).max(-127)).collect();
-        let floats = |count: usize, noise: &mut dyn FnMut() -> u8| (0..count).map(|_| f32::from(noise()) / 64.0).collect::<Vec<_>>();
-        let (balance, scales, bias) = (floats(inputs, &mut noise), floats(outputs, &mut noise), floats(outputs, &mut noise));
+        let floats = |count: usize, noise: &mut dyn FnMut() -> u8| {
+            (0..count).map(|_| f32::from(noise()) / 64.0).collect::<Vec<_>>()
+        };
+        let (balance, scales, bias) =
+            (floats(inputs, &mut noise), floats(outputs, &mut noise), floats(outputs, &mut noise));
         let sums: Vec<i32> = (0..outputs).map(|_| i32::from(noise())).collect();
-        let map = LinearWeights { balance: &balance, panels: &panels, scales: &scales, sums: &sums, bias: &bias };
+        let map = LinearWeights {
+            balance: &balance,
+            panels: &panels,
+            scales: &scales,
+            sums: &sums,
+            bias: &bias,
+        };
         for count in 1..30 {
             let mut rows = QuantisedRows::default();
             rows.begin(count, inputs);
@@ -119,7 +146,9 @@ mod tests {
             scales.fill_with(|| f32::from(noise()));
             zeros.fill_with(|| i32::from(noise()));
 
-            let naive: Vec<f32> = (0..count * outputs).map(|at| naive(map, &rows, at / outputs, at % outputs)).collect();
+            let naive: Vec<f32> = (0..count * outputs)
+                .map(|at| naive(map, &rows, at / outputs, at % outputs))
+                .collect();
             for level in InstructionSet::available() {
                 let mut out = vec![0.0; count * outputs];
                 apply(level, map, &mut rows, &mut out);
@@ -131,9 +160,15 @@ mod tests {
     fn naive(map: LinearWeights<'_>, rows: &QuantisedRows, row: usize, output: usize) -> f32 {
         let inputs = map.inputs();
         let weight = |input: usize| {
-            map.panels[(output / PANEL) * inputs * PANEL + (input / GROUP) * STEP + (output % PANEL) * GROUP + input % GROUP]
+            map.panels[(output / PANEL) * inputs * PANEL
+                + (input / GROUP) * STEP
+                + (output % PANEL) * GROUP
+                + input % GROUP]
         };
-        let sum: i32 = (0..inputs).map(|input| i32::from(rows.bytes[row * inputs + input]) * i32::from(weight(input))).sum();
-        (sum - rows.zeros[row] * map.sums[output]) as f32 * (rows.scales[row] * map.scales[output]) + map.bias[output]
+        let sum: i32 = (0..inputs)
+            .map(|input| i32::from(rows.bytes[row * inputs + input]) * i32::from(weight(input)))
+            .sum();
+        (sum - rows.zeros[row] * map.sums[output]) as f32 * (rows.scales[row] * map.scales[output])
+            + map.bias[output]
     }
 }

@@ -108,7 +108,8 @@ fn quantise_row(row: &[f32], balance: &[f32], bytes: &mut [u8]) -> (f32, i32) {
     let per_step = 1.0 / scale;
     let shift = ROUNDER + (((0.0 - least) * per_step + ROUNDER) - ROUNDER);
     for ((number, balance), byte) in row.iter().zip(balance).zip(bytes) {
-        let bits = (number * balance * per_step + shift).to_bits().wrapping_sub(ROUNDER.to_bits()) as i32;
+        let bits =
+            (number * balance * per_step + shift).to_bits().wrapping_sub(ROUNDER.to_bits()) as i32;
         *byte = bits.clamp(0, 255) as u8;
     }
     (scale, shift.to_bits().wrapping_sub(ROUNDER.to_bits()) as i32)
@@ -119,7 +120,9 @@ fn quantise_row(row: &[f32], balance: &[f32], bytes: &mut [u8]) -> (f32, i32) {
 fn gelu_of(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * z);
-    let series = ((((1.061_405_4 * t - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_73) * t + 0.254_829_6) * t;
+    let series = ((((1.061_405_4 * t - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_73) * t
+        + 0.254_829_6)
+        * t;
     let erf = 1.0 - series * exp(0.0 - z * z);
     0.5 * x + 0.5 * x.abs() * erf
 }
@@ -132,7 +135,10 @@ fn exp(x: f32) -> f32 {
     let rounded = power + ROUNDER;
     let rest = (power - (rounded - ROUNDER)) * std::f32::consts::LN_2;
     // Taylor's series up to the sixth power: |rest| is at most 0.35.
-    let series = ((((rest * (1.0 / 720.0) + 1.0 / 120.0) * rest + 1.0 / 24.0) * rest + 1.0 / 6.0) * rest + 0.5) * rest;
+    let series = ((((rest * (1.0 / 720.0) + 1.0 / 120.0) * rest + 1.0 / 24.0) * rest + 1.0 / 6.0)
+        * rest
+        + 0.5)
+        * rest;
     let fraction = (series + 1.0) * rest + 1.0;
     f32::from_bits(fraction.to_bits().wrapping_add(rounded.to_bits() << 23))
 }
@@ -162,7 +168,8 @@ fn fold(numbers: &[f32], first: f32, step: impl Fn(f32, f32) -> f32) -> f32 {
 #[inline(always)]
 fn fold_balanced(row: &[f32], balance: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
     let mut lanes = [0.0; LANES];
-    for (numbers, balance) in row.as_chunks::<LANES>().0.iter().zip(balance.as_chunks::<LANES>().0) {
+    for (numbers, balance) in row.as_chunks::<LANES>().0.iter().zip(balance.as_chunks::<LANES>().0)
+    {
         for lane in 0..LANES {
             lanes[lane] = step(lanes[lane], numbers[lane] * balance[lane]);
         }

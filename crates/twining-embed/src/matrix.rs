@@ -41,7 +41,11 @@ impl Matrix {
     /// No rows yet, with room for so many: growing by doubling would hold them twice.
     #[must_use]
     pub fn with_capacity(rows: usize) -> Self {
-        Self { numbers: Vec::with_capacity(rows), scales: Vec::with_capacity(rows), level: InstructionSet::best() }
+        Self {
+            numbers: Vec::with_capacity(rows),
+            scales: Vec::with_capacity(rows),
+            level: InstructionSet::best(),
+        }
     }
 
     /// Adds a row and returns its number.
@@ -94,7 +98,10 @@ impl Matrix {
     pub fn similarity(&self, one: usize, other: usize) -> Option<f32> {
         let there = |row: usize| self.scales.get(row).copied().filter(|&scale| scale != REMOVED);
         let scale = there(one)? * there(other)?;
-        let products = self.numbers[one].iter().zip(&self.numbers[other]).map(|(&a, &b)| i32::from(a) * i32::from(b));
+        let products = self.numbers[one]
+            .iter()
+            .zip(&self.numbers[other])
+            .map(|(&a, &b)| i32::from(a) * i32::from(b));
         #[expect(clippy::cast_precision_loss, reason = "384 products of bytes fit")]
         Some(scale * products.sum::<i32>() as f32)
     }
@@ -102,21 +109,31 @@ impl Matrix {
     /// The `most` rows most like the query among those to `keep`, the best first and
     /// the lower number first among equals.
     #[must_use]
-    pub fn nearest(&self, query: &Vector, most: usize, keep: impl Fn(usize) -> bool) -> Vec<VectorHit> {
+    pub fn nearest(
+        &self,
+        query: &Vector,
+        most: usize,
+        keep: impl Fn(usize) -> bool,
+    ) -> Vec<VectorHit> {
         if most == 0 {
             return Vec::new();
         }
         let (scale, query) = query.to_i16();
         let mut found: BinaryHeap<LowestHit> = BinaryHeap::new();
         let mut scores = [0.0; BLOCK];
-        for (block, (numbers, scales)) in self.numbers.chunks(BLOCK).zip(self.scales.chunks(BLOCK)).enumerate() {
+        for (block, (numbers, scales)) in
+            self.numbers.chunks(BLOCK).zip(self.scales.chunks(BLOCK)).enumerate()
+        {
             let scores = &mut scores[..numbers.len()];
             score_rows(self.level, numbers, scales, scale, &query, scores);
             for (at, &score) in scores.iter().enumerate() {
                 let hit = LowestHit(VectorHit { row: block * BLOCK + at, score });
                 let full = found.len() == most;
                 // The filter is asked last: it may cost more than the score.
-                if score == f32::NEG_INFINITY || (full && found.peek().is_some_and(|worst| *worst <= hit)) || !keep(hit.0.row) {
+                if score == f32::NEG_INFINITY
+                    || (full && found.peek().is_some_and(|worst| *worst <= hit))
+                    || !keep(hit.0.row)
+                {
                     continue;
                 }
                 if full {
@@ -179,7 +196,12 @@ mod tests {
     fn every_level_gives_the_same_scores() {
         let mut matrix = Matrix::new();
         for row in 0..300_usize {
-            matrix.push(&Vector::normalised(std::array::from_fn(|at| ((at * 31 + row * 17) % 101) as f32 - 50.0)).pack());
+            matrix.push(
+                &Vector::normalised(std::array::from_fn(|at| {
+                    ((at * 31 + row * 17) % 101) as f32 - 50.0
+                }))
+                .pack(),
+            );
         }
         let query = Vector::normalised(std::array::from_fn(|at| ((at * 7) % 13) as f32 - 6.0));
         let best = matrix.scores(&query);

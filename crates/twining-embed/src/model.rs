@@ -63,7 +63,8 @@ impl Model {
         /// Begins where a cache line begins, so that the bytes are used in place.
         #[repr(C, align(64))]
         struct AlignedBytes<Bytes: ?Sized>(Bytes);
-        static WEIGHTS: &AlignedBytes<[u8]> = &AlignedBytes(*include_bytes!("../model/all-MiniLM-L6-v2.int8.bin"));
+        static WEIGHTS: &AlignedBytes<[u8]> =
+            &AlignedBytes(*include_bytes!("../model/all-MiniLM-L6-v2.int8.bin"));
         Self::from_bytes(&WEIGHTS.0)
     }
 
@@ -71,7 +72,11 @@ impl Model {
     ///
     /// Bytes that begin at a multiple of 64 are used in place, others are copied.
     pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, ModelError> {
-        Ok(Self { layout: ModelFile::read(bytes.into())?, level: InstructionSet::best(), spare: Mutex::default() })
+        Ok(Self {
+            layout: ModelFile::read(bytes.into())?,
+            level: InstructionSet::best(),
+            spare: Mutex::default(),
+        })
     }
 
     /// What tells this model's vectors from another's: its checksum.
@@ -98,13 +103,20 @@ impl Model {
 
     /// The vector of each text, of its first window when it is long.
     #[must_use]
-    pub fn embed_all<Text: AsRef<str> + Sync>(&self, texts: &[Text], threads: usize) -> Vec<Vector> {
+    pub fn embed_all<Text: AsRef<str> + Sync>(
+        &self,
+        texts: &[Text],
+        threads: usize,
+    ) -> Vec<Vector> {
         let mut vectors: Vec<Option<Vector>> = vec![None; texts.len()];
         self.embed_each(texts, BulkOptions { threads, long: LongText::First }, |number, found| {
             vectors[number] = found.into_iter().next();
             ControlFlow::Continue(())
         });
-        vectors.into_iter().map(|vector| vector.expect("every text was embedded, as nobody broke off")).collect()
+        vectors
+            .into_iter()
+            .map(|vector| vector.expect("every text was embedded, as nobody broke off"))
+            .collect()
     }
 
     /// Hands each text's number and vectors to `done` as they come, in any order, until it breaks.
@@ -136,10 +148,15 @@ impl Model {
                         && let Some(batch) = self.batch(texts, bulk.long, next)
                     {
                         // The receiver is gone after a break: then there is nobody to tell.
-                        let _ = self.embed_batch(&batch, bulk.long, &mut |number, vectors| match sender.send((number, vectors)) {
-                            Ok(()) => ControlFlow::Continue(()),
-                            Err(_) => ControlFlow::Break(()),
-                        });
+                        let _ =
+                            self.embed_batch(
+                                &batch,
+                                bulk.long,
+                                &mut |number, vectors| match sender.send((number, vectors)) {
+                                    Ok(()) => ControlFlow::Continue(()),
+                                    Err(_) => ControlFlow::Break(()),
+                                },
+                            );
                     }
                 });
             }
@@ -163,13 +180,23 @@ impl Model {
     fn windows(&self, text: &str, long: LongText) -> Vec<Vec<u32>> {
         let stride = INSIDE - WINDOW_OVERLAP;
         let windows = if long == LongText::First { 1 } else { MOST_WINDOWS };
-        let tokens = tokenizer::tokens(&Vocabulary::of(&self.layout), text, INSIDE + (windows - 1) * stride);
+        let tokens =
+            tokenizer::tokens(&Vocabulary::of(&self.layout), text, INSIDE + (windows - 1) * stride);
         let more = tokens.len().saturating_sub(INSIDE).div_ceil(stride);
-        (0..=more).map(|window| enclose(&tokens[window * stride..tokens.len().min(window * stride + INSIDE)])).collect()
+        (0..=more)
+            .map(|window| {
+                enclose(&tokens[window * stride..tokens.len().min(window * stride + INSIDE)])
+            })
+            .collect()
     }
 
     /// Takes as many texts as fill a pass; none when all are taken.
-    fn batch<Text: AsRef<str>>(&self, texts: &[Text], long: LongText, next: &AtomicUsize) -> Option<Vec<(usize, Vec<Vec<u32>>)>> {
+    fn batch<Text: AsRef<str>>(
+        &self,
+        texts: &[Text],
+        long: LongText,
+        next: &AtomicUsize,
+    ) -> Option<Vec<(usize, Vec<Vec<u32>>)>> {
         let (mut batch, mut tokens) = (Vec::new(), 0);
         while tokens < PASS {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -187,7 +214,8 @@ impl Model {
         long: LongText,
         done: &mut impl FnMut(usize, Vec<Vector>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let windows: Vec<&[u32]> = batch.iter().flat_map(|(_, windows)| windows.iter().map(Vec::as_slice)).collect();
+        let windows: Vec<&[u32]> =
+            batch.iter().flat_map(|(_, windows)| windows.iter().map(Vec::as_slice)).collect();
         let mut vectors = windows.chunk_by(share_a_pass()).flat_map(|windows| self.pass(windows));
         for (number, windows) in batch {
             done(*number, finish(vectors.by_ref().take(windows.len()).collect(), long))?;
@@ -254,8 +282,11 @@ mod tests {
     #[test]
     fn every_level_gives_the_same_bits() {
         let mut model = Model::built_in().expect("the packed model is whole");
-        let texts =
-            ["", "use redis for the session cache", "fn main() { println!(\"日本\"); } // naïve 🚀, and then seventeen tokens more or so"];
+        let texts = [
+            "",
+            "use redis for the session cache",
+            "fn main() { println!(\"日本\"); } // naïve 🚀, and then seventeen tokens more or so",
+        ];
         let best = texts.map(|text| model.embed(text));
         for level in InstructionSet::available() {
             model.level = level;

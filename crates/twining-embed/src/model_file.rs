@@ -92,7 +92,11 @@ impl ModelFile {
 impl ModelBytes {
     /// Copies bytes that begin at an odd place: numbers are read from them in place.
     fn align(bytes: Cow<'static, [u8]>) -> Self {
-        if bytes.as_ptr().addr().is_multiple_of(LINE) { Self::InPlace(bytes) } else { Self::Copied(AlignedBuffer::copy_of(&bytes)) }
+        if bytes.as_ptr().addr().is_multiple_of(LINE) {
+            Self::InPlace(bytes)
+        } else {
+            Self::Copied(AlignedBuffer::copy_of(&bytes))
+        }
     }
 
     fn as_slice(&self) -> &[u8] {
@@ -104,7 +108,8 @@ impl ModelBytes {
 }
 
 fn check_header(bytes: &[u8]) -> Result<(), ModelError> {
-    let short = |wanted: usize| ModelError::Truncated { wanted: wanted as u64, found: bytes.len() as u64 };
+    let short =
+        |wanted: usize| ModelError::Truncated { wanted: wanted as u64, found: bytes.len() as u64 };
     if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
         return Err(ModelError::Magic);
     }
@@ -127,7 +132,10 @@ fn check_header(bytes: &[u8]) -> Result<(), ModelError> {
     // A length or count changed in the header alone is caught by the comparisons
     // above and in the table; the rest of it is zero.
     if header[32..].iter().any(|&byte| byte != 0) {
-        return Err(ModelError::Section { section: 0, what: "the header is not zero where it should be" });
+        return Err(ModelError::Section {
+            section: 0,
+            what: "the header is not zero where it should be",
+        });
     }
     Ok(())
 }
@@ -137,11 +145,16 @@ fn read_table(bytes: &[u8]) -> Result<Vec<Range<usize>>, ModelError> {
     if u32_at(bytes, 12) as usize != SECTIONS {
         return Err(wrong(0, "there are more or fewer sections than the model has"));
     }
-    let table = bytes.get(HEADER..HEADER + 8 * SECTIONS).ok_or_else(|| wrong(0, "the table is cut short"))?;
+    let table = bytes
+        .get(HEADER..HEADER + 8 * SECTIONS)
+        .ok_or_else(|| wrong(0, "the table is cut short"))?;
     let mut sections = Vec::with_capacity(SECTIONS);
     for (number, (entry, size)) in table.chunks_exact(8).zip(sizes()).enumerate() {
         let (offset, length) = (u32_at(entry, 0) as usize, u32_at(entry, 4) as usize);
-        let end = offset.checked_add(length).filter(|&end| end <= bytes.len()).ok_or_else(|| wrong(number, "it leads out of the file"))?;
+        let end = offset
+            .checked_add(length)
+            .filter(|&end| end <= bytes.len())
+            .ok_or_else(|| wrong(number, "it leads out of the file"))?;
         if !offset.is_multiple_of(LINE) {
             return Err(wrong(number, "it does not begin at a multiple of 64"));
         }
@@ -157,7 +170,13 @@ fn read_table(bytes: &[u8]) -> Result<Vec<Range<usize>>, ModelError> {
 fn sizes() -> impl Iterator<Item = SectionSize> {
     let floats = |count: usize| SectionSize::Bytes(4 * count);
     let linear = move |inputs: usize, outputs: usize| {
-        [floats(inputs), SectionSize::Bytes(inputs * outputs), floats(outputs), floats(outputs), floats(outputs)]
+        [
+            floats(inputs),
+            SectionSize::Bytes(inputs * outputs),
+            floats(outputs),
+            floats(outputs),
+            floats(outputs),
+        ]
     };
     let norm = [floats(WIDTH), floats(WIDTH)];
     let before = [
@@ -171,7 +190,8 @@ fn sizes() -> impl Iterator<Item = SectionSize> {
         norm[1],
     ];
     let layer = move |_| {
-        let attention = linear(WIDTH, 3 * WIDTH).into_iter().chain(linear(WIDTH, WIDTH)).chain(norm);
+        let attention =
+            linear(WIDTH, 3 * WIDTH).into_iter().chain(linear(WIDTH, WIDTH)).chain(norm);
         attention.chain(linear(WIDTH, INNER)).chain(linear(INNER, WIDTH)).chain(norm)
     };
     before.into_iter().chain((0..LAYERS).flat_map(layer))

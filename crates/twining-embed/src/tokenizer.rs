@@ -62,7 +62,9 @@ fn kind(c: char) -> CharClass {
         '\u{fffd}' => CharClass::Dropped,
         _ if is_chinese(c) => CharClass::Alone,
         _ => match c.general_category() {
-            GeneralCategory::Control | GeneralCategory::Format | GeneralCategory::PrivateUse => CharClass::Dropped,
+            GeneralCategory::Control | GeneralCategory::Format | GeneralCategory::PrivateUse => {
+                CharClass::Dropped
+            }
             _ if c.is_whitespace() => CharClass::Blank,
             _ => CharClass::Letter,
         },
@@ -108,7 +110,9 @@ impl WordBuffer<'_> {
                 return;
             }
             for lower in part.to_lowercase() {
-                if lower.is_ascii_punctuation() || lower.general_category_group() == GeneralCategoryGroup::Punctuation {
+                if lower.is_ascii_punctuation()
+                    || lower.general_category_group() == GeneralCategoryGroup::Punctuation
+                {
                     flow = self.alone(lower);
                 } else {
                     self.letter(lower);
@@ -213,14 +217,18 @@ impl<'a> Vocabulary<'a> {
         let mut hashes = [0; LONGEST];
         let mut hash = match place {
             WordPosition::Start => FNV_START,
-            WordPosition::Inside => CONTINUES.iter().fold(FNV_START, |hash, &byte| fnv1a(hash, byte)),
+            WordPosition::Inside => {
+                CONTINUES.iter().fold(FNV_START, |hash, &byte| fnv1a(hash, byte))
+            }
         };
         let reach = rest.len().min(LONGEST);
         for (slot, &byte) in hashes.iter_mut().zip(&rest[..reach]) {
             hash = fnv1a(hash, byte);
             *slot = hash;
         }
-        (1..=reach).rev().find_map(|length| Some((self.find(hashes[length - 1], &rest[..length], place)?, length)))
+        (1..=reach).rev().find_map(|length| {
+            Some((self.find(hashes[length - 1], &rest[..length], place)?, length))
+        })
     }
 
     fn find(&self, hash: u32, spelling: &[u8], place: WordPosition) -> Option<u32> {

@@ -108,7 +108,8 @@ impl PackedVector {
 
     /// Reads what [`Packed::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, UnpackError> {
-        let bytes: &[u8; PACKED_BYTES] = bytes.try_into().map_err(|_| UnpackError::Length { found: bytes.len() })?;
+        let bytes: &[u8; PACKED_BYTES] =
+            bytes.try_into().map_err(|_| UnpackError::Length { found: bytes.len() })?;
         let [a, b, c, d, ..] = *bytes;
         let scale = f32::from_le_bytes([a, b, c, d]);
         if !scale.is_finite() || scale.is_sign_negative() {

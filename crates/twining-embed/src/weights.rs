@@ -110,6 +110,9 @@ impl<'a> LinearWeights<'a> {
 
 impl<'a> NormWeights<'a> {
     fn at(layout: &'a ModelFile, first: usize) -> Self {
-        Self { gain: bytemuck::cast_slice(layout.section(first)), bias: bytemuck::cast_slice(layout.section(first + 1)) }
+        Self {
+            gain: bytemuck::cast_slice(layout.section(first)),
+            bias: bytemuck::cast_slice(layout.section(first + 1)),
+        }
     }
 }

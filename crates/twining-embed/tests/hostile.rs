@@ -27,9 +27,13 @@ fn forged(at: usize, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_file_cut_anywhere_is_said_to_be_cut() {
-    let ends = (0..64).chain([64, 100, 1_279, 1_280, 4_096, 1 << 20, WHOLE.len() / 2, WHOLE.len() - 1]);
+    let ends =
+        (0..64).chain([64, 100, 1_279, 1_280, 4_096, 1 << 20, WHOLE.len() / 2, WHOLE.len() - 1]);
     for end in ends {
-        assert!(matches!(refused(WHOLE[..end].to_vec()), ModelError::Truncated { found, .. } if found == end as u64), "cut at {end}");
+        assert!(
+            matches!(refused(WHOLE[..end].to_vec()), ModelError::Truncated { found, .. } if found == end as u64),
+            "cut at {end}"
+        );
     }
 }
 
@@ -51,17 +55,35 @@ fn a_flipped_bit_anywhere_is_noticed() {
 #[test]
 fn another_file_another_format_and_a_tail_are_told_apart() {
     assert_eq!(refused(b"PK\x03\x04 is a zip file".to_vec()), ModelError::Magic);
-    assert_eq!(refused(altered(8, &2_u32.to_le_bytes())), ModelError::Version { wanted: 1, found: 2 });
+    assert_eq!(
+        refused(altered(8, &2_u32.to_le_bytes())),
+        ModelError::Version { wanted: 1, found: 2 }
+    );
     let longer = [WHOLE, b"tail"].concat();
     assert_eq!(refused(longer), ModelError::Trailing { extra: 4 });
-    assert_eq!(ModelError::Version { wanted: 1, found: 2 }.to_string(), "the model is packed in format 2; this build reads format 1");
+    assert_eq!(
+        ModelError::Version { wanted: 1, found: 2 }.to_string(),
+        "the model is packed in format 2; this build reads format 1"
+    );
 }
 
 #[test]
 fn a_forged_table_leads_nowhere() {
     // The first section's entry: its offset, then its length.
-    for (at, number) in [(64, u32::MAX), (64, 1), (64, 64 + 1), (68, u32::MAX), (68, 0), (68, 131_073), (80, u32::MAX), (84, u32::MAX)] {
-        assert!(matches!(refused(forged(at, &number.to_le_bytes())), ModelError::Section { .. }), "{number} at {at}");
+    for (at, number) in [
+        (64, u32::MAX),
+        (64, 1),
+        (64, 64 + 1),
+        (68, u32::MAX),
+        (68, 0),
+        (68, 131_073),
+        (80, u32::MAX),
+        (84, u32::MAX),
+    ] {
+        assert!(
+            matches!(refused(forged(at, &number.to_le_bytes())), ModelError::Section { .. }),
+            "{number} at {at}"
+        );
     }
 }
 
@@ -91,7 +113,8 @@ fn forged_weights_and_words_give_some_vector_and_no_panic() {
 fn bytes_at_an_odd_address_give_the_same_vector() {
     let shifted: &'static [u8] = [b"x", WHOLE].concat().leak();
     let (odd, even) = (Model::from_bytes(&shifted[1..]), Model::built_in());
-    let vector = |model: Result<Model, ModelError>| model.expect("the bytes are whole").embed("the same");
+    let vector =
+        |model: Result<Model, ModelError>| model.expect("the bytes are whole").embed("the same");
     assert_eq!(vector(odd), vector(even));
 }
 

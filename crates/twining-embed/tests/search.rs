@@ -4,11 +4,17 @@ use proptest::prelude::*;
 use twining_embed::{DIMENSIONS, Matrix, PackedVector, Vector, VectorHit};
 
 fn vector() -> impl Strategy<Value = Vector> {
-    prop::collection::vec(-1.0_f32..1.0, DIMENSIONS).prop_map(|numbers| Vector::normalised(std::array::from_fn(|at| numbers[at])))
+    prop::collection::vec(-1.0_f32..1.0, DIMENSIONS)
+        .prop_map(|numbers| Vector::normalised(std::array::from_fn(|at| numbers[at])))
 }
 
 fn naive(query: &Vector, packed: &PackedVector) -> f32 {
-    let sum: f64 = query.as_slice().iter().zip(packed.numbers()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+    let sum: f64 = query
+        .as_slice()
+        .iter()
+        .zip(packed.numbers())
+        .map(|(a, b)| f64::from(*a) * f64::from(*b))
+        .sum();
     (sum * f64::from(packed.scale())) as f32
 }
 

@@ -8,10 +8,16 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use twining_embed::{BulkOptions, LongText, MOST_WINDOWS, Model, Vector, WINDOW};
 
-static MODEL: LazyLock<Model> = LazyLock::new(|| Model::built_in().expect("the packed model is whole"));
+static MODEL: LazyLock<Model> =
+    LazyLock::new(|| Model::built_in().expect("the packed model is whole"));
 
 fn words(count: usize) -> String {
-    ["cache", "journal", "session", "lock"].into_iter().cycle().take(count).collect::<Vec<_>>().join(" ")
+    ["cache", "journal", "session", "lock"]
+        .into_iter()
+        .cycle()
+        .take(count)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -50,7 +56,8 @@ fn a_text_cannot_speak_in_the_models_own_signs() {
 #[test]
 fn alike_texts_are_closer_than_others() {
     let [query, alike, other] =
-        ["where do we keep sessions?", "use redis for the session cache", "bread needs yeast"].map(|text| MODEL.embed(text));
+        ["where do we keep sessions?", "use redis for the session cache", "bread needs yeast"]
+            .map(|text| MODEL.embed(text));
     assert!(query.dot(&alike) > query.dot(&other) + 0.2);
 }
 
@@ -66,7 +73,11 @@ fn a_short_text_has_one_window_however_it_is_asked() {
 #[test]
 fn a_long_text_is_cut_or_pooled_or_kept_in_parts() {
     let text = format!("{} {}", words(254), "bread needs yeast ".repeat(40));
-    assert_eq!(MODEL.embed(&text), MODEL.embed(&words(254)), "what is behind the first window does not count");
+    assert_eq!(
+        MODEL.embed(&text),
+        MODEL.embed(&words(254)),
+        "what is behind the first window does not count"
+    );
     let parts = MODEL.embed_long(&text, LongText::Each);
     assert_eq!(parts.len(), 2);
     assert_eq!(parts[0], MODEL.embed(&text));
@@ -78,7 +89,8 @@ fn a_long_text_is_cut_or_pooled_or_kept_in_parts() {
 
 #[test]
 fn company_and_threads_change_no_vector() {
-    let texts: Vec<String> = (0..23).map(|number| words(number * 7)).chain([String::new()]).collect();
+    let texts: Vec<String> =
+        (0..23).map(|number| words(number * 7)).chain([String::new()]).collect();
     let alone: Vec<Vector> = texts.iter().map(|text| MODEL.embed(text)).collect();
     for threads in [0, 1, 2, 3] {
         assert_eq!(MODEL.embed_all(&texts, threads), alone, "{threads} threads");
@@ -88,10 +100,14 @@ fn company_and_threads_change_no_vector() {
     let long = [words(600), words(3), words(300)];
     for threads in [1, 2] {
         let mut found = BTreeMap::new();
-        MODEL.embed_each(&long, BulkOptions { threads, long: LongText::Each }, |number, vectors| {
-            found.insert(number, vectors);
-            ControlFlow::Continue(())
-        });
+        MODEL.embed_each(
+            &long,
+            BulkOptions { threads, long: LongText::Each },
+            |number, vectors| {
+                found.insert(number, vectors);
+                ControlFlow::Continue(())
+            },
+        );
         for (text, vectors) in long.iter().zip(found.values()) {
             assert_eq!(&MODEL.embed_long(text, LongText::Each), vectors);
         }

@@ -62,7 +62,11 @@ impl ArchiveDraft {
     /// Checks every word.
     pub fn parse(input: &ArchiveInput) -> Result<Self, InvalidInput> {
         Ok(Self {
-            before: input.before.as_deref().map(|before| Time::parse("before", before)).transpose()?,
+            before: input
+                .before
+                .as_deref()
+                .map(|before| Time::parse("before", before))
+                .transpose()?,
             keep_decisions: input.keep_decisions.unwrap_or(true),
             summarize: input.summarize.unwrap_or(true),
         })
@@ -75,7 +79,11 @@ impl ArchiveDraft {
 }
 
 /// Chooses the entries that leave, and writes the one that stays in their place.
-fn plan_archive(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Result<(Change, ArchiveOutcome), Failure> {
+fn plan_archive(
+    view: &View<'_>,
+    draft: &ArchiveDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, ArchiveOutcome), Failure> {
     let before = draft.before.unwrap_or(stamp.at);
     let leaving = view.entries().archivable(before, draft.keep_decisions)?;
     let open = EntryFilter { before: Some(before), only_open: true, ..EntryFilter::default() };
@@ -87,7 +95,10 @@ fn plan_archive(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Res
             stamp,
             EntryType::Finding,
             scope::PROJECT,
-            &format!("Archive: {} archived", fields::count(leaving.len() as u64, "entry", "entries")),
+            &format!(
+                "Archive: {} archived",
+                fields::count(leaving.len() as u64, "entry", "entries")
+            ),
         )
     });
     let note = "decisions are never archived; `keep_decisions: false` changes nothing";
@@ -110,8 +121,13 @@ fn summary(entries: &[Entry]) -> String {
     }
     let mut groups: Vec<(&str, Vec<&Entry>)> = groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
-    let topics: Vec<String> = groups.iter().map(|(kind, group)| format!("{} {kind}", group.len())).collect();
-    let mut text = format!("{} archived: {}.", fields::count(entries.len() as u64, "entry", "entries"), topics.join(", "));
+    let topics: Vec<String> =
+        groups.iter().map(|(kind, group)| format!("{} {kind}", group.len())).collect();
+    let mut text = format!(
+        "{} archived: {}.",
+        fields::count(entries.len() as u64, "entry", "entries"),
+        topics.join(", ")
+    );
     for (kind, group) in &mut groups {
         group.sort_by(|a, b| b.timestamp.cmp(&a.timestamp));
         let _ = write!(text, "\n{kind}:");
@@ -132,13 +148,25 @@ fn summary(entries: &[Entry]) -> String {
 
 impl Engine {
     /// Moves what is settled off the board.
-    pub fn archive(&self, caller: &Caller, input: &ArchiveInput) -> Result<ArchiveOutcome, Failure> {
-        self.archive_drafted(&caller.called(input.agent_id.as_deref())?, &ArchiveDraft::parse(input)?)
+    pub fn archive(
+        &self,
+        caller: &Caller,
+        input: &ArchiveInput,
+    ) -> Result<ArchiveOutcome, Failure> {
+        self.archive_drafted(
+            &caller.called(input.agent_id.as_deref())?,
+            &ArchiveDraft::parse(input)?,
+        )
     }
 
     /// The same, every rule checked.
-    pub(crate) fn archive_drafted(&self, caller: &Caller, draft: &ArchiveDraft) -> Result<ArchiveOutcome, Failure> {
-        self.store().transact(Durability::Strict, |view| plan_archive(view, draft, &self.stamp(caller)))
+    pub(crate) fn archive_drafted(
+        &self,
+        caller: &Caller,
+        draft: &ArchiveDraft,
+    ) -> Result<ArchiveOutcome, Failure> {
+        self.store()
+            .transact(Durability::Strict, |view| plan_archive(view, draft, &self.stamp(caller)))
     }
 }
 

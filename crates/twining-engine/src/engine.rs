@@ -11,7 +11,9 @@ use twining_store::{Documents, Durability, Store, TextFile, policy_path};
 
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::search::{EmbeddingIndex, EmbeddingWorker, LoadModel, LoadedIndex, ModelState, SearchQuery};
+use crate::search::{
+    EmbeddingIndex, EmbeddingWorker, LoadModel, LoadedIndex, ModelState, SearchQuery,
+};
 
 /// What Twining does with one project's memory.
 pub struct Engine {
@@ -28,9 +30,19 @@ impl Engine {
     /// An engine on a store; without a model it searches by words alone.
     pub(crate) fn on(store: Arc<Store>, model: Option<LoadModel>) -> Self {
         let by_words_alone = model.is_none();
-        let embedding_index = Arc::new(EmbeddingIndex::new(model.unwrap_or_else(|| Box::new(|| Err("there is no model".to_owned())))));
-        let embedding_worker = Arc::new(EmbeddingWorker::new(Arc::clone(&store), Arc::clone(&embedding_index)));
-        Self { store, embedding_index, embedding_worker, timeout: Duration::ZERO, by_words_alone, states: ModuleStates::default() }
+        let embedding_index = Arc::new(EmbeddingIndex::new(
+            model.unwrap_or_else(|| Box::new(|| Err("there is no model".to_owned()))),
+        ));
+        let embedding_worker =
+            Arc::new(EmbeddingWorker::new(Arc::clone(&store), Arc::clone(&embedding_index)));
+        Self {
+            store,
+            embedding_index,
+            embedding_worker,
+            timeout: Duration::ZERO,
+            by_words_alone,
+            states: ModuleStates::default(),
+        }
     }
 
     /// The same, whose questions wait at most so long for vectors that are being made.
@@ -59,8 +71,13 @@ impl Engine {
     }
 
     /// Replaces the policy by what a plan makes of it, if it makes anything.
-    pub(crate) fn change_policy<T>(&self, mut plan: impl FnMut(&TextFile) -> Result<(Option<String>, T), Failure>) -> Result<T, Failure> {
-        let mut plan = |file: &_| plan(file).map(|(text, outcome)| (Change::of_document(&policy_path(), text), outcome));
+    pub(crate) fn change_policy<T>(
+        &self,
+        mut plan: impl FnMut(&TextFile) -> Result<(Option<String>, T), Failure>,
+    ) -> Result<T, Failure> {
+        let mut plan = |file: &_| {
+            plan(file).map(|(text, outcome)| (Change::of_document(&policy_path(), text), outcome))
+        };
         self.store.transact_on(Durability::Strict, Documents::policy, |file| plan(file))
     }
 
@@ -89,14 +106,22 @@ impl Engine {
             return Ok((None, 0));
         }
         let timeout = self.timeout.min(Duration::from_millis(search.wait_ms));
-        let waiting = if self.timeout.is_zero() { 0 } else { self.embedding_worker.wait(timeout).map_or(0, |embedding| embedding.waiting) };
+        let waiting = if self.timeout.is_zero() {
+            0
+        } else {
+            self.embedding_worker.wait(timeout).map_or(0, |embedding| embedding.waiting)
+        };
         // Vectors that cannot be read leave words to answer; `doctor` says why.
         Ok((self.embedding_index.known(&self.store).unwrap_or_default(), waiting))
     }
 
     /// How alike texts are to a question, from -1 to 1; nothing where only words
     /// can answer.
-    pub(crate) fn likeness(&self, question: &str, texts: &[String]) -> Result<Option<Vec<f64>>, Failure> {
+    pub(crate) fn likeness(
+        &self,
+        question: &str,
+        texts: &[String],
+    ) -> Result<Option<Vec<f64>>, Failure> {
         if self.by_words_alone || !self.store.config()?.search.embeddings {
             return Ok(None);
         }

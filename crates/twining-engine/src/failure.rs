@@ -126,16 +126,18 @@ impl Failure {
         match self {
             Self::InvalidInput(_) | Self::NoEvidence { .. } => None,
             Self::NotFound { hint, .. } => Some(hint.clone()),
-            Self::Unreadable { file, .. } => Some(format!("mend `.twining/{file}` by hand; git may have left conflict markers in it")),
+            Self::Unreadable { file, .. } => Some(format!(
+                "mend `.twining/{file}` by hand; git may have left conflict markers in it"
+            )),
             Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
             Self::AmbiguousCommit { .. } => Some("give more digits of the hash".to_owned()),
             Self::OutOfStep { next_step, .. } => Some(next_step.clone()),
-            Self::UnreadableList { path, .. } => {
-                Some(format!("mend `{path}` by hand, or bring back its last version with git; nothing is written over it"))
-            }
-            Self::Claimed { by, .. } => {
-                Some(format!("work elsewhere, wait until it ends, or ask `{by}` on the board to let it go (twining_claim, action release)"))
-            }
+            Self::UnreadableList { path, .. } => Some(format!(
+                "mend `{path}` by hand, or bring back its last version with git; nothing is written over it"
+            )),
+            Self::Claimed { by, .. } => Some(format!(
+                "work elsewhere, wait until it ends, or ask `{by}` on the board to let it go (twining_claim, action release)"
+            )),
             Self::Store(error) => error.hint(),
         }
     }

@@ -7,21 +7,34 @@ use twining_model::{Id, InvalidInput, ProjectRoot, Scope, Time, limits, text};
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Takes the number of results a caller wants.
-pub(crate) fn page(field: &'static str, given: Option<usize>, default: usize) -> Result<usize, InvalidInput> {
+pub(crate) fn page(
+    field: &'static str,
+    given: Option<usize>,
+    default: usize,
+) -> Result<usize, InvalidInput> {
     within(field, given, default, limits::PAGE)
 }
 
 /// Takes a number from 1 to `most`.
-pub(crate) fn within(field: &'static str, given: Option<usize>, default: usize, most: usize) -> Result<usize, InvalidInput> {
+pub(crate) fn within(
+    field: &'static str,
+    given: Option<usize>,
+    default: usize,
+    most: usize,
+) -> Result<usize, InvalidInput> {
     match given {
         None => Ok(default),
         Some(n) if (1..=most).contains(&n) => Ok(n),
-        Some(n) => Err(InvalidInput::new(field, format!("must be from 1 to {most}")).because(format!("{n} was given"))),
+        Some(n) => Err(InvalidInput::new(field, format!("must be from 1 to {most}"))
+            .because(format!("{n} was given"))),
     }
 }
 
 /// Takes a scope, which is the whole project when none is given.
-pub(crate) fn scope_or_project(given: Option<&str>, root: &ProjectRoot) -> Result<Scope, InvalidInput> {
+pub(crate) fn scope_or_project(
+    given: Option<&str>,
+    root: &ProjectRoot,
+) -> Result<Scope, InvalidInput> {
     given.map_or_else(|| Ok(Scope::project()), |scope| Scope::parse("scope", scope, root))
 }
 
@@ -32,7 +45,11 @@ pub(crate) fn query(field: &'static str, given: &str) -> Result<String, InvalidI
 }
 
 /// Takes one word out of a known few.
-pub(crate) fn one_of<T: Copy>(field: &'static str, given: &str, known: &[(&'static str, T)]) -> Result<T, InvalidInput> {
+pub(crate) fn one_of<T: Copy>(
+    field: &'static str,
+    given: &str,
+    known: &[(&'static str, T)],
+) -> Result<T, InvalidInput> {
     known.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
         InvalidInput::new(field, format!("must be one of {}", words.join(", ")))
@@ -42,7 +59,10 @@ pub(crate) fn one_of<T: Copy>(field: &'static str, given: &str, known: &[(&'stat
 
 /// Takes ids of any record. A ULID is put into its one spelling, so that a
 /// reference typed in lower case still finds its record.
-pub(crate) fn references(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
+pub(crate) fn references(
+    field: &'static str,
+    given: &[String],
+) -> Result<Vec<String>, InvalidInput> {
     let mut result: Vec<String> = Vec::new();
     for id in text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)? {
         let id = Id::read(&id).map_or(id, String::from);
@@ -70,7 +90,8 @@ pub(crate) fn decision_ids(field: &'static str, given: &[String]) -> Result<Vec<
 pub(crate) fn commit_hash(field: &'static str, given: &str) -> Result<String, InvalidInput> {
     let hash = given.trim();
     if !(4..=64).contains(&hash.len()) || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(InvalidInput::new(field, "must be 4 to 64 hexadecimal digits").because(format!("`{}` is not", text::excerpt(hash, 80))));
+        return Err(InvalidInput::new(field, "must be 4 to 64 hexadecimal digits")
+            .because(format!("`{}` is not", text::excerpt(hash, 80))));
     }
     Ok(hash.to_ascii_lowercase())
 }
@@ -89,7 +110,12 @@ pub(crate) fn shorten(text: &str, chars: usize) -> String {
 /// The same for most texts, as far as they are wanted: plain, and on one line already.
 fn shorten_plain(text: &str, chars: usize) -> Option<String> {
     let wanted = &text.as_bytes()[..text.len().min(chars + 1)];
-    let has_gap = || wanted.iter().zip(wanted.iter().skip(1)).fold(false, |gap, two| gap | (two == (&b' ', &b' ')));
+    let has_gap = || {
+        wanted
+            .iter()
+            .zip(wanted.iter().skip(1))
+            .fold(false, |gap, two| gap | (two == (&b' ', &b' ')))
+    };
     if wanted.starts_with(b" ") || wanted.ends_with(b" ") || !text::is_plain(wanted) || has_gap() {
         return None;
     }
@@ -111,7 +137,10 @@ fn shorten_words(text: &str, chars: usize) -> String {
         result.push_str(word);
         length += word.chars().count();
         if length > chars {
-            let end = result.char_indices().nth(chars.saturating_sub(1)).map_or(result.len(), |(at, _)| at);
+            let end = result
+                .char_indices()
+                .nth(chars.saturating_sub(1))
+                .map_or(result.len(), |(at, _)| at);
             result.truncate(end);
             result.truncate(result.trim_end().len());
             result.push('…');
@@ -137,7 +166,11 @@ pub(crate) fn summary(text: &str) -> String {
 }
 
 /// Refuses a record that would be too large to read back.
-pub(crate) fn fits<T: Serialize>(field: &'static str, record: &T, most: usize) -> Result<(), InvalidInput> {
+pub(crate) fn fits<T: Serialize>(
+    field: &'static str,
+    record: &T,
+    most: usize,
+) -> Result<(), InvalidInput> {
     let bytes = serde_json::to_vec_pretty(record).map_or(usize::MAX, |json| json.len());
     if bytes > most {
         return Err(InvalidInput::new(field, format!("must be at most {most} bytes as a whole"))
@@ -169,7 +202,8 @@ pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
 pub(crate) fn fit_reply<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
     let mut left = limits::ANSWER_BYTES;
     let fitting = items.iter().take_while(|item| {
-        let bytes = serde_json::to_vec(item).map_or(usize::MAX, |json| json.len()).saturating_add(1);
+        let bytes =
+            serde_json::to_vec(item).map_or(usize::MAX, |json| json.len()).saturating_add(1);
         let fits = bytes <= left;
         left = left.saturating_sub(bytes);
         fits

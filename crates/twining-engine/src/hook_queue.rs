@@ -86,14 +86,23 @@ impl PendingAction {
 /// if there is nothing to do. A commit settles what came before the previous
 /// one; if there is none, everything is still part of the work at hand. Commits may
 /// follow each other in seconds, as a merge does: what was said today stays.
-fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
+fn cutoff(
+    actions: &[PendingAction],
+    config: &Config,
+    history: &dyn History,
+    now: Time,
+) -> Option<Time> {
     let wanted = || actions.iter().filter(|action| action.is_wanted(config));
-    let asks_git = wanted().any(|action| action.occasion == ArchiveTrigger::Commit && action.before.is_none());
+    let asks_git =
+        wanted().any(|action| action.occasion == ArchiveTrigger::Commit && action.before.is_none());
     let previous_commit = if asks_git { history.previous_commit() } else { None };
-    let age = i64::try_from(config.archive.min_age_hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX);
+    let age =
+        i64::try_from(config.archive.min_age_hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX);
     let settled = Time::from_ms(now.as_ms().saturating_sub(age));
     let of = |action: &PendingAction| match action.occasion {
-        ArchiveTrigger::Commit => action.before.or(previous_commit.map(|previous| previous.min(settled))),
+        ArchiveTrigger::Commit => {
+            action.before.or(previous_commit.map(|previous| previous.min(settled)))
+        }
         ArchiveTrigger::ContextSwitch => Some(action.before.unwrap_or(settled)),
         ArchiveTrigger::None => Some(action.before.unwrap_or(now)),
     };
@@ -102,14 +111,21 @@ fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now
 
 /// The caller whose words come out of a queue.
 fn hook(caller: &Caller) -> Caller {
-    Caller { agent: caller.agent.clone(), origin: Origin { client: None, session: None, via: Channel::Hook, trust: Trust::Tool } }
+    Caller {
+        agent: caller.agent.clone(),
+        origin: Origin { client: None, session: None, via: Channel::Hook, trust: Trust::Tool },
+    }
 }
 
 /// Takes one queued post, or says why not.
 fn pending_post(line: &str, root: &ProjectRoot, stamp: &Stamp<'_>) -> Result<Entry, String> {
-    let post: PendingPost = serde_json::from_str(line).map_err(|error| format!("not a queued post: {error}"))?;
+    let post: PendingPost =
+        serde_json::from_str(line).map_err(|error| format!("not a queued post: {error}"))?;
     if let Some(tool) = post.tool.filter(|tool| tool != "twining_post") {
-        return Err(format!("`tool` must be twining_post; `{}` cannot be queued", text::excerpt(&tool, 40)));
+        return Err(format!(
+            "`tool` must be twining_post; `{}` cannot be queued",
+            text::excerpt(&tool, 40)
+        ));
     }
     let input = PostInput {
         entry_type: post.entry_type,
@@ -125,7 +141,8 @@ fn pending_post(line: &str, root: &ProjectRoot, stamp: &Stamp<'_>) -> Result<Ent
     let (input, _) = secrets::clean(&input);
     let checked = || {
         let caller = stamp.caller.called(input.agent_id.as_deref())?;
-        let (entry, _) = plan_post(&PostDraft::parse(&input, root)?, &Stamp { caller: &caller, ..*stamp })?;
+        let (entry, _) =
+            plan_post(&PostDraft::parse(&input, root)?, &Stamp { caller: &caller, ..*stamp })?;
         Ok(entry)
     };
     checked().map_err(|refused: InvalidInput| refused.to_string())
@@ -133,7 +150,8 @@ fn pending_post(line: &str, root: &ProjectRoot, stamp: &Stamp<'_>) -> Result<Ent
 
 /// Takes one queued action, or says why not.
 fn pending_action(line: &str) -> Result<PendingAction, String> {
-    let queued: ActionLine = serde_json::from_str(line).map_err(|error| format!("not a queued action: {error}"))?;
+    let queued: ActionLine =
+        serde_json::from_str(line).map_err(|error| format!("not a queued action: {error}"))?;
     if queued.action != "archive" {
         return Err("`action` must be archive; nothing else can be queued".to_owned());
     }
@@ -154,18 +172,33 @@ impl Engine {
     }
 
     /// Takes in what hooks left. Cheap when there is nothing.
-    pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<QueueOutcome, Failure> {
+    pub fn drain_queues_with(
+        &self,
+        caller: &Caller,
+        history: &dyn History,
+    ) -> Result<QueueOutcome, Failure> {
         let hook = hook(caller);
-        let posts = self.store().queues().drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
+        let posts = self
+            .store()
+            .queues()
+            .drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
         let mut wanted: Vec<PendingAction> = Vec::new();
-        let actions = self.store().queues().drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
-        let mut drained = QueueOutcome { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
+        let actions = self
+            .store()
+            .queues()
+            .drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
+        let mut drained = QueueOutcome {
+            posted: posts.taken,
+            archived: 0,
+            rejected: posts.rejected + actions.rejected,
+        };
         if wanted.is_empty() {
             return Ok(drained);
         }
         let config = self.store().config().unwrap_or_default();
         if let Some(before) = cutoff(&wanted, &config, history, self.store().ids().now()) {
-            drained.archived = self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
+            drained.archived =
+                self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
         }
         Ok(drained)
     }

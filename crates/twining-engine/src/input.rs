@@ -7,10 +7,30 @@ use serde_json::{Map, Value, json};
 use twining_model::knowledge::FIELDS;
 
 /// The entry types an agent may post.
-pub(crate) const POSTABLE: [&str; 9] = ["need", "offer", "finding", "constraint", "question", "answer", "status", "artifact", "warning"];
+pub(crate) const POSTABLE: [&str; 9] = [
+    "need",
+    "offer",
+    "finding",
+    "constraint",
+    "question",
+    "answer",
+    "status",
+    "artifact",
+    "warning",
+];
 /// Every entry type.
-pub(crate) const ENTRY_TYPES: [&str; 10] =
-    ["need", "offer", "finding", "decision", "constraint", "question", "answer", "status", "artifact", "warning"];
+pub(crate) const ENTRY_TYPES: [&str; 10] = [
+    "need",
+    "offer",
+    "finding",
+    "decision",
+    "constraint",
+    "question",
+    "answer",
+    "status",
+    "artifact",
+    "warning",
+];
 /// How sure an author is.
 pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
 /// Where a decision stands.
@@ -18,8 +38,18 @@ pub(crate) const STATUSES: [&str; 4] = ["active", "provisional", "superseded", "
 /// Which way a trace goes.
 pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
 /// What an entity is.
-pub(crate) const ENTITY_TYPES: [&str; 10] =
-    ["module", "function", "class", "file", "concept", "pattern", "dependency", "api_endpoint", "agent", "commit"];
+pub(crate) const ENTITY_TYPES: [&str; 10] = [
+    "module",
+    "function",
+    "class",
+    "file",
+    "concept",
+    "pattern",
+    "dependency",
+    "api_endpoint",
+    "agent",
+    "commit",
+];
 /// How two entities hang together.
 pub(crate) const RELATION_TYPES: [&str; 11] = [
     "depends_on",
@@ -37,7 +67,8 @@ pub(crate) const RELATION_TYPES: [&str; 11] = [
 /// How high above the code a node of knowledge stands.
 pub(crate) const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
 /// What `verify` can look at.
-pub(crate) const CHECKS: [&str; 5] = ["test_coverage", "warnings", "assembly", "drift", "constraints"];
+pub(crate) const CHECKS: [&str; 5] =
+    ["test_coverage", "warnings", "assembly", "drift", "constraints"];
 
 /// What a coach may say of a turn.
 pub(crate) const VERDICTS: [&str; 3] = ["approve", "revise", "escalate"];
@@ -47,7 +78,8 @@ pub(crate) const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "rec
 /// What can be done with the feature list.
 pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
 /// How far a feature is.
-pub(crate) const FEATURE_STATUSES: [&str; 5] = ["pending", "in_progress", "completed", "tested", "blocked"];
+pub(crate) const FEATURE_STATUSES: [&str; 5] =
+    ["pending", "in_progress", "completed", "tested", "blocked"];
 
 /// What a trace is of.
 pub(crate) const TRACE_TYPES: [&str; 4] = ["correction", "violation", "decision", "approval"];
@@ -74,7 +106,9 @@ pub struct TestCountsInput {
 }
 
 /// Text that a model may also have sent as a number.
-pub(crate) fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn number_or_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     Ok(match Option::<Value>::deserialize(deserializer)? {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text),
@@ -90,7 +124,8 @@ pub(crate) fn each_of<const N: usize>(words: [&'static str; N]) -> Value {
 /// The schema of an alternative. A record without a reason can be read; one
 /// without a reason is not written.
 pub(crate) fn alternative_schema() -> Value {
-    let (text, texts) = (json!({ "type": "string" }), json!({ "type": "array", "items": { "type": "string" } }));
+    let (text, texts) =
+        (json!({ "type": "string" }), json!({ "type": "array", "items": { "type": "string" } }));
     json!({
         "type": "object",
         "properties": { "option": text, "pros": texts, "cons": texts, "reason_rejected": text },
@@ -114,7 +149,8 @@ pub(crate) fn result_schema() -> Value {
 /// Which words a field takes is said by the refusal: a model pays for each here.
 pub(crate) fn operation_schema() -> Value {
     let names = ["id"].into_iter().chain(FIELDS).chain(["from", "to", "relation", "note"]);
-    let mut fields: Map<String, Value> = names.map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
+    let mut fields: Map<String, Value> =
+        names.map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
     let operations = ["add_node", "update_node", "remove_node", "add_edge", "remove_edge"];
     fields.insert("op".to_owned(), json!({ "type": "string", "enum": operations }));
     json!({ "type": "object", "properties": fields, "required": ["op"] })
@@ -129,11 +165,28 @@ mod tests {
     #[test]
     fn the_words_offered_are_the_words_the_model_knows() {
         assert_eq!(ENTRY_TYPES.to_vec(), EntryType::ALL.map(EntryType::as_str).to_vec());
-        assert_eq!(POSTABLE.to_vec(), ENTRY_TYPES.into_iter().filter(|word| *word != "decision").collect::<Vec<_>>());
-        assert_eq!(ENTITY_TYPES.to_vec(), EntityType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
-        assert_eq!(RELATION_TYPES.to_vec(), RelationType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
-        assert_eq!(CONFIDENCES, [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str));
-        let statuses = [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden];
+        assert_eq!(
+            POSTABLE.to_vec(),
+            ENTRY_TYPES.into_iter().filter(|word| *word != "decision").collect::<Vec<_>>()
+        );
+        assert_eq!(
+            ENTITY_TYPES.to_vec(),
+            EntityType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            RELATION_TYPES.to_vec(),
+            RelationType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            CONFIDENCES,
+            [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str)
+        );
+        let statuses = [
+            DecisionStatus::Active,
+            DecisionStatus::Provisional,
+            DecisionStatus::Superseded,
+            DecisionStatus::Overridden,
+        ];
         assert_eq!(STATUSES, statuses.map(DecisionStatus::as_str));
     }
 }

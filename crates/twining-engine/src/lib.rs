@@ -33,55 +33,65 @@ pub mod verify;
 pub mod workflow;
 
 pub use agents::{
-    AcknowledgeInput, AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput,
-    DelegateOutcome, DiscoverInput, DiscoverOutcome, HandoffInput, HandoffOutcome, HandoffSummary, OfferMatch, RegisterInput,
-    RegisterOutcome,
+    AcknowledgeInput, AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome,
+    ClaimInput, ClaimOutcome, DelegateInput, DelegateOutcome, DiscoverInput, DiscoverOutcome,
+    HandoffInput, HandoffOutcome, HandoffSummary, OfferMatch, RegisterInput, RegisterOutcome,
 };
 pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
-    DismissInput, DismissOutcome, EntryHit, PostInput, PostOutcome, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
-    RecentOutcome,
+    DismissInput, DismissOutcome, EntryHit, PostInput, PostOutcome, QueryInput, QueryOutcome,
+    ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
 pub use context::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity, ContextEntry, ContextHandoff,
-    EndedDecision, NewEntry, OmittedRecord, ScopeSummary, SummarizeInput, WhatChangedInput, WhatChangedOutcome,
+    AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity,
+    ContextEntry, ContextHandoff, EndedDecision, NewEntry, OmittedRecord, ScopeSummary,
+    SummarizeInput, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
-    CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, Conflict, ContestedDecision, DecideInput, DecideOutcome, DecisionHit,
-    Dependent, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome, MergeClash, Move, OverrideInput, OverrideOutcome,
-    PromoteInput, PromoteOutcome, PromotionRefusal, ReconsiderInput, ReconsiderOutcome, RelatedEntry, RenameHistory, Risk,
-    SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, Conflict, ContestedDecision,
+    DecideInput, DecideOutcome, DecisionHit, Dependent, ImpactInput, ImpactOutcome,
+    LinkCommitInput, LinkCommitOutcome, MergeClash, Move, OverrideInput, OverrideOutcome,
+    PromoteInput, PromoteOutcome, PromotionRefusal, ReconsiderInput, ReconsiderOutcome,
+    RelatedEntry, RenameHistory, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
+    TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
 pub use export::{ExportFile, ExportInput, ExportOutcome, ExportSize};
 pub use failure::{EntityCandidate, Failure};
 pub use governance::{
-    CheckGatesInput, CheckGatesOutcome, GateEvidence, GateProfile, GateResult, GateResultsInput, GateStatus, GatesInput, GatesOutcome,
-    GovernancePolicy, Mistake, ModeAdvice, Prompt, PromptInput, RecordTurnInput, RecordTurnOutcome, Role, RoleInput, SuggestModeInput,
+    CheckGatesInput, CheckGatesOutcome, GateEvidence, GateProfile, GateResult, GateResultsInput,
+    GateStatus, GatesInput, GatesOutcome, GovernancePolicy, Mistake, ModeAdvice, Prompt,
+    PromptInput, RecordTurnInput, RecordTurnOutcome, Role, RoleInput, SuggestModeInput,
     SuggestModeOutcome, TurnsInput, TurnsOutcome, UserPolicy,
 };
 pub use graph::{
-    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
-    NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome, PrunedEntity, RelationDirection,
+    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, GraphQueryInput,
+    GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
+    PathStep, PruneInput, PruneOutcome, PrunedEntity, RelationDirection,
 };
 pub use hook_queue::QueueOutcome;
 pub use input::TestCountsInput;
 pub use knowledge::{
-    Changes, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreateOutcome, KnowledgeMetrics, KnowledgePack,
-    KnowledgePackInput, KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation, RetrieveOutcome, ReviewContext,
+    Changes, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreateOutcome,
+    KnowledgeMetrics, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput,
+    KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation, RetrieveOutcome, ReviewContext,
     ReviewContextInput,
 };
 pub use learning::{
-    Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome,
-    PromoteGuardOutcome, Proposal, ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, StoreTraceOutcome, TraceHit,
+    Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome,
+    Pattern, PatternsInput, PatternsOutcome, PromoteGuardOutcome, Proposal, ProposalKind,
+    QueryTracesInput, QueryTracesOutcome, StoreTraceInput, StoreTraceOutcome, TraceHit,
 };
-pub use search::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker, LoadModel, ModelState, ScoreParts, SearchMode};
+pub use search::{
+    EmbeddingProgress, EmbeddingThread, EmbeddingWorker, LoadModel, ModelState, ScoreParts,
+    SearchMode,
+};
 pub use secret_scan::{SecretFinding, SecretScan};
 pub use secrets::Redaction;
 pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
 pub use verify::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};
 pub use workflow::{
-    EvidenceInput, Feature, FeatureProofs, FeaturesInput, FeaturesOutcome, NextAction, NextBrief, NextInput, NextOutcome, ReportContext,
-    ReportInput, ReportOutcome, VerifiedBy, file_states,
+    EvidenceInput, Feature, FeatureProofs, FeaturesInput, FeaturesOutcome, NextAction, NextBrief,
+    NextInput, NextOutcome, ReportContext, ReportInput, ReportOutcome, VerifiedBy, file_states,
 };

@@ -64,7 +64,11 @@ fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(all) => all.iter().map(plain_text).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => fields.iter().map(|(key, value)| format!("{key}: {}", plain_text(value))).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| format!("{key}: {}", plain_text(value)))
+            .collect::<Vec<_>>()
+            .join("\n"),
         other => other.to_string(),
     }
 }
@@ -91,19 +95,37 @@ impl Engine {
                 after = Some(*last);
                 for (row, _) in rows {
                     let decision = view.decisions().at_row(row)?;
-                    scan.scan_texts(&format!("decisions/{}.json", decision.id), decision.id.as_str(), &decision);
+                    scan.scan_texts(
+                        &format!("decisions/{}.json", decision.id),
+                        decision.id.as_str(),
+                        &decision,
+                    );
                 }
             }
-            view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.scan_texts("graph/entities.json", &entity.id, entity));
+            view.graph()
+                .page(ENTITIES)?
+                .items
+                .iter()
+                .for_each(|entity| scan.scan_texts("graph/entities.json", &entity.id, entity));
             Ok::<_, Failure>(())
         })?;
         let agent_files = self.store().documents().agents()?;
         for (_, agent) in agent_files.registered().elements {
             let agent: Value = serde_json::from_str(&agent).unwrap_or_default();
-            scan.scan_texts("agents/registry.json", &fields::clip(agent["agent_id"].as_str().unwrap_or_default(), 80), &agent);
+            scan.scan_texts(
+                "agents/registry.json",
+                &fields::clip(agent["agent_id"].as_str().unwrap_or_default(), 80),
+                &agent,
+            );
         }
         // A file elsewhere that only a person can mend is told by other checks.
-        if let Some((path, bytes)) = self.store().documents().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {
+        if let Some((path, bytes)) = self
+            .store()
+            .documents()
+            .knowledge()
+            .ok()
+            .and_then(|file| Some((file.path, file.bytes?)))
+        {
             for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
                 if !secrets_in(line).is_empty() {
                     scan.scan_texts(&path, &format!("line {number}"), &json!({ "text": line }));
@@ -111,7 +133,11 @@ impl Engine {
             }
         }
         for id in agent_files.handoff_ids()? {
-            if let Some(handoff) = agent_files.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok())
+            if let Some(handoff) = agent_files
+                .handoff(&id)
+                .ok()
+                .flatten()
+                .and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok())
             {
                 scan.scan_texts(&format!("handoffs/{}.json", handoff.id), &handoff.id, &handoff);
             }

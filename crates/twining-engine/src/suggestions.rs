@@ -8,11 +8,26 @@ const SYNONYMS: [(&str, &[Synonyms]); 5] = [
     (
         "type",
         &[
-            ("component", &["module", "service", "class", "package", "library", "subsystem", "function", "file"]),
+            (
+                "component",
+                &[
+                    "module",
+                    "service",
+                    "class",
+                    "package",
+                    "library",
+                    "subsystem",
+                    "function",
+                    "file",
+                ],
+            ),
             ("interface", &["api", "protocol", "contract", "endpoint", "port"]),
             ("abstraction", &["concept", "trait", "model", "idea"]),
             ("datastore", &["database", "db", "table", "cache", "store", "queue", "storage"]),
-            ("external", &["dependency", "third_party", "vendor", "external_service", "integration"]),
+            (
+                "external",
+                &["dependency", "third_party", "vendor", "external_service", "integration"],
+            ),
             ("pattern", &["convention", "practice", "guideline", "standard", "idiom"]),
             ("rule", &["constraint", "policy", "requirement", "principle", "decision", "law"]),
         ],
@@ -20,15 +35,47 @@ const SYNONYMS: [(&str, &[Synonyms]); 5] = [
     (
         "level",
         &[
-            ("architecture", &["application", "system", "design", "global", "arch", "architectural", "project"]),
-            ("implementation", &["code", "impl", "detail", "local", "module", "component", "package", "class", "function", "file"]),
+            (
+                "architecture",
+                &["application", "system", "design", "global", "arch", "architectural", "project"],
+            ),
+            (
+                "implementation",
+                &[
+                    "code",
+                    "impl",
+                    "detail",
+                    "local",
+                    "module",
+                    "component",
+                    "package",
+                    "class",
+                    "function",
+                    "file",
+                ],
+            ),
         ],
     ),
     (
         "status",
         &[
-            ("current", &["active", "live", "stable", "enabled", "implemented", "done", "accepted", "in_use"]),
-            ("future", &["planned", "proposed", "draft", "todo", "upcoming", "pending", "experimental"]),
+            (
+                "current",
+                &[
+                    "active",
+                    "live",
+                    "stable",
+                    "enabled",
+                    "implemented",
+                    "done",
+                    "accepted",
+                    "in_use",
+                ],
+            ),
+            (
+                "future",
+                &["planned", "proposed", "draft", "todo", "upcoming", "pending", "experimental"],
+            ),
             ("deprecated", &["obsolete", "retired", "removed", "superseded", "inactive"]),
             ("legacy", &["old", "outdated", "historic"]),
         ],
@@ -62,8 +109,11 @@ const SYNONYMS: [(&str, &[Synonyms]); 5] = [
 pub(crate) fn suggest<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
     let given = given.trim().to_lowercase().replace(['-', ' '], "_");
     let listed = |word: &&&'k str| {
-        let synonyms = SYNONYMS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, words)| words);
-        synonyms.iter().any(|(suggest, written)| *suggest == **word && written.contains(&given.as_str()))
+        let synonyms =
+            SYNONYMS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, words)| words);
+        synonyms
+            .iter()
+            .any(|(suggest, written)| *suggest == **word && written.contains(&given.as_str()))
     };
     known
         .iter()
@@ -74,14 +124,19 @@ pub(crate) fn suggest<'k>(field: &str, given: &str, known: &[&'k str]) -> Option
 }
 
 /// The candidate that differs least, if it differs by a slip of the pen only.
-pub(super) fn nearest<'k>(given: &str, candidates: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+pub(super) fn nearest<'k>(
+    given: &str,
+    candidates: impl Iterator<Item = &'k str>,
+) -> Option<&'k str> {
     let length = given.chars().count();
     let slips = match length {
         0..3 => 0,
         3 => 1,
         _ => 2,
     };
-    let close = candidates.filter(|word| word.chars().count().abs_diff(length) <= slips).map(|word| (distance(given, word), word));
+    let close = candidates
+        .filter(|word| word.chars().count().abs_diff(length) <= slips)
+        .map(|word| (distance(given, word), word));
     close.filter(|(distance, _)| *distance <= slips).min().map(|(_, word)| word)
 }
 
@@ -112,8 +167,14 @@ mod tests {
         assert_eq!(suggest("status", "planned", &statuses), Some("future"));
         assert_eq!(suggest("status", "Curent", &statuses), Some("current"), "a slip");
         assert_eq!(suggest("status", "banana", &statuses), None);
-        assert_eq!(suggest("level", "application", &["architecture", "implementation"]), Some("architecture"));
-        assert_eq!(suggest("relation", "must-follow", &["calls", "must_follow"]), Some("must_follow"));
+        assert_eq!(
+            suggest("level", "application", &["architecture", "implementation"]),
+            Some("architecture")
+        );
+        assert_eq!(
+            suggest("relation", "must-follow", &["calls", "must_follow"]),
+            Some("must_follow")
+        );
     }
 
     #[test]
@@ -137,8 +198,13 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
         let known = ["roles", "gates", "modes", "guards"];
-        for (given, word) in [("role", Some("roles")), ("Gates", Some("gates")), ("gaurds", Some("guards")), ("database", None), ("", None)]
-        {
+        for (given, word) in [
+            ("role", Some("roles")),
+            ("Gates", Some("gates")),
+            ("gaurds", Some("guards")),
+            ("database", None),
+            ("", None),
+        ] {
             assert_eq!(suggest("policy", given, &known), word, "{given}");
         }
         assert_eq!(suggest("role", "must-do", &["must_do", "must_not_do"]), Some("must_do"));

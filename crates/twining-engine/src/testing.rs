@@ -10,12 +10,17 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use twining_embed::Model;
-use twining_model::{Authority, Channel, Decision, Entity, Entry, Id, IdSource, Origin, Relation, Time, Trust, World};
+use twining_model::{
+    Authority, Channel, Decision, Entity, Entry, Id, IdSource, Origin, Relation, Time, Trust, World,
+};
 use twining_store::disk::Probe;
 use twining_store::{Store, StoreLocation};
 
 pub(crate) use crate::verify::NoHistory;
-use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, DecideOutcome, Engine, OverrideInput, OverrideOutcome, PostInput};
+use crate::{
+    AddEntityInput, AddRelationInput, Caller, DecideInput, DecideOutcome, Engine, OverrideInput,
+    OverrideOutcome, PostInput,
+};
 
 /// A clock that only tests move.
 pub(crate) struct Clock {
@@ -98,7 +103,11 @@ impl Project {
     /// Makes every vector there is to make.
     pub(crate) fn make_vectors(&self) {
         self.engine.embedding_worker().make_all(&mut |_| true).expect("makes them");
-        assert_eq!(self.engine.embedding_worker().scan().expect("looks").waiting, 0, "texts without a vector");
+        assert_eq!(
+            self.engine.embedding_worker().scan().expect("looks").waiting,
+            0,
+            "texts without a vector"
+        );
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -111,14 +120,24 @@ impl Project {
 
     pub(crate) fn post_in(&self, scope: &str, kind: &str, summary: &str) -> String {
         self.clock.advance_ms(1);
-        let input =
-            PostInput { entry_type: kind.into(), summary: summary.into(), scope: Some(scope.into()), force: true, ..PostInput::default() };
+        let input = PostInput {
+            entry_type: kind.into(),
+            summary: summary.into(),
+            scope: Some(scope.into()),
+            force: true,
+            ..PostInput::default()
+        };
         self.engine.post(&caller("ada"), &input).expect("posts").id
     }
 
     pub(crate) fn reply(&self, kind: &str, summary: &str, to: &str) -> String {
         self.clock.advance_ms(1);
-        let input = PostInput { entry_type: kind.into(), summary: summary.into(), relates_to: vec![to.into()], ..PostInput::default() };
+        let input = PostInput {
+            entry_type: kind.into(),
+            summary: summary.into(),
+            relates_to: vec![to.into()],
+            ..PostInput::default()
+        };
         self.engine.post(&caller("bob"), &input).expect("posts").id
     }
 
@@ -127,7 +146,12 @@ impl Project {
         self.engine.decide(&caller("ada"), input).expect("decides")
     }
 
-    pub(crate) fn override_as(&self, authority: Authority, id: &Id, new_decision: Option<&str>) -> OverrideOutcome {
+    pub(crate) fn override_as(
+        &self,
+        authority: Authority,
+        id: &Id,
+        new_decision: Option<&str>,
+    ) -> OverrideOutcome {
         self.clock.advance_ms(1);
         let input = OverrideInput {
             decision_id: id.to_string(),
@@ -140,7 +164,12 @@ impl Project {
     }
 
     pub(crate) fn add_entity(&self, name: &str, kind: &str) -> String {
-        let input = AddEntityInput { name: name.into(), kind: kind.into(), properties: BTreeMap::new(), agent_id: None };
+        let input = AddEntityInput {
+            name: name.into(),
+            kind: kind.into(),
+            properties: BTreeMap::new(),
+            agent_id: None,
+        };
         self.engine.add_entity(&caller("ada"), &input).expect("adds").id
     }
 
@@ -157,7 +186,8 @@ impl Project {
 
     /// The board as its file holds it.
     pub(crate) fn board(&self) -> Vec<Entry> {
-        let text = fs::read_to_string(self.path().join(".twining/blackboard.jsonl")).unwrap_or_default();
+        let text =
+            fs::read_to_string(self.path().join(".twining/blackboard.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("a line is an entry")).collect()
     }
 
@@ -171,18 +201,26 @@ impl Project {
 
     /// The decision as its file holds it.
     pub(crate) fn decision(&self, id: &Id) -> Decision {
-        let text = fs::read(self.path().join(format!(".twining/decisions/{id}.json"))).expect("the decision has a file");
+        let text = fs::read(self.path().join(format!(".twining/decisions/{id}.json")))
+            .expect("the decision has a file");
         serde_json::from_slice(&text).expect("the file is a decision")
     }
 
     pub(crate) fn decisions(&self) -> Vec<Decision> {
         let filter = twining_store::DecisionFilter::default();
-        self.engine.store().view::<_, twining_store::StoreError>(|view| Ok(view.decisions().page(&filter, 1000)?.items)).expect("reads")
+        self.engine
+            .store()
+            .view::<_, twining_store::StoreError>(|view| {
+                Ok(view.decisions().page(&filter, 1000)?.items)
+            })
+            .expect("reads")
     }
 
     pub(crate) fn decision_files(&self) -> usize {
         let Ok(files) = fs::read_dir(self.path().join(".twining/decisions")) else { return 0 };
-        files.filter(|file| file.as_ref().is_ok_and(|file| file.file_name() != "index.json")).count()
+        files
+            .filter(|file| file.as_ref().is_ok_and(|file| file.file_name() != "index.json"))
+            .count()
     }
 
     /// The graph as its files hold it, once the journal is carried into them.
@@ -215,14 +253,20 @@ impl Project {
 
     fn array<T: DeserializeOwned>(&self, name: &str) -> Vec<T> {
         self.engine.store().housekeep().expect("housekeeps");
-        let text = fs::read_to_string(self.path().join(".twining").join(name)).unwrap_or_else(|_| "[]".into());
+        let text = fs::read_to_string(self.path().join(".twining").join(name))
+            .unwrap_or_else(|_| "[]".into());
         serde_json::from_str(&text).expect("an array of records")
     }
 }
 
 /// An agent that speaks over MCP.
 pub(crate) fn caller(agent: &str) -> Caller {
-    let origin = Origin { client: Some("test".into()), session: None, via: Channel::Mcp, trust: Trust::Agent };
+    let origin = Origin {
+        client: Some("test".into()),
+        session: None,
+        via: Channel::Mcp,
+        trust: Trust::Agent,
+    };
     Caller { agent: agent.into(), origin }
 }
 
@@ -245,7 +289,10 @@ pub(crate) fn person(name: &str) -> Caller {
 }
 
 fn understanding(store: Store) -> Engine {
-    Engine::with_model(store, Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())))
+    Engine::with_model(
+        store,
+        Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())),
+    )
 }
 
 fn store_on(path: &Path, clock: &Arc<Clock>, probe: Option<Arc<dyn Probe>>) -> Store {

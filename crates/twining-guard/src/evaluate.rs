@@ -1,13 +1,16 @@
 //! What all guards of a project say to one event.
 
-use twining_model::{TextFile, Time};
+use crate::facts::Facts;
+use twining_model::TextFile;
 
 use crate::checks::{claims, feature_list, forbidden_use, records, wiring};
 use crate::effects::{Effects, FileAccess};
 use crate::event::{GuardEvent, ToolAction};
 use crate::paths::PathGlobs;
 use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
-use crate::policy::{Examples, GuardHealth, GuardSet, PolicyLayer, PolicySource, UserPolicy, weakened};
+use crate::policy::{
+    Examples, GuardHealth, GuardSet, PolicyLayer, PolicySource, UserPolicy, weakened,
+};
 use crate::verdict::{Evaluation, GuardFinding, Verdict, VerifyCommand};
 
 impl GuardSet {
@@ -16,7 +19,8 @@ impl GuardSet {
     pub fn load(user: &UserPolicy, project: &TextFile, examples: Examples) -> Self {
         let mut all = Self::assemble(user, project, examples);
         if examples == Examples::Read {
-            for guard in all.guards.iter_mut().filter(|guard| guard.standing == GuardHealth::Alive) {
+            for guard in all.guards.iter_mut().filter(|guard| guard.standing == GuardHealth::Alive)
+            {
                 if let Err(why) = try_examples(guard) {
                     guard.standing = GuardHealth::Dead(why);
                 }
@@ -30,7 +34,8 @@ impl GuardSet {
     pub fn evaluate(&self, event: &GuardEvent, facts: &Facts<'_>) -> Evaluation {
         let effects = Effects::of(event, facts.root, facts.files);
         let asked = self.guards.iter().filter(|guard| guard.is_on() && guard.is_asked(event));
-        let mut findings: Vec<GuardFinding> = asked.map(|guard| finding(guard, self.answer(guard, event, &effects, facts))).collect();
+        let mut findings: Vec<GuardFinding> =
+            asked.map(|guard| finding(guard, self.answer(guard, event, &effects, facts))).collect();
         findings.extend(self.unreadable(&effects));
         Evaluation::of(findings, effects.unread)
     }
@@ -43,7 +48,9 @@ impl GuardSet {
             let why = match (&guard.standing, guard.action) {
                 (GuardHealth::Dead(why), _) => format!("dead: {why}"),
                 (_, Verdict::Off) => "off".to_owned(),
-                _ if !guard.is_asked(event) => "not asked at this event or about this tool".to_owned(),
+                _ if !guard.is_asked(event) => {
+                    "not asked at this event or about this tool".to_owned()
+                }
                 _ => continue,
             };
             evaluation.findings.push(finding(guard, GuardAnswer::silent(&why)));
@@ -51,7 +58,13 @@ impl GuardSet {
         evaluation
     }
 
-    fn answer(&self, guard: &Guard, event: &GuardEvent, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
+    fn answer(
+        &self,
+        guard: &Guard,
+        event: &GuardEvent,
+        effects: &Effects,
+        facts: &Facts<'_>,
+    ) -> GuardAnswer {
         match guard.kind {
             CheckKind::Declared => guard.declared(event, effects),
             CheckKind::Records => records::check(guard, effects, facts),
@@ -63,9 +76,14 @@ impl GuardSet {
             CheckKind::ForbiddenUse => forbidden_use::check(guard, effects, facts),
             CheckKind::Returns => GuardAnswer::silent("asked when a subagent returns"),
             CheckKind::Reads => {
-                let is_whole = matches!(event.action, ToolAction::Read(_) | ToolAction::ReadMany(_));
+                let is_whole =
+                    matches!(event.action, ToolAction::Read(_) | ToolAction::ReadMany(_));
                 match effects.reads.iter().find(|path| is_whole && guard.paths.matches(path)) {
-                    Some(path) => GuardAnswer::about(guard.action, path, format!("`{path}` would be read whole")),
+                    Some(path) => GuardAnswer::about(
+                        guard.action,
+                        path,
+                        format!("`{path}` would be read whole"),
+                    ),
                     None => GuardAnswer::silent("no log is read whole"),
                 }
             }
@@ -77,12 +95,24 @@ impl GuardSet {
         let first = effects.unread.first().filter(|_| self.on_unreadable > Verdict::Off)?;
         let guard = Guard {
             say: "the person's policy says `on_unreadable`".to_owned(),
-            next_step: "name the files on the command line, or make the change with an edit tool".to_owned(),
+            next_step: "name the files on the command line, or make the change with an edit tool"
+                .to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
             source: PolicySource { layer: PolicyLayer::User, ..PolicySource::DEFAULT },
-            ..Guard::new("on-unreadable", CheckKind::Declared, self.on_unreadable, PathGlobs::default())
+            ..Guard::new(
+                "on-unreadable",
+                CheckKind::Declared,
+                self.on_unreadable,
+                PathGlobs::default(),
+            )
         };
-        Some(finding(&guard, GuardAnswer::of_call(guard.action, format!("part of this call cannot be read: {first}"))))
+        Some(finding(
+            &guard,
+            GuardAnswer::of_call(
+                guard.action,
+                format!("part of this call cannot be read: {first}"),
+            ),
+        ))
     }
 }
 
@@ -91,7 +121,9 @@ fn finding(guard: &Guard, answer: GuardAnswer) -> GuardFinding {
     let if_speaking = |text: String| if speaks { text } else { String::new() };
     let otherwise = match (guard.otherwise.as_str(), answer.level) {
         ("", Verdict::Ask) => "a person agrees when the host asks them".to_owned(),
-        ("", _) => format!("a person runs `twining guard bypass {} --for 30m --reason …`", guard.id),
+        ("", _) => {
+            format!("a person runs `twining guard bypass {} --for 30m --reason …`", guard.id)
+        }
         (otherwise, _) => otherwise.to_owned(),
     };
     GuardFinding {
@@ -103,7 +135,11 @@ fn finding(guard: &Guard, answer: GuardAnswer) -> GuardFinding {
         why: if_speaking(answer.why.unwrap_or_else(|| guard.say.clone())),
         instead: if_speaking(answer.instead.unwrap_or_else(|| guard.next_step.clone())),
         otherwise: if_speaking(otherwise),
-        verify: guard.verify.clone().filter(|_| speaks).map(|command| VerifyCommand { command, unverified: guard.on_error }),
+        verify: guard
+            .verify
+            .clone()
+            .filter(|_| speaks)
+            .map(|command| VerifyCommand { command, unverified: guard.on_error }),
     }
 }
 
@@ -122,79 +158,20 @@ fn try_examples(guard: &Guard) -> Result<(), String> {
         let mut event = example.event.clone();
         event.kind = guard.events.first().copied().unwrap_or(event.kind);
         let files = ExampleFile(example.file.as_deref());
-        let facts = Facts { root: "/project", files: &files, evidence: &NoEvidence, claims: &NoClaims };
+        let facts = Facts {
+            root: "/project",
+            files: &files,
+            evidence: &crate::NoEvidence,
+            claims: &crate::NoClaims,
+        };
         let speaks = GuardSet::alone(guard).evaluate(&event, &facts).verdict > Verdict::Off;
         if speaks != example.is_stopped {
-            return Err(format!("example {} should be {} and is not", at + 1, if speaks { "let through" } else { "stopped" }));
+            return Err(format!(
+                "example {} should be {} and is not",
+                at + 1,
+                if speaks { "let through" } else { "stopped" }
+            ));
         }
     }
     Ok(())
-}
-
-/// Whether a feature's tests ran.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FeatureProof {
-    /// This run shows that it works.
-    Recorded(String),
-    /// None does, for this reason.
-    Missing(String),
-}
-
-/// The workflow's records.
-pub trait EvidenceLookup {
-    /// What proves that a feature works, as of now.
-    fn proof_of(&self, feature: &str) -> FeatureProof;
-}
-
-/// No records at all, so nothing is proven.
-pub struct NoEvidence;
-
-impl EvidenceLookup for NoEvidence {
-    fn proof_of(&self, _: &str) -> FeatureProof {
-        FeatureProof::Missing("no run of its tests is recorded".to_owned())
-    }
-}
-
-/// A file that somebody works on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActiveClaim {
-    /// Who.
-    pub by: String,
-    /// Until when.
-    pub until: Time,
-    /// Why.
-    pub reason: String,
-}
-
-/// What others work on.
-pub trait ClaimLookup {
-    /// The claim of another on a path, from the project's root.
-    fn claim_on(&self, path: &str) -> Option<ActiveClaim>;
-    /// The claim of another on something at or below a folder.
-    fn claim_below(&self, folder: &str) -> Option<ActiveClaim>;
-}
-
-/// Nobody claims anything.
-pub struct NoClaims;
-
-impl ClaimLookup for NoClaims {
-    fn claim_on(&self, _: &str) -> Option<ActiveClaim> {
-        None
-    }
-
-    fn claim_below(&self, _: &str) -> Option<ActiveClaim> {
-        None
-    }
-}
-
-/// What a project's checks may ask about.
-pub struct Facts<'a> {
-    /// The project's root, absolute.
-    pub root: &'a str,
-    /// Its files.
-    pub files: &'a dyn FileAccess,
-    /// Whether a feature's tests ran.
-    pub evidence: &'a dyn EvidenceLookup,
-    /// What others work on.
-    pub claims: &'a dyn ClaimLookup,
 }

@@ -9,6 +9,7 @@ pub mod checks;
 pub mod effects;
 mod evaluate;
 mod event;
+mod facts;
 pub mod hosts;
 pub mod paths;
 pub mod policy;
@@ -17,9 +18,11 @@ mod verdict;
 pub use checks::claims::{ClaimOrigin, Claimant, ForeignClaims};
 pub use checks::forbidden_use::ForbiddenUse;
 pub use effects::{Effects, FileAccess};
-pub use evaluate::{ActiveClaim, ClaimLookup, EvidenceLookup, Facts, FeatureProof, NoClaims, NoEvidence};
 pub use event::action;
 pub use event::{EventKind, GuardEvent, NotebookCell, Replacement, ToolAction};
+pub use facts::{
+    ActiveClaim, ClaimLookup, EvidenceLookup, Facts, FeatureProof, NoClaims, NoEvidence,
+};
 pub use paths::{globs_of, inside, normal};
 pub use policy::{Clause, Guard, GuardSet, UserPolicy, ruled_out};
 pub use verdict::{Evaluation, GuardFinding, MAX_WORDS, Verdict, VerifyCommand};

@@ -15,7 +15,11 @@ const MAX_DEEP_STARS: usize = 3;
 /// Puts a path under `base` and takes `.` and `..` out, by its words alone.
 #[must_use]
 pub fn normal(base: &str, path: &str) -> String {
-    let whole = if path.starts_with('/') || base.is_empty() { path.to_owned() } else { format!("{base}/{path}") };
+    let whole = if path.starts_with('/') || base.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{base}/{path}")
+    };
     let mut parts: Vec<&str> = Vec::new();
     for part in whole.split(['/', '\\']) {
         match part {
@@ -85,7 +89,10 @@ impl PathGlobs {
         let mut is_plain = true;
         for glob in globs {
             if glob.matches("**").count() > MAX_DEEP_STARS || glob.len() > 512 {
-                return Err(format!("the glob `{}` has more than {MAX_DEEP_STARS} `**` or 512 bytes", text::excerpt(glob, 40)));
+                return Err(format!(
+                    "the glob `{}` has more than {MAX_DEEP_STARS} `**` or 512 bytes",
+                    text::excerpt(glob, 40)
+                ));
             }
             if glob.contains(['[', '{']) {
                 is_plain = false;
@@ -97,8 +104,12 @@ impl PathGlobs {
                 set.add(built.map_err(|error| error.to_string())?);
             }
         }
-        let compiled = if is_plain { None } else { Some(set.build().map_err(|error| error.to_string())?) };
-        Ok(Self { globs: globs.iter().map(|glob| glob.trim_start_matches("./").to_lowercase()).collect(), compiled })
+        let compiled =
+            if is_plain { None } else { Some(set.build().map_err(|error| error.to_string())?) };
+        Ok(Self {
+            globs: globs.iter().map(|glob| glob.trim_start_matches("./").to_lowercase()).collect(),
+            compiled,
+        })
     }
 
     /// The globs, as they are matched.
@@ -124,8 +135,12 @@ impl PathGlobs {
         let lower = lowercase(path);
         // What lies outside the project is named by absolute globs alone.
         let outside = lower.starts_with('/');
-        let plain = |glob: &&String| glob.starts_with('/') == outside && (self.compiled.is_none() || !glob.contains(['[', '{']));
-        lower.matches('/').count() <= MAX_PARTS && self.globs.iter().filter(plain).any(|glob| glob_matches(&lower, glob))
+        let plain = |glob: &&String| {
+            glob.starts_with('/') == outside
+                && (self.compiled.is_none() || !glob.contains(['[', '{']))
+        };
+        lower.matches('/').count() <= MAX_PARTS
+            && self.globs.iter().filter(plain).any(|glob| glob_matches(&lower, glob))
             || (!outside && self.compiled.as_ref().is_some_and(|set| set.is_match(&*lower)))
     }
 
@@ -137,9 +152,13 @@ impl PathGlobs {
         }
         let folder = folder.trim_matches('/').to_lowercase();
         let below = |glob: &String| {
-            let fixed: Vec<&str> = glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
+            let fixed: Vec<&str> =
+                glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
             let fixed = fixed.join("/");
-            !fixed.is_empty() && (folder.is_empty() || fixed == folder || fixed.starts_with(&format!("{folder}/")))
+            !fixed.is_empty()
+                && (folder.is_empty()
+                    || fixed == folder
+                    || fixed.starts_with(&format!("{folder}/")))
         };
         self.matches(&folder) || self.globs.iter().any(below)
     }
@@ -162,8 +181,12 @@ fn glob_matches(path: &str, glob: &str) -> bool {
         (None, None) => true,
         (None, Some((part, rest))) => part == "**" && glob_matches(path, rest),
         (Some(_), None) => false,
-        (Some((_, after)), Some(("**", rest))) => glob_matches(path, rest) || glob_matches(after, glob),
-        (Some((part, after)), Some((pattern, rest))) => name_matches(part, pattern) && glob_matches(after, rest),
+        (Some((_, after)), Some(("**", rest))) => {
+            glob_matches(path, rest) || glob_matches(after, glob)
+        }
+        (Some((part, after)), Some((pattern, rest))) => {
+            name_matches(part, pattern) && glob_matches(after, rest)
+        }
     }
 }
 
@@ -172,7 +195,8 @@ pub(crate) fn name_matches(name: &str, pattern: &str) -> bool {
     if !pattern.contains(['*', '?']) {
         return name == pattern;
     }
-    let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
+    let (name, pattern): (Vec<char>, Vec<char>) =
+        (name.chars().collect(), pattern.chars().collect());
     // Greedy, going back to the last star: linear for one star, bounded for more.
     let (mut at, mut to, mut star) = (0, 0, None);
     while at < name.len() {
@@ -199,7 +223,8 @@ mod tests {
     use super::*;
 
     fn globs(globs: &[&str]) -> PathGlobs {
-        PathGlobs::compile(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>()).expect("compiles")
+        PathGlobs::compile(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>())
+            .expect("compiles")
     }
 
     #[test]
@@ -228,6 +253,10 @@ mod tests {
             assert_eq!(globs(&[glob]).matches(path), expected, "{glob} {path}");
         }
         let records = globs(&[".twining/decisions/**"]);
-        assert!(records.match_below("") && records.match_below(".twining") && !records.match_below("src"));
+        assert!(
+            records.match_below("")
+                && records.match_below(".twining")
+                && !records.match_below("src")
+        );
     }
 }

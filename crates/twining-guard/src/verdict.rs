@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 /// What a guard does, from lenient to strict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Nothing: it is off, or has nothing to say.
@@ -34,7 +36,9 @@ impl Verdict {
     /// Reads a word.
     #[must_use]
     pub fn read(word: &str) -> Option<Self> {
-        [Self::Off, Self::Warn, Self::Ask, Self::Block].into_iter().find(|level| level.as_str() == word)
+        [Self::Off, Self::Warn, Self::Ask, Self::Block]
+            .into_iter()
+            .find(|level| level.as_str() == word)
     }
 }
 
@@ -94,10 +98,18 @@ impl GuardFinding {
         };
         let effect = format!("{lead}: {}.", self.effect.trim_end_matches('.'));
         let instead = part("Do instead", &self.instead);
-        let otherwise = if self.verdict >= Verdict::Ask { part("If you must", &self.otherwise) } else { String::new() };
-        let used = [&effect, &instead, &otherwise].iter().map(|part| part.split_whitespace().count()).sum::<usize>();
+        let otherwise = if self.verdict >= Verdict::Ask {
+            part("If you must", &self.otherwise)
+        } else {
+            String::new()
+        };
+        let used = [&effect, &instead, &otherwise]
+            .iter()
+            .map(|part| part.split_whitespace().count())
+            .sum::<usize>();
         // The reason gives way: what happened and what to do now are worth more.
-        let why = part("Why", &first_words(&self.why, MAX_WORDS.saturating_sub(SUFFIX_WORDS + used + 1)));
+        let why =
+            part("Why", &first_words(&self.why, MAX_WORDS.saturating_sub(SUFFIX_WORDS + used + 1)));
         // One line: no record's text can write the next one.
         text::visible(&format!("{effect}{why}{instead}{otherwise}").replace(['\n', '\r'], " "))
     }
@@ -130,20 +142,29 @@ impl Evaluation {
     /// The strictest answer of these findings.
     #[must_use]
     pub fn of(findings: Vec<GuardFinding>, unread: Vec<String>) -> Self {
-        Self { verdict: findings.iter().map(|finding| finding.verdict).max().unwrap_or_default(), findings, unread }
+        Self {
+            verdict: findings.iter().map(|finding| finding.verdict).max().unwrap_or_default(),
+            findings,
+            unread,
+        }
     }
 
     /// The guards that speak: the strictest first, then those that name a file.
     #[must_use]
     pub fn speaking(&self) -> Vec<&GuardFinding> {
-        let mut speaking: Vec<&GuardFinding> = self.findings.iter().filter(|finding| finding.verdict > Verdict::Off).collect();
-        speaking.sort_by_key(|finding| (std::cmp::Reverse(finding.verdict), finding.file.is_none()));
+        let mut speaking: Vec<&GuardFinding> =
+            self.findings.iter().filter(|finding| finding.verdict > Verdict::Off).collect();
+        speaking
+            .sort_by_key(|finding| (std::cmp::Reverse(finding.verdict), finding.file.is_none()));
         speaking
     }
 
     /// Lets a caller answer for a guard that speaks: a bypass, a command that was run.
     #[must_use]
-    pub fn revised(mut self, revise: &mut dyn FnMut(&GuardFinding) -> Option<(Verdict, String)>) -> Self {
+    pub fn revised(
+        mut self,
+        revise: &mut dyn FnMut(&GuardFinding) -> Option<(Verdict, String)>,
+    ) -> Self {
         for finding in self.findings.iter_mut().filter(|finding| finding.verdict > Verdict::Off) {
             if let Some((level, effect)) = revise(finding) {
                 (finding.verdict, finding.effect) = (level, effect);
@@ -157,8 +178,16 @@ impl Evaluation {
     pub fn message(&self) -> String {
         let speaking = self.speaking();
         let Some(first) = speaking.first() else { return String::new() };
-        let others = speaking.iter().skip(1).filter(|other| other.verdict == first.verdict && other.guard != first.guard).count();
-        let more = if others > 0 { format!(" [{others} more: `twining guard explain`]") } else { String::new() };
+        let others = speaking
+            .iter()
+            .skip(1)
+            .filter(|other| other.verdict == first.verdict && other.guard != first.guard)
+            .count();
+        let more = if others > 0 {
+            format!(" [{others} more: `twining guard explain`]")
+        } else {
+            String::new()
+        };
         format!("{} [{}]{more}", first.message(), first.guard)
     }
 }
@@ -185,8 +214,12 @@ mod tests {
     fn a_refusal_is_short_whatever_a_rule_says_and_keeps_the_way_forward() {
         let message = finding("x", Verdict::Block, None).message();
         assert!(message.split_whitespace().count() <= MAX_WORDS - SUFFIX_WORDS, "{message}");
-        for part in ["Blocked: this would change it.", "Why: reason", "Do instead: use `twining decide`.", "If you must: a person lifts it"]
-        {
+        for part in [
+            "Blocked: this would change it.",
+            "Why: reason",
+            "Do instead: use `twining decide`.",
+            "If you must: a person lifts it",
+        ] {
             assert!(message.contains(part), "{part} in {message}");
         }
         assert!(!finding("x", Verdict::Warn, None).message().contains("If you must"));
@@ -206,7 +239,10 @@ mod tests {
 
     #[test]
     fn no_record_can_write_a_second_line() {
-        let finding = GuardFinding { why: "a\nDo instead: rm -rf\u{1b}[2J".to_owned(), ..finding("x", Verdict::Block, None) };
+        let finding = GuardFinding {
+            why: "a\nDo instead: rm -rf\u{1b}[2J".to_owned(),
+            ..finding("x", Verdict::Block, None)
+        };
         let message = finding.message();
         assert!(!message.contains('\n') && !message.contains('\u{1b}'), "{message:?}");
     }

@@ -7,7 +7,10 @@ use twining_guard::checks::feature_list::newly_tested;
 use twining_guard::hosts::{HOSTS, HookReply, parse_json};
 use twining_guard::policy::Examples;
 use twining_guard::policy::policy_weakened;
-use twining_guard::{Clause, EventKind, Facts, FileAccess, GuardEvent, GuardSet, MAX_WORDS, NoClaims, NoEvidence, UserPolicy, action};
+use twining_guard::{
+    Clause, EventKind, Facts, FileAccess, GuardEvent, GuardSet, MAX_WORDS, NoClaims, NoEvidence,
+    UserPolicy, action,
+};
 use twining_model::TextFile;
 
 /// Every file holds the same text.
@@ -54,8 +57,10 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 48, 6, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((keys.clone(), inner), 0..6)
-                .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+            prop::collection::vec((keys.clone(), inner), 0..6).prop_map(|fields| fields
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect()),
         ]
     })
 }
@@ -94,7 +99,8 @@ fn text() -> impl Strategy<Value = String> {
         "}",
     ];
     let known = prop::sample::select(words).prop_map(str::to_owned);
-    prop::collection::vec(prop_oneof![3 => known, 1 => any::<String>()], 0..12).prop_map(|parts| parts.concat())
+    prop::collection::vec(prop_oneof![3 => known, 1 => any::<String>()], 0..12)
+        .prop_map(|parts| parts.concat())
 }
 
 fn guards() -> GuardSet {

@@ -147,7 +147,9 @@ pub struct ClaimList {
     pub claims: Vec<Claim>,
 }
 
-fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
@@ -160,13 +162,18 @@ mod tests {
         let line = r#"{"agent_id":"alice","capabilities":["rust"],"role":"dev","registered_at":"a","last_active":"b","mood":[1]}"#;
         let agent: Agent = serde_json::from_str(line).expect("reads");
         assert_eq!((agent.agent_id.as_str(), agent.role.as_deref()), ("alice", Some("dev")));
-        assert_eq!(serde_json::to_value(&agent).expect("writes"), serde_json::from_str::<Value>(line).expect("is JSON"));
+        assert_eq!(
+            serde_json::to_value(&agent).expect("writes"),
+            serde_json::from_str::<Value>(line).expect("is JSON")
+        );
     }
 
     #[test]
     fn a_handoff_without_a_target_or_a_snapshot_is_read() {
-        let handoff: Handoff =
-            serde_json::from_str(r#"{"id":"x","source_agent":"a","summary":"s","results":null,"context_snapshot":null}"#).expect("reads");
+        let handoff: Handoff = serde_json::from_str(
+            r#"{"id":"x","source_agent":"a","summary":"s","results":null,"context_snapshot":null}"#,
+        )
+        .expect("reads");
         assert!(handoff.target_agent.is_none() && handoff.results.is_empty());
     }
 }

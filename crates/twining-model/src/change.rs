@@ -121,7 +121,8 @@ impl Change {
     /// A document, and nothing else; nothing at all where there is no text.
     #[must_use]
     pub fn of_document(path: &str, text: Option<String>) -> Self {
-        let documents = text.map(|text| DocumentText { path: path.to_owned(), text }).into_iter().collect();
+        let documents =
+            text.map(|text| DocumentText { path: path.to_owned(), text }).into_iter().collect();
         Self { documents, ..Self::default() }
     }
 
@@ -163,8 +164,17 @@ impl Change {
             + removed_relations.len()
             + archived.len()
             + handoffs.len();
-        let lines = [entries.is_empty(), traces.is_empty(), imported_traces.is_empty(), runs.is_empty(), agents.is_empty()];
-        let files = turns.len() + documents.len() + usize::from(claims.is_some()) + usize::from(presence.is_some());
+        let lines = [
+            entries.is_empty(),
+            traces.is_empty(),
+            imported_traces.is_empty(),
+            runs.is_empty(),
+            agents.is_empty(),
+        ];
+        let files = turns.len()
+            + documents.len()
+            + usize::from(claims.is_some())
+            + usize::from(presence.is_some());
         in_several == 0 && lines.into_iter().filter(|is_empty| !is_empty).count() + files <= 1
     }
 }

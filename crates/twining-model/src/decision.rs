@@ -198,13 +198,20 @@ mod tests {
 
     #[test]
     fn the_smallest_file_reads_with_the_seeds_defaults() {
-        let decision: Decision = serde_json::from_str(r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T6"}"#).expect("reads");
-        assert_eq!((decision.status, decision.confidence, decision.reversible), (DecisionStatus::Active, Confidence::Medium, true));
+        let decision: Decision =
+            serde_json::from_str(r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T6"}"#).expect("reads");
+        assert_eq!(
+            (decision.status, decision.confidence, decision.reversible),
+            (DecisionStatus::Active, Confidence::Medium, true)
+        );
     }
 
     #[test]
     fn a_merge_of_two_statuses_never_goes_back_to_active() {
-        assert_eq!(DecisionStatus::Active.max(DecisionStatus::Overridden), DecisionStatus::Overridden);
+        assert_eq!(
+            DecisionStatus::Active.max(DecisionStatus::Overridden),
+            DecisionStatus::Overridden
+        );
         assert!(DecisionStatus::Superseded > DecisionStatus::Provisional);
     }
 }

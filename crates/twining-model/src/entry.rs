@@ -176,13 +176,22 @@ mod tests {
     fn an_origin_of_a_newer_version_hides_no_record() {
         let line = r#"{"id":"x","entry_type":"need","origin":{"via":"web","trust":"signed","session":"s"}}"#;
         let entry: Entry = serde_json::from_str(line).expect("reads");
-        assert_eq!(entry.origin.map(|origin| (origin.via, origin.trust)), Some((Channel::Unknown, Trust::Imported)));
+        assert_eq!(
+            entry.origin.map(|origin| (origin.via, origin.trust)),
+            Some((Channel::Unknown, Trust::Imported))
+        );
     }
 
     #[test]
     fn an_unknown_type_is_refused_as_input_and_kept_in_files() {
-        assert!(EntryType::parse("entry_type", "rumour").expect_err("unknown").to_string().contains("need, offer"));
-        let entry: Entry = serde_json::from_str(r#"{"id":"x","entry_type":"rumour"}"#).expect("reads");
+        assert!(
+            EntryType::parse("entry_type", "rumour")
+                .expect_err("unknown")
+                .to_string()
+                .contains("need, offer")
+        );
+        let entry: Entry =
+            serde_json::from_str(r#"{"id":"x","entry_type":"rumour"}"#).expect("reads");
         assert_eq!(entry.kind(), None);
         assert_eq!(entry.entry_type, "rumour");
     }

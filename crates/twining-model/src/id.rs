@@ -13,7 +13,9 @@ use crate::time::Time;
 ///
 /// Invariant: a valid ULID in upper case. So it is a safe file name, and never
 /// a path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct Id(String);
@@ -156,9 +158,19 @@ mod tests {
 
     #[test]
     fn a_path_is_not_an_id() {
-        for hostile in ["../../x", "", "CON", "01M7EB3QWY4C5CPJF6982ZJQ1/", "O1M7EB3QWY4C5CPJF6982ZJQ18", "01M7EB3QWY4C5CPJF6982ZJQ180"] {
+        for hostile in [
+            "../../x",
+            "",
+            "CON",
+            "01M7EB3QWY4C5CPJF6982ZJQ1/",
+            "O1M7EB3QWY4C5CPJF6982ZJQ18",
+            "01M7EB3QWY4C5CPJF6982ZJQ180",
+        ] {
             assert_eq!(Id::read(hostile), None, "{hostile}");
         }
-        assert!(Id::read("01m7eb3qwy4c5cpjf6982zjq18").is_some_and(|id| id.as_str() == "01M7EB3QWY4C5CPJF6982ZJQ18"));
+        assert!(
+            Id::read("01m7eb3qwy4c5cpjf6982zjq18")
+                .is_some_and(|id| id.as_str() == "01M7EB3QWY4C5CPJF6982ZJQ18")
+        );
     }
 }

@@ -22,7 +22,8 @@ impl JsonDocument {
 
     /// Replaces a field in place, or adds it at the end.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), serde_json::Error> {
-        let raw = RawValue::from_string(serde_json::to_string_pretty(value)?.replace('\n', "\n  "))?;
+        let raw =
+            RawValue::from_string(serde_json::to_string_pretty(value)?.replace('\n', "\n  "))?;
         match self.0.iter_mut().find(|(name, _)| name == key) {
             Some((_, slot)) => *slot = raw,
             None => self.0.push((key.to_owned(), raw)),
@@ -102,8 +103,9 @@ mod tests {
         let mut document = JsonDocument::parse(text.as_bytes()).expect("an object");
         document.set("status", &json!("overridden")).expect("sets");
         document.set("why", &json!({"a": [1]})).expect("sets");
-        let expected =
-            text.replace("\"active\"", "\"overridden\"").replace("\n}\n", ",\n  \"why\": {\n    \"a\": [\n      1\n    ]\n  }\n}\n");
+        let expected = text
+            .replace("\"active\"", "\"overridden\"")
+            .replace("\n}\n", ",\n  \"why\": {\n    \"a\": [\n      1\n    ]\n  }\n}\n");
         assert_eq!(document.to_pretty().expect("prints"), expected);
     }
 
@@ -114,7 +116,10 @@ mod tests {
 
     #[test]
     fn compact_touches_no_string() {
-        assert_eq!(compact("{ \"a b\" : \"c \\\" d\\\\\" ,\n\"e\": [1, 2] }"), r#"{"a b":"c \" d\\","e":[1,2]}"#);
+        assert_eq!(
+            compact("{ \"a b\" : \"c \\\" d\\\\\" ,\n\"e\": [1, 2] }"),
+            r#"{"a b":"c \" d\\","e":[1,2]}"#
+        );
     }
 
     proptest! {

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::words::words;
 
 /// What a node may say of itself, in the order it is printed.
-pub const FIELDS: [&str; 9] = ["type", "level", "status", "description", "tag", "component", "path", "example", "priority"];
+pub const FIELDS: [&str; 9] =
+    ["type", "level", "status", "description", "tag", "component", "path", "example", "priority"];
 
 words! {
     /// What a node is.

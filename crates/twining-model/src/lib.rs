@@ -24,7 +24,9 @@ mod words;
 
 pub use agent::{Agent, Claim, ClaimList, Handoff, HandoffResult, HandoffSnapshot};
 pub use change::{Amendment, Change, DocumentText, HandoffFile, TurnFile};
-pub use decision::{Alternative, Authority, CommitLink, Confidence, Decision, DecisionStatus, StatusChange};
+pub use decision::{
+    Alternative, Authority, CommitLink, Confidence, Decision, DecisionStatus, StatusChange,
+};
 pub use entry::{Channel, Entry, EntryType, Origin, Trust};
 pub use graph::{Entity, EntityType, Relation, RelationType};
 pub use id::{Id, IdSource, World};

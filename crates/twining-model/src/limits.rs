@@ -136,7 +136,8 @@ impl InvalidInput {
 /// Refuses a list longer than `most`.
 pub fn at_most<T>(field: &'static str, list: &[T], most: usize) -> Result<(), InvalidInput> {
     if list.len() > most {
-        return Err(InvalidInput::new(field, format!("may have at most {most} elements")).because(format!("{} were given", list.len())));
+        return Err(InvalidInput::new(field, format!("may have at most {most} elements"))
+            .because(format!("{} were given", list.len())));
     }
     Ok(())
 }

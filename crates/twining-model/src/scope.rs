@@ -18,7 +18,9 @@ pub const PROJECT: &str = "project";
 /// A place in the project: a file, a directory, a module, or `project`.
 ///
 /// Invariant: relative, `/`-separated, no `.` or `..`, at most 1 KiB.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Scope(String);
 
@@ -67,19 +69,30 @@ impl Scope {
 
     /// Takes a scope an agent gave. An absolute path inside the project becomes
     /// relative to it; one outside, or a `..` that leaves it, is refused.
-    pub fn parse(field: &'static str, given: &str, root: &ProjectRoot) -> Result<Self, InvalidInput> {
+    pub fn parse(
+        field: &'static str,
+        given: &str,
+        root: &ProjectRoot,
+    ) -> Result<Self, InvalidInput> {
         text::bounded(field, given, limits::ELEMENT_BYTES)?;
         let trimmed = given.trim();
         if trimmed.is_empty() {
-            return Err(InvalidInput::new(field, "must not be empty").because("use `project` for the whole project"));
+            return Err(InvalidInput::new(field, "must not be empty")
+                .because("use `project` for the whole project"));
         }
         if trimmed.chars().any(char::is_control) {
             return Err(InvalidInput::new(field, "must be one line without control characters"));
         }
-        let outside =
-            || InvalidInput::new(field, "must lie inside the project").because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)));
+        let outside = || {
+            InvalidInput::new(field, "must lie inside the project")
+                .because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)))
+        };
         let path = slashes(trimmed);
-        let relative = if is_absolute(&path) { root.relative(&path).ok_or_else(outside)? } else { path.as_str() };
+        let relative = if is_absolute(&path) {
+            root.relative(&path).ok_or_else(outside)?
+        } else {
+            path.as_str()
+        };
         let mut kept: Vec<&str> = Vec::new();
         // Trimmed as keys are: a component of blanks alone would make the next one look absolute.
         for part in relative.split('/').map(str::trim) {
@@ -162,7 +175,11 @@ pub fn covering_keys(key: &str) -> impl Iterator<Item = &str> {
     let mut end = Some(key.len());
     std::iter::from_fn(move || {
         let at = end?;
-        end = if at == 0 { None } else { Some(key[..at - 1].rfind('/').map_or(0, |slash| slash + 1)) };
+        end = if at == 0 {
+            None
+        } else {
+            Some(key[..at - 1].rfind('/').map_or(0, |slash| slash + 1))
+        };
         Some(&key[..at])
     })
 }
@@ -246,8 +263,14 @@ mod tests {
 
     #[test]
     fn two_spellings_of_one_letter_are_one_scope() {
-        assert_eq!(scope("src/caf\u{e9}").key(CaseFolding::Exact), scope("src/cafe\u{301}").key(CaseFolding::Exact));
-        assert_eq!(scope("Src/A").key(CaseFolding::IgnoreCase), scope("src/a").key(CaseFolding::IgnoreCase));
+        assert_eq!(
+            scope("src/caf\u{e9}").key(CaseFolding::Exact),
+            scope("src/cafe\u{301}").key(CaseFolding::Exact)
+        );
+        assert_eq!(
+            scope("Src/A").key(CaseFolding::IgnoreCase),
+            scope("src/a").key(CaseFolding::IgnoreCase)
+        );
         assert_ne!(scope("Src/A").key(CaseFolding::Exact), scope("src/a").key(CaseFolding::Exact));
     }
 

@@ -18,8 +18,11 @@ pub fn summary(field: &'static str, text: &str) -> Result<String, InvalidInput> 
         return Err(InvalidInput::new(field, "must not be empty"));
     }
     if chars > limits::SUMMARY_CHARS {
-        return Err(InvalidInput::new(field, format!("must be at most {} characters", limits::SUMMARY_CHARS))
-            .because(format!("{chars} were given; put the rest into the longer field")));
+        return Err(InvalidInput::new(
+            field,
+            format!("must be at most {} characters", limits::SUMMARY_CHARS),
+        )
+        .because(format!("{chars} were given; put the rest into the longer field")));
     }
     Ok(folded)
 }
@@ -49,13 +52,21 @@ pub fn name(field: &'static str, text: &str) -> Result<String, InvalidInput> {
 }
 
 /// Takes a list of short texts, without repeats, in the order given.
-pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) -> Result<Vec<String>, InvalidInput> {
+pub fn list(
+    field: &'static str,
+    items: &[String],
+    most: usize,
+    bytes: usize,
+) -> Result<Vec<String>, InvalidInput> {
     limits::at_most(field, items, most)?;
     let mut kept: Vec<String> = Vec::with_capacity(items.len());
     for item in items {
         if item.len() > bytes {
-            return Err(InvalidInput::new(field, format!("must have at most {bytes} bytes in each element"))
-                .because(format!("one has {}", item.len())));
+            return Err(InvalidInput::new(
+                field,
+                format!("must have at most {bytes} bytes in each element"),
+            )
+            .because(format!("one has {}", item.len())));
         }
         no_nul(field, item)?;
         let item = item.trim();
@@ -72,7 +83,8 @@ pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) ->
 /// Refuses text over `most` bytes, or with a NUL in it.
 pub fn bounded(field: &'static str, text: &str, most: usize) -> Result<(), InvalidInput> {
     if text.len() > most {
-        return Err(InvalidInput::new(field, format!("must be at most {most} bytes")).because(format!("{} were given", text.len())));
+        return Err(InvalidInput::new(field, format!("must be at most {most} bytes"))
+            .because(format!("{} were given", text.len())));
     }
     no_nul(field, text)
 }
@@ -125,7 +137,12 @@ pub fn is_plain(bytes: &[u8]) -> bool {
 fn has_unsafe(text: &str) -> bool {
     let mut rest = text;
     loop {
-        let plain: usize = rest.as_bytes().chunks(CHUNK).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len).sum();
+        let plain: usize = rest
+            .as_bytes()
+            .chunks(CHUNK)
+            .take_while(|stretch| is_plain(stretch))
+            .map(<[u8]>::len)
+            .sum();
         let odd = rest.as_bytes()[plain..].iter().position(|byte| !matches!(byte, b' '..=b'~'));
         let Some(c) = odd.and_then(|odd| rest[plain + odd..].chars().next()) else { return false };
         if is_unsafe_to_show(c) {
@@ -142,7 +159,11 @@ pub fn is_unsafe_to_show(c: char) -> bool {
         // First, because most are: a prompt is looked through several times.
         ' '..='~' | '\n' | '\t' => false,
         c if c.is_control() => true,
-        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{061C}' => true,
+        '\u{200B}'..='\u{200F}'
+        | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}'
+        | '\u{FEFF}'
+        | '\u{061C}' => true,
         '\u{00AD}' | '\u{034F}' | '\u{180E}' | '\u{FFF9}'..='\u{FFFB}' => true,
         // Letters without a shape, and variations that can carry hidden bytes; those of emoji stay.
         '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' | '\u{FE00}'..='\u{FE0D}' => true,
@@ -172,8 +193,13 @@ pub fn look_alike(a: &str, b: &str) -> bool {
 /// What a name looks like: without case, marks and blanks, each letter as the
 /// Latin one of its shape.
 fn skeleton(name: &str) -> String {
-    let plain = name.nfkd().filter(|c| !is_unsafe_to_show(*c) && !is_combining_mark(*c) && c.is_alphanumeric());
-    plain.flat_map(char::to_lowercase).map(|c| CONFUSABLES.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin)).collect()
+    let plain = name
+        .nfkd()
+        .filter(|c| !is_unsafe_to_show(*c) && !is_combining_mark(*c) && c.is_alphanumeric());
+    plain
+        .flat_map(char::to_lowercase)
+        .map(|c| CONFUSABLES.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin))
+        .collect()
 }
 
 /// Letters of other alphabets that look like a Latin one, and digits that do.
@@ -223,7 +249,10 @@ mod tests {
         assert_eq!(summary("summary", "  two\n lines ").expect("folds"), "two lines");
         assert!(summary("summary", &"é".repeat(200)).is_ok());
         let refused = summary("summary", &"é".repeat(201)).expect_err("too long");
-        assert_eq!(refused.to_string(), "`summary` must be at most 200 characters; 201 were given; put the rest into the longer field");
+        assert_eq!(
+            refused.to_string(),
+            "`summary` must be at most 200 characters; 201 were given; put the rest into the longer field"
+        );
     }
 
     #[test]
@@ -242,7 +271,18 @@ mod tests {
 
     #[test]
     fn what_carries_hidden_bytes_is_shown_and_emoji_stay() {
-        for hidden in ['\u{206A}', '\u{AD}', '\u{180E}', '\u{FFF9}', '\u{3164}', '\u{FE01}', '\u{E0041}', '\u{E0101}', '\u{9b}', '\u{85}'] {
+        for hidden in [
+            '\u{206A}',
+            '\u{AD}',
+            '\u{180E}',
+            '\u{FFF9}',
+            '\u{3164}',
+            '\u{FE01}',
+            '\u{E0041}',
+            '\u{E0101}',
+            '\u{9b}',
+            '\u{85}',
+        ] {
             assert!(visible(&format!("a{hidden}b")).starts_with("aU+"), "{hidden:?}");
         }
         assert_eq!(visible("fine ⚠\u{FE0F} 日本語 é"), "fine ⚠\u{FE0F} 日本語 é");
@@ -250,15 +290,28 @@ mod tests {
 
     #[test]
     fn a_name_made_to_be_taken_for_another_is_noticed() {
-        assert!(look_alike("аda", "ada") && look_alike("adа\u{200b}", "Ada") && look_alike("l0g", "log"));
+        assert!(
+            look_alike("аda", "ada")
+                && look_alike("adа\u{200b}", "Ada")
+                && look_alike("l0g", "log")
+        );
         assert!(!look_alike("ada", "bob") && !look_alike("alice", "alicia"));
-        assert!(mixes_scripts("аdа-bot") && !mixes_scripts("ada") && !mixes_scripts("дева") && !mixes_scripts("größe-日本"));
+        assert!(
+            mixes_scripts("аdа-bot")
+                && !mixes_scripts("ada")
+                && !mixes_scripts("дева")
+                && !mixes_scripts("größe-日本")
+        );
     }
 
     #[test]
     fn a_list_with_one_long_element_is_refused_for_the_element() {
-        let refused = list("tags", &["short".into(), "t".repeat(65)], 32, 64).expect_err("too long");
-        assert_eq!(refused.to_string(), "`tags` must have at most 64 bytes in each element; one has 65");
+        let refused =
+            list("tags", &["short".into(), "t".repeat(65)], 32, 64).expect_err("too long");
+        assert_eq!(
+            refused.to_string(),
+            "`tags` must have at most 64 bytes in each element; one has 65"
+        );
     }
 
     #[test]

@@ -8,7 +8,20 @@ use crate::limits::InvalidInput;
 
 /// A moment, to the millisecond. Milliseconds because ULIDs and the TypeScript
 /// server use them: a finer clock would not survive a round trip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct Time(i64);

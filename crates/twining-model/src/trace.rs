@@ -349,11 +349,21 @@ mod tests {
         let line = r#"{"id":"T1","timestamp":"2026-11-15T09:00:00.000Z","type":"violation","context":{"agent":"coder","mood":1},"event":{"what_happened":"x","cost":[2]},"source":"enforcement_hook","embedding":[0.5]}"#;
         let trace: Trace = serde_json::from_str(line).expect("reads");
         assert_eq!(trace.kind(), Some(TraceType::Violation));
-        assert_eq!(serde_json::to_value(&trace).expect("writes"), serde_json::from_str::<Value>(line).expect("is JSON"));
-        assert_eq!(serde_json::from_str::<Trace>(r#"{"id":"x","type":"rumour"}"#).expect("reads").kind(), None);
+        assert_eq!(
+            serde_json::to_value(&trace).expect("writes"),
+            serde_json::from_str::<Value>(line).expect("is JSON")
+        );
+        assert_eq!(
+            serde_json::from_str::<Trace>(r#"{"id":"x","type":"rumour"}"#).expect("reads").kind(),
+            None
+        );
         let mut known = trace.clone();
         (known.extra, known.context.extra, known.event.extra) = Default::default();
-        assert_eq!(Trace::read_partial(line.as_bytes()), Some(known), "and a glance sees all that we know");
+        assert_eq!(
+            Trace::read_partial(line.as_bytes()),
+            Some(known),
+            "and a glance sees all that we know"
+        );
     }
 
     #[test]

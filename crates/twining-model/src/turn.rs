@@ -30,8 +30,11 @@ impl TurnName {
             return Err(InvalidInput::new(field, "must not be empty"));
         }
         if name.len() > limits::TURN_NAME_BYTES {
-            return Err(InvalidInput::new(field, format!("must be at most {} bytes", limits::TURN_NAME_BYTES))
-                .because(format!("{} were given; use the short id", name.len())));
+            return Err(InvalidInput::new(
+                field,
+                format!("must be at most {} bytes", limits::TURN_NAME_BYTES),
+            )
+            .because(format!("{} were given; use the short id", name.len())));
         }
         if name.chars().any(char::is_control) {
             return Err(InvalidInput::new(field, "must be one line without control characters"));
@@ -68,7 +71,10 @@ impl TurnName {
 
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().to_ascii_uppercase();
-    let numbered = |device: &str| stem.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit());
+    let numbered = |device: &str| {
+        stem.strip_prefix(device)
+            .is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
+    };
     matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || numbered("COM") || numbered("LPT")
 }
 
@@ -203,7 +209,9 @@ pub struct Turn {
     pub updated_at: Option<String>,
 }
 
-fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
@@ -236,7 +244,10 @@ mod tests {
     #[test]
     fn an_id_is_the_same_for_everyone_who_names_the_turn() {
         let key = TurnKey { feature: name("FEAT-001"), task: name(" TASK-003 "), number: 2 };
-        assert_eq!((key.id().as_str(), key.file().as_str()), ("TURN-FEAT-001-TASK-003-T2", "T2.json"));
+        assert_eq!(
+            (key.id().as_str(), key.file().as_str()),
+            ("TURN-FEAT-001-TASK-003-T2", "T2.json")
+        );
         assert_eq!(key.feature.folder(), "FEAT-001");
     }
 
@@ -266,7 +277,16 @@ mod tests {
     #[test]
     fn only_the_plain_spelling_of_a_number_is_a_turn() {
         assert_eq!(number_of("T12.json"), Some(12));
-        for other in ["T0.json", "T01.json", "T+1.json", "T-1.json", "T1.json.tmp", "t1.json", "T.json", "T99999999999.json"] {
+        for other in [
+            "T0.json",
+            "T01.json",
+            "T+1.json",
+            "T-1.json",
+            "T1.json.tmp",
+            "t1.json",
+            "T.json",
+            "T99999999999.json",
+        ] {
             assert_eq!(number_of(other), None, "{other}");
         }
     }
@@ -278,7 +298,10 @@ mod tests {
             "lessons_from_turn":null,"what_to_try_next":null,"acceptance_criteria_status":{},"started_at":"2026-06-26T08:09:47.314514"}"#,
         )
         .expect("reads");
-        assert_eq!((turn.feature_id.as_str(), turn.tests_passed, turn.lessons_from_turn.len()), ("FEAT-X", None, 0));
+        assert_eq!(
+            (turn.feature_id.as_str(), turn.tests_passed, turn.lessons_from_turn.len()),
+            ("FEAT-X", None, 0)
+        );
     }
 
     proptest! {

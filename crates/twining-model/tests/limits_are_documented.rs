@@ -9,7 +9,10 @@ fn every_limit_stands_in_the_document_with_its_value() {
     let document = include_str!("../../../docs/reference/limits.md");
     let written: BTreeMap<&str, i64> = document.lines().filter_map(row).collect();
     let source = include_str!("../src/limits.rs");
-    let named: Vec<&str> = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next()).collect();
+    let named: Vec<&str> = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub const ")?.split(':').next())
+        .collect();
     assert!(named.len() > 15, "{named:?}");
     for name in named {
         let value = match name {
@@ -65,7 +68,11 @@ fn every_limit_stands_in_the_document_with_its_value() {
             "CLOCK_SKEW_MS" => usize::try_from(limits::CLOCK_SKEW_MS).expect("positive"),
             other => panic!("add `{other}` to this test and to docs/reference/limits.md"),
         };
-        assert_eq!(written.get(name).copied(), i64::try_from(value).ok(), "{name} in docs/reference/limits.md");
+        assert_eq!(
+            written.get(name).copied(),
+            i64::try_from(value).ok(),
+            "{name} in docs/reference/limits.md"
+        );
     }
 }
 

@@ -52,7 +52,9 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The folder was written by a newer version.
-    #[error("`.twining/config.yml` says format version {found}, and this program writes version {known}")]
+    #[error(
+        "`.twining/config.yml` says format version {found}, and this program writes version {known}"
+    )]
     TooNew {
         /// The version found.
         found: u32,
@@ -116,28 +118,44 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Locked { holder: Some(pid), waited_ms, .. } => {
-                return Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"));
+                return Some(format!(
+                    "process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"
+                ));
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "the disk is full; nothing was written, make room and try again"
             }
-            Self::Index(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == rusqlite::ErrorCode::DiskFull => {
+            Self::Index(rusqlite::Error::SqliteFailure(failure, _))
+                if failure.code == rusqlite::ErrorCode::DiskFull =>
+            {
                 "the disk is full, and reading needs a little of it for the index; the files are whole, make room and try again"
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 "a sandbox keeps this shell out of the memory: use the MCP tool of the same name; reading works all the same"
             }
-            error if error.is_forbidden() => "check who owns the `.twining` folder; reading works all the same",
-            Self::Locked { .. } => "try again; if it stays so, look for a stopped `twining` process",
+            error if error.is_forbidden() => {
+                "check who owns the `.twining` folder; reading works all the same"
+            }
+            Self::Locked { .. } => {
+                "try again; if it stays so, look for a stopped `twining` process"
+            }
             Self::Unsafe { path, .. } if path.contains(".twining/local/") => {
                 "a file of Twining's own belongs there: `twining doctor --fix` moves it aside, and Twining makes the file anew"
             }
-            Self::Unsafe { .. } => "move it away if you did not put it there; Twining follows no links and leaves no project",
-            Self::TooNew { .. } => "update twining; until then this folder can be read but not written",
-            Self::Unfinished(_) => "do not repeat it: put right what the cause says, and any write completes this one",
+            Self::Unsafe { .. } => {
+                "move it away if you did not put it there; Twining follows no links and leaves no project"
+            }
+            Self::TooNew { .. } => {
+                "update twining; until then this folder can be read but not written"
+            }
+            Self::Unfinished(_) => {
+                "do not repeat it: put right what the cause says, and any write completes this one"
+            }
             Self::Log(LogError::Behind) => "others write a lot just now; try again",
             Self::Log(_) => "nothing is lost: try again when the log is there",
-            Self::Index(_) => "the index is only a cache: `twining reindex` builds it anew from the files",
+            Self::Index(_) => {
+                "the index is only a cache: `twining reindex` builds it anew from the files"
+            }
             _ => return None,
         };
         Some(hint.to_owned())
@@ -154,6 +172,9 @@ impl StoreError {
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
         let Self::Index(rusqlite::Error::SqliteFailure(failure, _)) = self else { return false };
-        matches!(failure.code, rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+        matches!(
+            failure.code,
+            rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase
+        )
     }
 }

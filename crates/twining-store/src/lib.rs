@@ -24,6 +24,8 @@ pub use log::hook_queue::DrainCount;
 pub use log::journal::JournalLine;
 pub use log::journal::{Log, LogBase, LogLine, NewLine};
 pub use log::lock::LockGuard;
-pub use log::store_files::{Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenBoard, StoreFiles};
+pub use log::store_files::{
+    Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenBoard, StoreFiles,
+};
 pub use store::*;
 pub use twining_model::TextFile;

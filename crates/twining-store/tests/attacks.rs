@@ -49,7 +49,10 @@ fn s6_a_pipe_or_a_directory_in_place_of_the_board_does_not_hang_us() {
     let started = Instant::now();
     let project = TestProject::new();
     std::fs::create_dir_all(project.file("")).expect("makes");
-    let made = std::process::Command::new("mkfifo").arg(project.file("blackboard.jsonl")).status().expect("mkfifo is there");
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.file("blackboard.jsonl"))
+        .status()
+        .expect("mkfifo is there");
     assert!(made.success());
     assert_eq!(refused(&store(&project, &FixedWorld::new())), ".twining/blackboard.jsonl");
     std::fs::remove_file(project.file("blackboard.jsonl")).expect("removes");
@@ -81,13 +84,25 @@ fn s8_temporary_names_cannot_be_planted() {
     note(&store, "first");
     let target = project.path().join("victim");
     std::fs::write(&target, "safe").expect("writes");
-    for name in ["tmp-", "tmp-00000000000000000000000000000000", "recent.old", "quarantine", "journal.jsonl"] {
+    for name in [
+        "tmp-",
+        "tmp-00000000000000000000000000000000",
+        "recent.old",
+        "quarantine",
+        "journal.jsonl",
+    ] {
         drop(std::fs::remove_file(project.file("local").join(name)));
         symlink(&target, project.file("local").join(name)).expect("links");
     }
     // Whatever it answers, it wrote nothing through the links.
     drop(store.transact::<(), StoreError>(twining_store::Durability::Strict, |_| {
-        Ok((twining_model::Change { decisions: vec![common::decision(&store, "d")], ..Default::default() }, ()))
+        Ok((
+            twining_model::Change {
+                decisions: vec![common::decision(&store, "d")],
+                ..Default::default()
+            },
+            (),
+        ))
     }));
     drop(store.housekeep());
     assert_eq!(std::fs::read_to_string(&target).expect("there"), "safe");
@@ -99,11 +114,20 @@ fn s39_a_writer_that_sleeps_on_the_lock_is_named_after_five_seconds() {
     let world = FixedWorld::new();
     let store = store(&project, &world);
     note(&store, "first");
-    let lock = std::fs::OpenOptions::new().read(true).write(true).open(project.file("local/lock")).expect("opens");
+    let lock = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(project.file("local/lock"))
+        .expect("opens");
     lock.lock().expect("locks");
     let started = Instant::now();
-    let Err(StoreError::Locked { holder, waited_ms, .. }) = store.post(&[entry(&store, "waits")]) else { panic!("the lock is held") };
-    assert!(started.elapsed() >= Duration::from_secs(5) && started.elapsed() < Duration::from_secs(8));
+    let Err(StoreError::Locked { holder, waited_ms, .. }) = store.post(&[entry(&store, "waits")])
+    else {
+        panic!("the lock is held")
+    };
+    assert!(
+        started.elapsed() >= Duration::from_secs(5) && started.elapsed() < Duration::from_secs(8)
+    );
     assert_eq!(holder, Some(std::process::id()), "the last one who signed");
     assert!(waited_ms >= 5000);
     // Reading needs no lock.
@@ -117,16 +141,30 @@ fn s39_readers_do_not_stand_behind_a_writer_that_hangs_even_with_a_queue() {
     let project = TestProject::new();
     let world = FixedWorld::new();
     note(&store(&project, &world), "first");
-    let lock = std::fs::OpenOptions::new().read(true).write(true).open(project.file("local/lock")).expect("opens");
+    let lock = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(project.file("local/lock"))
+        .expect("opens");
     lock.lock().expect("locks");
     std::fs::write(project.file("pending-posts.jsonl"), "queued\n").expect("writes");
     let started = Instant::now();
     let fresh = store(&project, &world);
-    assert_eq!(fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("waits for another call").taken, 0);
+    assert_eq!(
+        fresh
+            .queues()
+            .drain_posts(&mut |line| Ok(entry(&fresh, line)))
+            .expect("waits for another call")
+            .taken,
+        0
+    );
     assert_eq!(fresh.view(|view| view.counts()).expect("reads").entries, 1);
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     drop(lock);
-    assert_eq!(fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("drains").taken, 1);
+    assert_eq!(
+        fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("drains").taken,
+        1
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -161,7 +199,9 @@ fn s40_garbage_or_a_link_for_a_lock_or_an_index_writes_nothing_outside() {
     let target = project.path().join("victim");
     std::fs::write(&target, "safe").expect("writes");
     note(&store(&project, &world), "first");
-    for name in ["lock", "recent", "index.lock", "index.db", "index.db-wal", "index.stamp", "journal.jsonl"] {
+    for name in
+        ["lock", "recent", "index.lock", "index.db", "index.db-wal", "index.stamp", "journal.jsonl"]
+    {
         drop(std::fs::remove_file(project.file("local").join(name)));
         std::fs::write(project.file("local").join(name), vec![0xA5; 3000]).expect("writes");
         let store = store(&project, &world);
@@ -185,10 +225,13 @@ fn threads_of_one_process_take_turns() {
     let writers: Vec<_> = (0..8)
         .map(|writer| {
             let store = Arc::clone(&store);
-            std::thread::spawn(move || (0..50).map(|n| note(&store, &format!("{writer}-{n}"))).collect::<Vec<_>>())
+            std::thread::spawn(move || {
+                (0..50).map(|n| note(&store, &format!("{writer}-{n}"))).collect::<Vec<_>>()
+            })
         })
         .collect();
-    let mut acked: Vec<String> = writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
+    let mut acked: Vec<String> =
+        writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
     let mut found = board_ids(&project.path()).expect("valid");
     acked.sort();
     found.sort();

@@ -14,7 +14,10 @@ const JWT: &str = "01K9Z3M4E0DEC1S10NAAAAAAA1";
 
 fn typescript_project() -> TestProject {
     let project = TestProject::new();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/typescript-1.9/twining"), &project.file(""));
+    copy(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/typescript-1.9/twining"),
+        &project.file(""),
+    );
     project
 }
 
@@ -67,34 +70,63 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
     let before = snapshot(&project.file(""));
     let store = store(&project, &FixedWorld::new());
     let jwt = Id::read(JWT).expect("an id");
-    let mut known: Entity =
-        store.view::<_, StoreError>(|view| Ok(view.graph().named_as("verifyJwt", "function")?.expect("there"))).expect("reads");
+    let mut known: Entity = store
+        .view::<_, StoreError>(|view| {
+            Ok(view.graph().named_as("verifyJwt", "function")?.expect("there"))
+        })
+        .expect("reads");
     known.properties.insert("line".to_owned(), "17".to_owned());
     let change = Change {
         entries: vec![entry(&store, "ours")],
         decisions: vec![decision(&store, "ours")],
-        amendments: vec![Amendment { id: jwt, set: [("status".to_owned(), "provisional".into())].into_iter().collect() }],
+        amendments: vec![Amendment {
+            id: jwt,
+            set: [("status".to_owned(), "provisional".into())].into_iter().collect(),
+        }],
         entities: vec![known, entity(&store, "ours")],
         ..Change::default()
     };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("writes");
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("writes");
     store.housekeep().expect("works");
 
-    let jwt_file = std::fs::read_to_string(project.file(&format!("decisions/{JWT}.json"))).expect("there");
-    assert!(jwt_file.contains("12345678901234567890123") && jwt_file.contains("\"assumptions\""), "{jwt_file}");
-    assert_eq!(json(&project.path(), &format!("decisions/{JWT}.json")).expect("valid")["status"], "provisional");
+    let jwt_file =
+        std::fs::read_to_string(project.file(&format!("decisions/{JWT}.json"))).expect("there");
+    assert!(
+        jwt_file.contains("12345678901234567890123") && jwt_file.contains("\"assumptions\""),
+        "{jwt_file}"
+    );
+    assert_eq!(
+        json(&project.path(), &format!("decisions/{JWT}.json")).expect("valid")["status"],
+        "provisional"
+    );
     let entities = json(&project.path(), "graph/entities.json").expect("valid");
-    let verify = entities.as_array().expect("array").iter().find(|e| e["name"] == "verifyJwt").expect("there");
+    let verify = entities
+        .as_array()
+        .expect("array")
+        .iter()
+        .find(|e| e["name"] == "verifyJwt")
+        .expect("there");
     assert_eq!(verify["confidence_score"], 0.5);
     assert_eq!(verify["properties"]["line"], "17");
     assert_eq!(verify["properties"]["scope"], "src/auth/");
 
     let after = snapshot(&project.file(""));
     for (path, old) in &before {
-        let new = after.iter().find(|(other, _)| other == path).map(|(_, text)| text).unwrap_or_else(|| panic!("{path} is gone"));
+        let new = after
+            .iter()
+            .find(|(other, _)| other == path)
+            .map(|(_, text)| text)
+            .unwrap_or_else(|| panic!("{path} is gone"));
         match path.as_str() {
-            "blackboard.jsonl" => assert!(new.starts_with(old.as_str()), "old lines keep their bytes"),
-            path if path.ends_with(&format!("{JWT}.json")) || path == "decisions/index.json" || path.starts_with("graph/") => {
+            "blackboard.jsonl" => {
+                assert!(new.starts_with(old.as_str()), "old lines keep their bytes")
+            }
+            path if path.ends_with(&format!("{JWT}.json"))
+                || path == "decisions/index.json"
+                || path.starts_with("graph/") =>
+            {
                 superset(path, old, new);
             }
             _ => assert_eq!(new, old, "{path} is not ours to touch"),
@@ -113,25 +145,59 @@ fn that_server_can_read_what_we_write() {
         ..Change::default()
     };
     let id = change.decisions[0].id.to_string();
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("writes");
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("writes");
     store.housekeep().expect("works");
     let text = ["id", "timestamp", "agent_id", "entry_type", "scope", "summary", "detail"];
     for line in board(&project.path()).expect("every line is JSON") {
-        assert!(text.iter().all(|field| line[field].is_string()) && line["tags"].is_array(), "{line}");
+        assert!(
+            text.iter().all(|field| line[field].is_string()) && line["tags"].is_array(),
+            "{line}"
+        );
     }
     let decision = json(&project.path(), &format!("decisions/{id}.json")).expect("JSON");
-    for field in ["constraints", "alternatives", "depends_on", "affected_files", "affected_symbols", "commit_hashes"] {
+    for field in [
+        "constraints",
+        "alternatives",
+        "depends_on",
+        "affected_files",
+        "affected_symbols",
+        "commit_hashes",
+    ] {
         assert!(decision[field].is_array(), "{field}");
     }
-    for field in ["id", "timestamp", "agent_id", "domain", "scope", "summary", "context", "rationale", "confidence", "status"] {
+    for field in [
+        "id",
+        "timestamp",
+        "agent_id",
+        "domain",
+        "scope",
+        "summary",
+        "context",
+        "rationale",
+        "confidence",
+        "status",
+    ] {
         assert!(decision[field].is_string(), "{field}");
     }
     let index = json(&project.path(), "decisions/index.json").expect("JSON");
     assert_eq!(index.as_array().map(Vec::len), Some(3));
-    assert!(index.as_array().expect("array").iter().any(|listed| listed["id"] == id.as_str() && listed["status"] == "active"));
+    assert!(
+        index
+            .as_array()
+            .expect("array")
+            .iter()
+            .any(|listed| listed["id"] == id.as_str() && listed["status"] == "active")
+    );
     for path in ["graph/entities.json", "graph/relations.json"] {
         for element in json(&project.path(), path).expect("JSON").as_array().expect("array") {
-            assert!(element["id"].is_string() && element["type"].is_string() && element["properties"].is_object(), "{element}");
+            assert!(
+                element["id"].is_string()
+                    && element["type"].is_string()
+                    && element["properties"].is_object(),
+                "{element}"
+            );
         }
     }
 }
@@ -148,7 +214,8 @@ fn snapshot(folder: &Path) -> Vec<(String, String)> {
                     todo.push(path);
                 }
             } else {
-                let name = path.strip_prefix(folder).expect("inside").to_string_lossy().into_owned();
+                let name =
+                    path.strip_prefix(folder).expect("inside").to_string_lossy().into_owned();
                 found.push((name, std::fs::read_to_string(&path).expect("text")));
             }
         }
@@ -165,18 +232,29 @@ fn superset(path: &str, old: &str, new: &str) {
             (Value::Object(old), Value::Object(new)) => {
                 for (key, value) in old {
                     if key != "status" && key != "updated_at" {
-                        within(&format!("{path}.{key}"), value, new.get(key).unwrap_or(&Value::Null));
+                        within(
+                            &format!("{path}.{key}"),
+                            value,
+                            new.get(key).unwrap_or(&Value::Null),
+                        );
                     }
                 }
             }
             (Value::Array(old), Value::Array(new)) => {
                 for (i, value) in old.iter().enumerate() {
-                    let same = new.iter().find(|other| value["id"].is_string() && other["id"] == value["id"]).or(new.get(i));
+                    let same = new
+                        .iter()
+                        .find(|other| value["id"].is_string() && other["id"] == value["id"])
+                        .or(new.get(i));
                     within(&format!("{path}[{i}]"), value, same.unwrap_or(&Value::Null));
                 }
             }
             _ => assert_eq!(old, new, "{path}"),
         }
     }
-    within(path, &serde_json::from_str(old).expect("JSON"), &serde_json::from_str(new).expect("JSON"));
+    within(
+        path,
+        &serde_json::from_str(old).expect("JSON"),
+        &serde_json::from_str(new).expect("JSON"),
+    );
 }

@@ -16,8 +16,13 @@ use twining_testkit::memory as common;
 use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
 
-const OUTCOMES: [FaultOutcome; 5] =
-    [FaultOutcome::Fails(EIO), FaultOutcome::Fails(ENOSPC), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay];
+const OUTCOMES: [FaultOutcome; 5] = [
+    FaultOutcome::Fails(EIO),
+    FaultOutcome::Fails(ENOSPC),
+    FaultOutcome::Tears(ENOSPC),
+    FaultOutcome::Dies,
+    FaultOutcome::DiesHalfWay,
+];
 
 /// What one operation promised, if it was acknowledged.
 #[derive(Default)]
@@ -47,7 +52,12 @@ fn decide(store: &Store, _: &TestProject, promise: &mut Promise) -> Result<(), S
     let (decision, announcement) = (decision(store, "decided"), entry(store, "announced"));
     let concept = entity(store, decision.id.as_str());
     promise.decided.push((decision.id.to_string(), announcement.id.clone(), concept.id.clone()));
-    let change = Change { entries: vec![announcement.clone()], decisions: vec![decision], entities: vec![concept], ..Change::default() };
+    let change = Change {
+        entries: vec![announcement.clone()],
+        decisions: vec![decision],
+        entities: vec![concept],
+        ..Change::default()
+    };
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
     promise.on_board.push(announcement.id);
     Ok(())
@@ -57,7 +67,8 @@ fn amend(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<
     let seeded = array_ids(&project.path(), "decisions/index.json").unwrap_or_default();
     let Some(id) = seeded.first().and_then(|id| Id::read(id)) else { return Ok(()) };
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
-    let change = Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() };
+    let change =
+        Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() };
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
     promise.amended.insert(id.into(), "overridden".to_owned());
     Ok(())
@@ -71,7 +82,11 @@ fn archive(store: &Store, project: &TestProject, promise: &mut Promise) -> Resul
 }
 
 fn drain(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<(), StoreError> {
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(project.file("pending-posts.jsonl")).expect("opens");
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(project.file("pending-posts.jsonl"))
+        .expect("opens");
     file.write_all(b"queued-1\nqueued-2\n").expect("writes");
     promise.queued.extend(["queued-1".to_owned(), "queued-2".to_owned()]);
     store.queues().drain_posts(&mut |line| Ok(entry(store, line))).map(|_| ())
@@ -98,18 +113,29 @@ fn check(project: &Path, promise: &Promise, what: &str) {
     for id in &promise.on_board {
         assert_eq!(on_board.iter().filter(|found| *found == id).count(), 1, "{what}: entry {id}");
     }
-    let listed = array_ids(project, "decisions/index.json").unwrap_or_else(|e| panic!("{what}: {e}"));
-    let entities = array_ids(project, "graph/entities.json").unwrap_or_else(|e| panic!("{what}: {e}"));
+    let listed =
+        array_ids(project, "decisions/index.json").unwrap_or_else(|e| panic!("{what}: {e}"));
+    let entities =
+        array_ids(project, "graph/entities.json").unwrap_or_else(|e| panic!("{what}: {e}"));
     for (id, announcement, concept) in &promise.decided {
         let file = project.join(".twining/decisions").join(format!("{id}.json")).exists();
-        let parts = [file, on_board.contains(announcement), entities.contains(concept), listed.contains(id)];
-        assert!(parts.iter().all(|part| *part == parts[0]), "{what}: decision {id} is half there {parts:?}");
+        let parts = [
+            file,
+            on_board.contains(announcement),
+            entities.contains(concept),
+            listed.contains(id),
+        ];
+        assert!(
+            parts.iter().all(|part| *part == parts[0]),
+            "{what}: decision {id} is half there {parts:?}"
+        );
         if promise.on_board.contains(announcement) {
             assert!(file, "{what}: acknowledged decision {id} is gone");
         }
     }
     for (id, status) in &promise.amended {
-        let decision = json(project, &format!("decisions/{id}.json")).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let decision = json(project, &format!("decisions/{id}.json"))
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(decision["status"], status.as_str(), "{what}");
     }
     let summaries: Vec<String> = twining_testkit::files::board(project)
@@ -118,16 +144,23 @@ fn check(project: &Path, promise: &Promise, what: &str) {
         .map(|e| e["summary"].as_str().unwrap_or_default().to_owned())
         .collect();
     for queued in &promise.queued {
-        assert_eq!(summaries.iter().filter(|found| *found == queued).count(), 1, "{what}: {queued}");
+        assert_eq!(
+            summaries.iter().filter(|found| *found == queued).count(),
+            1,
+            "{what}: {queued}"
+        );
     }
     if !promise.kept_somewhere.is_empty() {
         let mut everywhere = on_board.clone();
-        for file in std::fs::read_dir(project.join(".twining/archive")).into_iter().flatten().flatten() {
+        for file in
+            std::fs::read_dir(project.join(".twining/archive")).into_iter().flatten().flatten()
+        {
             let text = std::fs::read_to_string(file.path()).expect("reads");
             let ids: Vec<String> = text
                 .lines()
                 .map(|line| {
-                    serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|e| panic!("{what}: {e}"))["id"]
+                    serde_json::from_str::<serde_json::Value>(line)
+                        .unwrap_or_else(|e| panic!("{what}: {e}"))["id"]
                         .as_str()
                         .unwrap_or_default()
                         .to_owned()
@@ -136,7 +169,10 @@ fn check(project: &Path, promise: &Promise, what: &str) {
             everywhere.extend(ids);
         }
         for id in &promise.kept_somewhere {
-            assert!(everywhere.contains(id), "{what}: {id} is neither on the board nor in the archive");
+            assert!(
+                everywhere.contains(id),
+                "{what}: {id} is neither on the board nor in the archive"
+            );
         }
     }
 }
@@ -157,20 +193,27 @@ fn sweep(name: &str, operation: Operation) -> usize {
                 assert!(fired || answer.is_ok(), "{what}: failed without a fault: {answer:?}");
                 if fired && matches!(outcome, FaultOutcome::Fails(_) | FaultOutcome::Tears(_)) {
                     // The process lives on and goes on working.
-                    operation(store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: afterwards: {e}"));
+                    operation(store, &project, &mut promise)
+                        .unwrap_or_else(|e| panic!("{what}: afterwards: {e}"));
                 }
             }
             let calls = faults.calls();
             drop(probed);
             // A new process comes, finds what there is, and works.
             let store = common::store(&project, &world);
-            post(&store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: next process: {e}"));
-            decide(&store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: next process: {e}"));
-            store.queues().drain_posts(&mut |line| Ok(entry(&store, line))).unwrap_or_else(|e| panic!("{what}: next drain: {e}"));
+            post(&store, &project, &mut promise)
+                .unwrap_or_else(|e| panic!("{what}: next process: {e}"));
+            decide(&store, &project, &mut promise)
+                .unwrap_or_else(|e| panic!("{what}: next process: {e}"));
+            store
+                .queues()
+                .drain_posts(&mut |line| Ok(entry(&store, line)))
+                .unwrap_or_else(|e| panic!("{what}: next drain: {e}"));
             store.housekeep().unwrap_or_else(|e| panic!("{what}: next housekeeping: {e}"));
             if name == "archive" {
                 // Archiving again is what completes an archive that was cut short.
-                archive(&store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: next archive: {e}"));
+                archive(&store, &project, &mut promise)
+                    .unwrap_or_else(|e| panic!("{what}: next archive: {e}"));
                 promise.on_board.retain(|id| !promise.kept_somewhere.contains(id));
             }
             if name == "drain" {
@@ -234,7 +277,10 @@ struct Forbidden {
 
 impl Probe for Forbidden {
     fn before(&self, op: DiskOp, name: &str) -> Fault {
-        let is_change = matches!(op, DiskOp::Create | DiskOp::Write | DiskOp::SetLen | DiskOp::Rename | DiskOp::Remove);
+        let is_change = matches!(
+            op,
+            DiskOp::Create | DiskOp::Write | DiskOp::SetLen | DiskOp::Rename | DiskOp::Remove
+        );
         let is_meant = is_change && name.ends_with(self.name) && self.is_on.load(Ordering::SeqCst);
         if is_meant { Fault::Fail(EACCES) } else { Fault::None }
     }
@@ -246,16 +292,28 @@ fn a_refused_decision_is_not_carried_out_by_the_next_writer() {
         let world = FixedWorld::new();
         let (project, mut promise) = lived_in(&world);
         let probe = Arc::new(Forbidden { name, is_on: AtomicBool::new(true) });
-        let store = Store::open_probed(project.place(), world.ids(), Some(probe.clone())).expect("opens");
+        let store =
+            Store::open_probed(project.place(), world.ids(), Some(probe.clone())).expect("opens");
         world.pass(1);
         let refused = decide(&store, &project, &mut promise).expect_err("cannot be written");
         assert_eq!(refused.code(), "FILE_WRITE_ERROR", "{name}");
         let (id, announcement, concept) = promise.decided.last().cloned().expect("was tried");
         let assert_nothing_of_it = || {
-            assert!(!project.path().join(format!(".twining/decisions/{id}.json")).exists(), "{name}");
+            assert!(
+                !project.path().join(format!(".twining/decisions/{id}.json")).exists(),
+                "{name}"
+            );
             assert!(!board_ids(&project.path()).expect("reads").contains(&announcement), "{name}");
-            assert!(!array_ids(&project.path(), "graph/entities.json").expect("reads").contains(&concept), "{name}");
-            assert!(!array_ids(&project.path(), "decisions/index.json").expect("reads").contains(&id), "{name}");
+            assert!(
+                !array_ids(&project.path(), "graph/entities.json")
+                    .expect("reads")
+                    .contains(&concept),
+                "{name}"
+            );
+            assert!(
+                !array_ids(&project.path(), "decisions/index.json").expect("reads").contains(&id),
+                "{name}"
+            );
         };
         assert_nothing_of_it();
         probe.is_on.store(false, Ordering::SeqCst);

@@ -28,7 +28,8 @@ fn a_link_in_place_of_the_list_is_not_followed() {
     let outside = TestProject::new();
     fs::write(outside.path().join("list.json"), "[1]").expect("writes");
     fs::remove_file(project.file("features.json")).expect("removes");
-    std::os::unix::fs::symlink(outside.path().join("list.json"), project.file("features.json")).expect("links");
+    std::os::unix::fs::symlink(outside.path().join("list.json"), project.file("features.json"))
+        .expect("links");
     assert!(matches!(store.documents().features().expect("reads").file, TextFile::Unusable(_)));
     write(&store, "[2]").expect("replaces the link, not what it leads to");
     assert_eq!(fs::read_to_string(outside.path().join("list.json")).expect("reads"), "[1]");
@@ -43,7 +44,10 @@ fn a_list_in_a_linked_folder_is_left_to_whoever_linked_it() {
     let store = store(&project);
     assert_eq!(store.documents().features().expect("reads").file, TextFile::Missing);
     write(&store, "[2]").expect("writes");
-    assert_eq!(fs::read_to_string(outside.path().join("progress/feature-list.json")).expect("reads"), "[1]");
+    assert_eq!(
+        fs::read_to_string(outside.path().join("progress/feature-list.json")).expect("reads"),
+        "[1]"
+    );
     assert_eq!(fs::read_to_string(project.file("features.json")).expect("reads"), "[2]");
 }
 
@@ -97,15 +101,24 @@ fn a_torn_line_takes_no_other_with_it() {
 
 #[test]
 fn whichever_call_to_the_disk_fails_the_list_is_the_old_one_or_the_new() {
-    for outcome in [FaultOutcome::Fails(EIO), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay] {
+    for outcome in [
+        FaultOutcome::Fails(EIO),
+        FaultOutcome::Tears(ENOSPC),
+        FaultOutcome::Dies,
+        FaultOutcome::DiesHalfWay,
+    ] {
         for at in 0.. {
             let project = TestProject::in_memory();
             write(&store(&project), "[\"old\"]").expect("writes");
             let faults = Arc::new(Faults::at(at, outcome));
-            let failing = Store::open_probed(project.place(), ids(), Some(faults.clone())).expect("opens");
+            let failing =
+                Store::open_probed(project.place(), ids(), Some(faults.clone())).expect("opens");
             let written = write(&failing, "[\"new\"]");
             let text = fs::read_to_string(project.file("features.json")).expect("is there");
-            assert!(text == "[\"new\"]" || (written.is_err() && text == "[\"old\"]"), "call {at}, {outcome:?}: {text}");
+            assert!(
+                text == "[\"new\"]" || (written.is_err() && text == "[\"old\"]"),
+                "call {at}, {outcome:?}: {text}"
+            );
             write(&store(&project), "[\"next\"]").expect("goes on");
             if faults.calls() <= at {
                 break;
@@ -119,7 +132,9 @@ fn a_path_is_known_by_its_bytes_and_a_folder_by_all_of_them() {
     let project = TestProject::new();
     fs::create_dir_all(project.path().join("src/inner")).expect("makes");
     fs::write(project.path().join("src/inner/a.rs"), "a").expect("writes");
-    let state = |path: &str| disk::state_inside(&project.path(), path, 10, 100).expect("looks").map(|state| state.hash);
+    let state = |path: &str| {
+        disk::state_inside(&project.path(), path, 10, 100).expect("looks").map(|state| state.hash)
+    };
     let (file, folder) = (state("src/inner/a.rs"), state("src/"));
     fs::write(project.path().join("src/inner/a.rs"), "a").expect("writes");
     assert_eq!((state("src/inner/a.rs"), state("src/")), (file, folder));

@@ -67,7 +67,8 @@ impl Follower {
     }
 
     fn write(&self, change: &Change) {
-        let written = self.store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())));
+        let written =
+            self.store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())));
         assert!(matches!(written, Ok(()) | Err(StoreError::Log(_))), "{written:?}");
     }
 
@@ -79,7 +80,8 @@ impl Follower {
         let mut folders: Vec<_> = root.exists().then(|| root.clone()).into_iter().collect();
         while let Some(folder) = folders.pop() {
             for file in std::fs::read_dir(folder).expect("lists").flatten() {
-                let path = file.path().strip_prefix(&root).expect("is inside").display().to_string();
+                let path =
+                    file.path().strip_prefix(&root).expect("is inside").display().to_string();
                 if file.path().is_dir() {
                     if !["local", "archive"].contains(&path.as_str()) {
                         folders.push(file.path());
@@ -91,11 +93,12 @@ impl Follower {
                 }
                 let text = std::fs::read_to_string(file.path()).expect("reads");
                 match serde_json::from_str::<Vec<Value>>(&text) {
-                    Ok(elements) => state.extend(
-                        elements
-                            .into_iter()
-                            .map(|element| (format!("{path} {}{}", element["id"], element["agent_id"]), element.to_string())),
-                    ),
+                    Ok(elements) => state.extend(elements.into_iter().map(|element| {
+                        (
+                            format!("{path} {}{}", element["id"], element["agent_id"]),
+                            element.to_string(),
+                        )
+                    })),
                     // A folder that nobody wrote to yet may lack what is empty.
                     Err(_) if text.is_empty() => {}
                     Err(_) => drop(state.insert(path, text)),
@@ -113,21 +116,36 @@ fn opened(project: &TestProject, log: &Arc<MemoryLog>) -> Store {
 }
 
 fn related(store: &Store, from: usize, to: usize) -> Relation {
-    let relation = records::relation(store.ids(), &format!("entity-{from}"), &format!("entity-{to}"));
+    let relation =
+        records::relation(store.ids(), &format!("entity-{from}"), &format!("entity-{to}"));
     Relation { id: format!("relation-{from}-{to}"), ..relation }
 }
 
 /// What a step writes, made from what the log says so far.
 fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
-    let decisions: Vec<Id> = lines.iter().flat_map(|line| &line.change.decisions).map(|decision| decision.id.clone()).collect();
-    let entries: Vec<String> = lines.iter().flat_map(|line| &line.change.entries).map(|entry| entry.id.clone()).collect();
-    let named = |at: usize| twining_model::Entity { id: format!("entity-{at}"), ..entity(store, &format!("e{at}")) };
+    let decisions: Vec<Id> = lines
+        .iter()
+        .flat_map(|line| &line.change.decisions)
+        .map(|decision| decision.id.clone())
+        .collect();
+    let entries: Vec<String> =
+        lines.iter().flat_map(|line| &line.change.entries).map(|entry| entry.id.clone()).collect();
+    let named = |at: usize| twining_model::Entity {
+        id: format!("entity-{at}"),
+        ..entity(store, &format!("e{at}"))
+    };
     match step {
         Step::Post => Change::of_entries(vec![entry(store, "posted")]),
-        Step::Decide => Change { decisions: vec![decision(store, "decided")], ..Change::of_entries(vec![entry(store, "decided")]) },
+        Step::Decide => Change {
+            decisions: vec![decision(store, "decided")],
+            ..Change::of_entries(vec![entry(store, "decided")])
+        },
         Step::Amend(at) => match decisions.get(at % decisions.len().max(1)) {
             Some(id) => {
-                let set = Map::from_iter([("summary".to_owned(), json!(format!("amended at {}", lines.len())))]);
+                let set = Map::from_iter([(
+                    "summary".to_owned(),
+                    json!(format!("amended at {}", lines.len())),
+                )]);
                 Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() }
             }
             None => Change::default(),
@@ -137,10 +155,17 @@ fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
             entity.properties.insert("n".to_owned(), "x".repeat(lines.len()));
             Change { entities: vec![entity], ..Change::default() }
         }
-        Step::Remove(at) => Change { removed_entities: vec![format!("entity-{at}")], ..Change::default() },
-        Step::Relate(from, to) => Change { relations: vec![related(store, *from, *to)], ..Change::default() },
+        Step::Remove(at) => {
+            Change { removed_entities: vec![format!("entity-{at}")], ..Change::default() }
+        }
+        Step::Relate(from, to) => {
+            Change { relations: vec![related(store, *from, *to)], ..Change::default() }
+        }
         Step::Archive(at) => match entries.get(at % entries.len().max(1)) {
-            Some(id) => Change { archived: vec![id.clone()], ..Change::of_entries(vec![entry(store, "archived")]) },
+            Some(id) => Change {
+                archived: vec![id.clone()],
+                ..Change::of_entries(vec![entry(store, "archived")])
+            },
             None => Change::default(),
         },
         Step::Register(at) => {
@@ -158,11 +183,20 @@ fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
         }
         Step::Turn(number, is_long_lived) => {
             let text = is_long_lived.then(|| format!("turn {}\n", lines.len()));
-            let turn = TurnFile { feature: "F".to_owned(), task: "T".to_owned(), number: u32::try_from(*number).unwrap_or(0) + 1, text };
+            let turn = TurnFile {
+                feature: "F".to_owned(),
+                task: "T".to_owned(),
+                number: u32::try_from(*number).unwrap_or(0) + 1,
+                text,
+            };
             Change { turns: vec![turn], ..Change::default() }
         }
         Step::Trace => Change {
-            traces: vec![Trace { id: store.ids().next().to_string(), kind: "correction".to_owned(), ..Trace::default() }],
+            traces: vec![Trace {
+                id: store.ids().next().to_string(),
+                kind: "correction".to_owned(),
+                ..Trace::default()
+            }],
             ..Change::default()
         },
         Step::Follow | Step::Reopen | Step::LoseAnswer => Change::default(),
@@ -200,7 +234,15 @@ proptest! {
 fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
     let log = Arc::new(MemoryLog::default());
     let writer = Follower::new(&log);
-    for step in [Step::Decide, Step::Entity(1), Step::Post, Step::HandOver, Step::Trace, Step::Turn(1, true), Step::Amend(0)] {
+    for step in [
+        Step::Decide,
+        Step::Entity(1),
+        Step::Post,
+        Step::HandOver,
+        Step::Trace,
+        Step::Turn(1, true),
+        Step::Amend(0),
+    ] {
         writer.write(&change_of(&step, &writer.store, &log.all()));
     }
     let made = Follower::new(&log).state();
@@ -209,11 +251,17 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
             let project = TestProject::in_memory();
             let faults = Arc::new(Faults::at(at, outcome));
             let probe: Arc<dyn Probe> = faults.clone();
-            let followed = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| store.follower().take_in(&log.all()));
+            let followed = Store::open_probed(project.place(), ids(), Some(probe))
+                .and_then(|store| store.follower().take_in(&log.all()));
             drop(followed);
-            let follower = Follower { store: opened(&project, &log), project, log: Arc::clone(&log) };
+            let follower =
+                Follower { store: opened(&project, &log), project, log: Arc::clone(&log) };
             let state = follower.state();
-            let differing: Vec<_> = state.keys().chain(made.keys()).filter(|path| state.get(*path) != made.get(*path)).collect();
+            let differing: Vec<_> = state
+                .keys()
+                .chain(made.keys())
+                .filter(|path| state.get(*path) != made.get(*path))
+                .collect();
             assert!(differing.is_empty(), "{outcome:?} at call {at}: {differing:?}");
             if faults.calls() <= at {
                 break;
@@ -229,7 +277,10 @@ fn handoffs_are_listed_in_the_order_of_the_log_whatever_their_ids() {
     let made = [writer.store.ids().next(), writer.store.ids().next()];
     for id in made.into_iter().rev() {
         let line = json!({"id": id}).to_string();
-        writer.write(&Change { handoffs: vec![HandoffFile { text: format!("{line}\n"), line, id }], ..Change::default() });
+        writer.write(&Change {
+            handoffs: vec![HandoffFile { text: format!("{line}\n"), line, id }],
+            ..Change::default()
+        });
     }
     assert_eq!(Follower::new(&log).state(), writer.state());
 }
@@ -246,14 +297,28 @@ fn two_who_plan_on_one_view_are_asked_one_after_the_other() {
             asked += 1;
             if asked == 1 {
                 // Another is quicker.
-                followers[1].write(&Change { entities: vec![entity(&followers[1].store, "e")], ..Change::default() });
+                followers[1].write(&Change {
+                    entities: vec![entity(&followers[1].store, "e")],
+                    ..Change::default()
+                });
             }
             let known = view.counts()?.entities;
-            Ok((Change { entities: vec![entity(&followers[0].store, &format!("saw {known}"))], ..Change::default() }, ()))
+            Ok((
+                Change {
+                    entities: vec![entity(&followers[0].store, &format!("saw {known}"))],
+                    ..Change::default()
+                },
+                (),
+            ))
         })
         .expect("writes");
     assert_eq!(asked, 2, "the plan is made anew on what the other wrote");
-    let names: Vec<String> = log.all().iter().flat_map(|line| &line.change.entities).map(|entity| entity.name.clone()).collect();
+    let names: Vec<String> = log
+        .all()
+        .iter()
+        .flat_map(|line| &line.change.entities)
+        .map(|entity| entity.name.clone())
+        .collect();
     assert_eq!(names, ["e", "saw 1"]);
 }
 
@@ -261,15 +326,42 @@ fn two_who_plan_on_one_view_are_asked_one_after_the_other() {
 fn a_line_of_the_log_writes_nowhere_else() {
     let log = Arc::new(MemoryLog::default());
     let follower = Follower::new(&log);
-    let turn = |feature: &str| TurnFile { feature: feature.to_owned(), task: "T".to_owned(), number: 1, text: Some("x".to_owned()) };
+    let turn = |feature: &str| TurnFile {
+        feature: feature.to_owned(),
+        task: "T".to_owned(),
+        number: 1,
+        text: Some("x".to_owned()),
+    };
     for feature in ["..", "a/b", "", "."] {
-        let line = LogLine { seq: 1, key: ids().next(), change: Change { turns: vec![turn(feature)], ..Change::default() } };
-        assert!(follower.store.follower().take_in(std::slice::from_ref(&line)).is_err(), "{feature:?}");
+        let line = LogLine {
+            seq: 1,
+            key: ids().next(),
+            change: Change { turns: vec![turn(feature)], ..Change::default() },
+        };
+        assert!(
+            follower.store.follower().take_in(std::slice::from_ref(&line)).is_err(),
+            "{feature:?}"
+        );
     }
     let documents = Change::of_document(".twining/policy.yml", Some("guards: []\n".to_owned()));
-    let line = LogLine { seq: 1, key: ids().next(), change: Change { claims: Some("{}".to_owned()), ..documents } };
-    follower.store.follower().take_in(&[line]).expect("what is no business of the log is passed over");
-    assert!(!follower.project.file("policy.yml").exists() && !follower.project.file("local/claims.json").exists());
-    let gap = LogLine { seq: 9, key: ids().next(), change: Change::of_entries(vec![entry(&follower.store, "late")]) };
+    let line = LogLine {
+        seq: 1,
+        key: ids().next(),
+        change: Change { claims: Some("{}".to_owned()), ..documents },
+    };
+    follower
+        .store
+        .follower()
+        .take_in(&[line])
+        .expect("what is no business of the log is passed over");
+    assert!(
+        !follower.project.file("policy.yml").exists()
+            && !follower.project.file("local/claims.json").exists()
+    );
+    let gap = LogLine {
+        seq: 9,
+        key: ids().next(),
+        change: Change::of_entries(vec![entry(&follower.store, "late")]),
+    };
     assert!(follower.store.follower().take_in(&[gap]).is_err(), "lines are missing");
 }

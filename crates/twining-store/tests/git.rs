@@ -32,7 +32,9 @@ fn a_decision_committed_on_one_branch_does_not_follow_to_the_next() {
 
     store.housekeep().expect("works");
     assert_eq!(project.git(["status", "--porcelain"]), "", "the tree is as git left it");
-    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_none());
+    assert!(
+        store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_none()
+    );
     note(&store, "on main");
     store.housekeep().expect("works");
     assert_eq!(board_ids(&project.path()).expect("valid").len(), 2);
@@ -40,7 +42,9 @@ fn a_decision_committed_on_one_branch_does_not_follow_to_the_next() {
     project.git(["checkout", "-q", "feature"]);
     store.housekeep().expect("works");
     assert_eq!(project.git(["status", "--porcelain"]), "");
-    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some());
+    assert!(
+        store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some()
+    );
 }
 
 #[test]
@@ -57,7 +61,8 @@ fn a_record_of_one_branch_stays_there_however_many_follow() {
         store.housekeep().expect("works");
         // The common one, the one of this branch and the announcement of its decision.
         assert_eq!(board_ids(&project.path()).expect("valid").len(), 3, "branch {branch}");
-        let decisions = std::fs::read_dir(project.path().join(".twining/decisions")).expect("reads").flatten();
+        let decisions =
+            std::fs::read_dir(project.path().join(".twining/decisions")).expect("reads").flatten();
         let own = decisions.filter(|file| file.file_name().to_string_lossy().starts_with("01"));
         assert_eq!(own.count(), 1, "branch {branch}");
         commit_all(&project, &format!("branch {branch}"));
@@ -88,8 +93,11 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
     commit_all(&project, "first");
     let lost = decide(&store, "written while git was about to reset");
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
-    let change = Change { amendments: vec![Amendment { id: kept.clone(), set }], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("amends");
+    let change =
+        Change { amendments: vec![Amendment { id: kept.clone(), set }], ..Change::default() };
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("amends");
     store.housekeep().expect("works");
     // What the second half of `git stash` or of a failing merge does.
     project.git(["checkout", "-q", "--", "."]);
@@ -99,7 +107,10 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
     store
         .view::<_, StoreError>(|view| {
             assert!(view.decisions().get(&lost)?.is_some());
-            assert_eq!(view.decisions().get(&kept)?.map(|decision| decision.status.as_str()), Some("overridden"));
+            assert_eq!(
+                view.decisions().get(&kept)?.map(|decision| decision.status.as_str()),
+                Some("overridden")
+            );
             assert_eq!((view.counts()?.entities, view.counts()?.relations), (2, 2));
             Ok(())
         })
@@ -122,12 +133,17 @@ fn a_decision_of_which_the_stash_holds_the_announcement_alone_comes_back() {
     let decision = decision(&store, "made between two steps");
     let (id, mut announced) = (decision.id.clone(), entry(&store, "decided"));
     announced.relates_to = vec![id.to_string()];
-    let change = Change { entries: vec![announced], decisions: vec![decision], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("decides");
+    let change =
+        Change { entries: vec![announced], decisions: vec![decision], ..Change::default() };
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("decides");
     project.git(["stash", "-q"]);
     std::fs::remove_file(project.file(&format!("decisions/{id}.json"))).expect("removes");
     store.housekeep().expect("works");
-    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some());
+    assert!(
+        store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some()
+    );
 }
 
 #[test]
@@ -141,7 +157,13 @@ fn a_decision_that_the_stash_holds_stays_there_so_that_it_can_be_popped() {
     store.housekeep().expect("works");
     project.git(["stash", "-q", "-u"]);
     store.housekeep().expect("works");
-    assert_eq!(project.git(["status", "--porcelain"]), "", "nothing stands in the way of what is popped");
+    assert_eq!(
+        project.git(["status", "--porcelain"]),
+        "",
+        "nothing stands in the way of what is popped"
+    );
     project.git(["stash", "pop", "-q"]);
-    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some());
+    assert!(
+        store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some()
+    );
 }

@@ -18,7 +18,9 @@ struct Looks(AtomicUsize);
 
 impl Probe for Looks {
     fn before(&self, op: DiskOp, name: &str) -> Fault {
-        if op == DiskOp::Stat && name.strip_suffix(".json").is_some_and(|stem| Id::read(stem).is_some()) {
+        if op == DiskOp::Stat
+            && name.strip_suffix(".json").is_some_and(|stem| Id::read(stem).is_some())
+        {
             self.0.fetch_add(1, Ordering::AcqRel);
         }
         Fault::None
@@ -34,7 +36,8 @@ struct ScanFixture {
 
 impl ScanFixture {
     fn new() -> Self {
-        let mut scene = Self { project: TestProject::new(), world: FixedWorld::new(), ids: Vec::new() };
+        let mut scene =
+            Self { project: TestProject::new(), world: FixedWorld::new(), ids: Vec::new() };
         for n in 0..5 {
             scene.decide(&format!("choice {n}"));
         }
@@ -50,7 +53,9 @@ impl ScanFixture {
         let store = self.process();
         let change = Change { decisions: vec![decision(&store, summary)], ..Change::default() };
         self.ids.push(change.decisions[0].id.clone());
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+        store
+            .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+            .expect("writes");
         store.housekeep().expect("works");
     }
 
@@ -65,10 +70,15 @@ impl ScanFixture {
     /// files it looked at.
     fn view_without_scan(&self, told: &[Id]) -> (Vec<String>, usize) {
         let looks = Arc::new(Looks::default());
-        let store = Store::open_probed(self.project.place(), self.world.ids(), Some(looks.clone())).expect("opens");
+        let store = Store::open_probed(self.project.place(), self.world.ids(), Some(looks.clone()))
+            .expect("opens");
         let found = store.view_without_scan::<_, StoreError>(
             |view| {
-                let found = self.ids.iter().map(|id| view.decisions().get(id)).collect::<Result<Vec<_>, _>>()?;
+                let found = self
+                    .ids
+                    .iter()
+                    .map(|id| view.decisions().get(id))
+                    .collect::<Result<Vec<_>, _>>()?;
                 Ok(found.into_iter().flatten().map(|decision| decision.summary).collect::<Vec<_>>())
             },
             |_| told.to_vec(),
@@ -98,8 +108,12 @@ fn what_came_went_or_was_replaced_is_seen() {
     scene.decide("a sixth");
     assert_eq!(scene.view_without_scan(&[]).0.last().map(String::as_str), Some("a sixth"));
     scene.look();
-    fs::remove_file(scene.project.file(&format!("decisions/{}.json", scene.ids[0]))).expect("removes");
-    assert_eq!(scene.view_without_scan(&[]).0, ["choice 1", "choice 2", "choice 3", "choice 4", "a sixth"]);
+    fs::remove_file(scene.project.file(&format!("decisions/{}.json", scene.ids[0])))
+        .expect("removes");
+    assert_eq!(
+        scene.view_without_scan(&[]).0,
+        ["choice 1", "choice 2", "choice 3", "choice 4", "a sixth"]
+    );
     scene.look();
     let path = scene.project.file(&format!("decisions/{}.json", scene.ids[1]));
     let text = fs::read_to_string(&path).expect("reads").replace("choice 1", "choice A");

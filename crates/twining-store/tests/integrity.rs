@@ -87,7 +87,8 @@ fn a_board_line_that_a_script_deleted_is_seen() {
     let repository = cloned();
     let board = repository.project.path().join(".twining/blackboard.jsonl");
     let text = fs::read_to_string(&board).expect("reads");
-    fs::write(&board, text.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>()).expect("writes");
+    fs::write(&board, text.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>())
+        .expect("writes");
     assert_eq!(repository.changes(), [DifferenceKind::Removed, DifferenceKind::Removed]);
 }
 
@@ -96,7 +97,10 @@ fn a_memory_that_was_removed_is_seen() {
     let repository = cloned();
     fs::remove_dir_all(repository.project.path().join(".twining")).expect("removes");
     let gone = repository.changes();
-    assert!(gone.len() >= 4 && gone.iter().all(|change| *change == DifferenceKind::Removed), "{gone:?}");
+    assert!(
+        gone.len() >= 4 && gone.iter().all(|change| *change == DifferenceKind::Removed),
+        "{gone:?}"
+    );
 }
 
 #[test]
@@ -113,8 +117,14 @@ fn what_twining_writes_is_no_difference() {
         ..entry(&repository.store, "Archive: 3 entries archived")
     };
     let notes = ids[1..4].to_vec();
-    let change = twining_model::Change { archived: notes, ..twining_model::Change::of_entries(vec![summary]) };
-    repository.store.transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ()))).expect("archives");
+    let change = twining_model::Change {
+        archived: notes,
+        ..twining_model::Change::of_entries(vec![summary])
+    };
+    repository
+        .store
+        .transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ())))
+        .expect("archives");
     assert_eq!(repository.changes(), []);
 }
 
@@ -143,7 +153,10 @@ fn a_project_without_git_has_no_witness() {
     let project = TestProject::new();
     let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
     note(&store, "one");
-    assert_eq!(store.documents().changed_records(&Git::at(&project.path()), None).expect("compares"), []);
+    assert_eq!(
+        store.documents().changed_records(&Git::at(&project.path()), None).expect("compares"),
+        []
+    );
 }
 
 #[test]
@@ -158,11 +171,20 @@ fn a_shallow_clone_with_both_commits_has_a_merge_base() {
     shallow.git(["fetch", "-q", "--depth=1", &url, "main:base", "pr:pr"]);
     let range = GitRange::open(&shallow.path(), "base", "pr").expect("is found");
     assert_eq!(range.merge_base, range.base);
-    let changed: Vec<String> = range.changes().into_iter().filter_map(|change| change.after).map(|file| file.path).collect();
+    let changed: Vec<String> = range
+        .changes()
+        .into_iter()
+        .filter_map(|change| change.after)
+        .map(|file| file.path)
+        .collect();
     assert_eq!(changed, ["a.txt"]);
     fs::write(upstream.path().join("b.txt"), "b").expect("writes");
     commit(upstream, "more");
     shallow.git(["fetch", "-q", "--depth=1", &url, "pr:later"]);
     let refused = GitRange::open(&shallow.path(), "base", "later").expect_err("too shallow");
-    assert!(matches!(refused, RangeError::TooShallow { .. }) && refused.hint().contains("git fetch --unshallow"), "{refused}");
+    assert!(
+        matches!(refused, RangeError::TooShallow { .. })
+            && refused.hint().contains("git fetch --unshallow"),
+        "{refused}"
+    );
 }

@@ -9,7 +9,11 @@ use twining_testkit::memory::{entry, note, store};
 use twining_testkit::{FixedWorld, TestProject};
 
 fn queue(project: &TestProject, name: &str, text: &str) {
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(project.file(name)).expect("opens");
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(project.file(name))
+        .expect("opens");
     file.write_all(text.as_bytes()).expect("writes");
 }
 
@@ -29,7 +33,11 @@ fn good_lines_are_posted_once_and_bad_ones_set_aside_with_the_reason() {
     let world = FixedWorld::new();
     let store = store(&project, &world);
     note(&store, "first");
-    queue(&project, "pending-posts.jsonl", "{\"summary\":\"one\"}\nnot json\n{\"summary\":\"two\"}\n");
+    queue(
+        &project,
+        "pending-posts.jsonl",
+        "{\"summary\":\"one\"}\nnot json\n{\"summary\":\"two\"}\n",
+    );
     assert_eq!(drain(&store), DrainCount { taken: 2, rejected: 1 });
     assert_eq!(drain(&store), DrainCount::default());
     assert_eq!(board(&project.path()).expect("valid").len(), 3);
@@ -45,12 +53,16 @@ fn a_hook_that_still_had_the_queue_open_loses_nothing() {
     let store = store(&project, &world);
     note(&store, "first");
     queue(&project, "pending-posts.jsonl", "{\"summary\":\"early\"}\n");
-    let mut late = std::fs::OpenOptions::new().append(true).open(project.file("pending-posts.jsonl")).expect("opens");
+    let mut late = std::fs::OpenOptions::new()
+        .append(true)
+        .open(project.file("pending-posts.jsonl"))
+        .expect("opens");
     drain(&store);
     late.write_all(b"{\"summary\":\"late\"}\n").expect("writes");
     queue(&project, "pending-posts.jsonl", "{\"summary\":\"next\"}\n");
     drain(&store);
-    let mut summaries: Vec<String> = board(&project.path()).expect("valid").iter().map(|e| e["summary"].to_string()).collect();
+    let mut summaries: Vec<String> =
+        board(&project.path()).expect("valid").iter().map(|e| e["summary"].to_string()).collect();
     summaries.sort();
     assert_eq!(summaries, ["\"early\"", "\"first\"", "\"late\"", "\"next\""]);
 }
@@ -64,7 +76,8 @@ fn two_servers_racing_for_a_queue_post_each_line_once() {
         queue(&project, "pending-posts.jsonl", &lines);
         let racers: Vec<_> = (0..2)
             .map(|_| {
-                let store = Arc::new(Store::open(project.place(), twining_testkit::ids()).expect("opens"));
+                let store =
+                    Arc::new(Store::open(project.place(), twining_testkit::ids()).expect("opens"));
                 std::thread::spawn(move || drain(&store).taken)
             })
             .collect();

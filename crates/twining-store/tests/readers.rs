@@ -16,9 +16,14 @@ fn r15_jq_never_sees_half_an_array() {
     let project = TestProject::new();
     let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
     let put = |n: usize| {
-        let change =
-            Change { entities: vec![entity(&store, &format!("e{n}"))], decisions: vec![decision(&store, "d")], ..Change::default() };
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+        let change = Change {
+            entities: vec![entity(&store, &format!("e{n}"))],
+            decisions: vec![decision(&store, "d")],
+            ..Change::default()
+        };
+        store
+            .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+            .expect("writes");
         store.housekeep().expect("works");
     };
     put(0);
@@ -29,9 +34,13 @@ fn r15_jq_never_sees_half_an_array() {
             scope.spawn(move || {
                 while !done.load(Ordering::Acquire) {
                     let test = "length > 0 and all(.[]; .id | length == 26)";
-                    let answer = Command::new("jq").args(["-e", test]).arg(&path).output().expect("jq runs");
+                    let answer =
+                        Command::new("jq").args(["-e", test]).arg(&path).output().expect("jq runs");
                     if !answer.status.success() {
-                        return Err(format!("{path:?}: {}", String::from_utf8_lossy(&answer.stderr)));
+                        return Err(format!(
+                            "{path:?}: {}",
+                            String::from_utf8_lossy(&answer.stderr)
+                        ));
                     }
                     reads.fetch_add(1, Ordering::AcqRel);
                 }
@@ -40,7 +49,10 @@ fn r15_jq_never_sees_half_an_array() {
         });
         // As long as it takes for enough reads to have met a write.
         let written = (1..2000)
-            .take_while(|_| reads.load(Ordering::Acquire) < 60 && !readers.iter().any(|reader| reader.is_finished()))
+            .take_while(|_| {
+                reads.load(Ordering::Acquire) < 60
+                    && !readers.iter().any(|reader| reader.is_finished())
+            })
             .map(put)
             .count();
         done.store(true, Ordering::Release);
@@ -59,8 +71,11 @@ fn every_tracked_file_holds_what_was_acknowledged() {
     for n in 0..40 {
         let (entity, decision) = (entity(&store, &format!("e{n}")), decision(&store, "d"));
         let ids = [entity.id.clone(), decision.id.to_string()];
-        let change = Change { entities: vec![entity], decisions: vec![decision], ..Change::default() };
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+        let change =
+            Change { entities: vec![entity], decisions: vec![decision], ..Change::default() };
+        store
+            .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+            .expect("writes");
         // No housekeeping in between.
         assert!(read("graph/entities.json").contains(&ids[0]), "entity {n}");
         assert!(read("decisions/index.json").contains(&ids[1]), "decision {n}");
@@ -140,15 +155,24 @@ fn r18_no_damage_to_a_file_stops_the_rest() {
             let (entity_id, decision_id) = {
                 let store = store(&project, &world);
                 note(&store, "healthy");
-                let change =
-                    Change { entities: vec![entity(&store, "healthy")], decisions: vec![decision(&store, "healthy")], ..Change::default() };
+                let change = Change {
+                    entities: vec![entity(&store, "healthy")],
+                    decisions: vec![decision(&store, "healthy")],
+                    ..Change::default()
+                };
                 let ids = (change.entities[0].id.clone(), change.decisions[0].id.clone());
-                store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+                store
+                    .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+                    .expect("writes");
                 store.housekeep().expect("works");
                 ids
             };
             let file = project.file(path);
-            let mut damaged = if path == "blackboard.jsonl" { std::fs::read(&file).expect("there") } else { Vec::new() };
+            let mut damaged = if path == "blackboard.jsonl" {
+                std::fs::read(&file).expect("there")
+            } else {
+                Vec::new()
+            };
             damaged.extend_from_slice(bytes);
             std::fs::write(&file, &damaged).expect("writes");
 
@@ -157,10 +181,19 @@ fn r18_no_damage_to_a_file_stops_the_rest() {
             store
                 .view::<_, StoreError>(|view| {
                     let board = view.entries().newest(&EntryFilter::default(), 10)?;
-                    assert!(board.items.iter().any(|e| e.summary == "healthy"), "{what}: the healthy entry is served");
-                    assert!(view.decisions().get(&decision_id)?.is_some(), "{what}: the healthy decision is served");
+                    assert!(
+                        board.items.iter().any(|e| e.summary == "healthy"),
+                        "{what}: the healthy entry is served"
+                    );
+                    assert!(
+                        view.decisions().get(&decision_id)?.is_some(),
+                        "{what}: the healthy decision is served"
+                    );
                     if !path.contains("entities") {
-                        assert!(view.graph().entity(&entity_id)?.is_some(), "{what}: the healthy entity is served");
+                        assert!(
+                            view.graph().entity(&entity_id)?.is_some(),
+                            "{what}: the healthy entity is served"
+                        );
                     }
                     view.unreadable().map(|_| ())
                 })
@@ -170,7 +203,10 @@ fn r18_no_damage_to_a_file_stops_the_rest() {
                 Err(error) => assert_eq!(error.code(), "FORMAT_TOO_NEW", "{what}: {error}"),
             }
             drop(store.housekeep());
-            if path != "blackboard.jsonl" && path != "decisions/index.json" && !path.starts_with("graph/") {
+            if path != "blackboard.jsonl"
+                && path != "decisions/index.json"
+                && !path.starts_with("graph/")
+            {
                 assert_eq!(std::fs::read(&file).expect("there"), damaged, "{what}: kept as it is");
             }
             cases += 1;
@@ -188,21 +224,32 @@ fn an_array_that_cannot_be_read_is_left_alone_and_the_change_waits() {
     let broken = "[\n{\"id\":\"01K9Z3M4E0ENT1TYAAAAAAAAA1\",\"name\":\"kept\",\"type\":\"file\"}\n,{\"id\": oops\n]\n";
     std::fs::write(project.file("graph/entities.json"), broken).expect("writes");
     let change = Change { entities: vec![entity(&store, "waiting")], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+    store
+        .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+        .expect("writes");
     store.housekeep().expect("works");
-    assert_eq!(std::fs::read_to_string(project.file("graph/entities.json")).expect("there"), broken);
+    assert_eq!(
+        std::fs::read_to_string(project.file("graph/entities.json")).expect("there"),
+        broken
+    );
     store
         .view::<_, StoreError>(|view| {
             assert_eq!(view.graph().named("kept")?.len(), 1);
             assert_eq!(view.graph().named("waiting")?.len(), 1);
             let unreadable = view.unreadable()?;
-            assert!(unreadable.iter().any(|u| u.file == "graph/entities.json" && u.line == Some(3)), "{unreadable:?}");
+            assert!(
+                unreadable.iter().any(|u| u.file == "graph/entities.json" && u.line == Some(3)),
+                "{unreadable:?}"
+            );
             Ok(())
         })
         .expect("reads");
-    std::fs::write(project.file("graph/entities.json"), broken.replace(",{\"id\": oops\n", "")).expect("repairs");
+    std::fs::write(project.file("graph/entities.json"), broken.replace(",{\"id\": oops\n", ""))
+        .expect("repairs");
     store.housekeep().expect("works");
-    let names = twining_testkit::files::json(&project.path(), "graph/entities.json").expect("valid").to_string();
+    let names = twining_testkit::files::json(&project.path(), "graph/entities.json")
+        .expect("valid")
+        .to_string();
     assert!(names.contains("waiting") && names.contains("kept"));
 }
 
@@ -214,14 +261,24 @@ fn an_array_cut_to_nothing_is_damage_and_not_an_empty_graph() {
     note(&store, "first");
     std::fs::write(project.file("graph/entities.json"), "").expect("writes");
     let change = Change { entities: vec![entity(&store, "waiting")], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+    store
+        .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+        .expect("writes");
     store.housekeep().expect("works");
-    assert_eq!(std::fs::read_to_string(project.file("graph/entities.json")).expect("there"), "", "left for a person to look at");
+    assert_eq!(
+        std::fs::read_to_string(project.file("graph/entities.json")).expect("there"),
+        "",
+        "left for a person to look at"
+    );
     let unreadable = store.view(|view| view.unreadable()).expect("reads");
     assert!(unreadable.iter().any(|bad| bad.file == "graph/entities.json"), "{unreadable:?}");
     std::fs::remove_file(project.file("graph/entities.json")).expect("removes");
     store.housekeep().expect("works");
-    assert!(std::fs::read_to_string(project.file("graph/entities.json")).expect("made anew").contains("waiting"));
+    assert!(
+        std::fs::read_to_string(project.file("graph/entities.json"))
+            .expect("made anew")
+            .contains("waiting")
+    );
 }
 
 /// A disk on which `.twining` may be read and nothing in it written.
@@ -246,13 +303,17 @@ fn a_folder_that_we_may_only_read_is_read() {
         note(&store, "from somebody else");
         let change = Change { decisions: vec![decision(&store, "d")], ..Change::default() };
         let id = change.decisions[0].id.clone();
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+        store
+            .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+            .expect("writes");
         store.housekeep().expect("works");
         id
     };
     let scratch = TestProject::new();
     let place = StoreLocation { scratch: Some(scratch.path()), ..project.place() };
-    let store = Store::open_probed(place, world.ids(), Some(Arc::new(ReadOnly(AtomicBool::new(true))))).expect("opens");
+    let store =
+        Store::open_probed(place, world.ids(), Some(Arc::new(ReadOnly(AtomicBool::new(true)))))
+            .expect("opens");
     for _ in 0..2 {
         store
             .view::<_, StoreError>(|view| {
@@ -264,5 +325,9 @@ fn a_folder_that_we_may_only_read_is_read() {
     }
     assert!(store.post(&[entry(&store, "refused")]).expect_err("may not write").is_forbidden());
     drop(store);
-    assert_eq!(std::fs::read_dir(scratch.path()).expect("there").count(), 0, "nothing is left behind");
+    assert_eq!(
+        std::fs::read_dir(scratch.path()).expect("there").count(),
+        0,
+        "nothing is left behind"
+    );
 }

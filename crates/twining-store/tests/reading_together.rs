@@ -85,7 +85,10 @@ fn an_index_that_is_replaced_under_a_read_is_followed_by_the_next() {
                     assert_eq!(entries(view)?, before);
                     open.send(()).expect("listens");
                     go_on.recv_timeout(LONG).expect("is told to go on");
-                    assert_eq!(view.entries().newest(&EntryFilter::default(), 9)?.items.len() as u64, before);
+                    assert_eq!(
+                        view.entries().newest(&EntryFilter::default(), 9)?.items.len() as u64,
+                        before
+                    );
                     Ok::<_, StoreError>(())
                 }));
             });

@@ -17,11 +17,18 @@ fn the_settings_in_the_document_are_the_defaults() {
 #[test]
 fn every_setting_is_in_the_document() {
     let source = include_str!("../src/format/config.rs");
-    let fields = source.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(": ")).map(|(name, _)| name);
-    let settings: Vec<&str> = fields.filter(|name| *name != "notes" && !name.contains(' ')).collect();
+    let fields = source
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(": "))
+        .map(|(name, _)| name);
+    let settings: Vec<&str> =
+        fields.filter(|name| *name != "notes" && !name.contains(' ')).collect();
     assert!(settings.len() > 20, "the fields of the settings were found: {settings:?}");
     for name in settings {
         let key = format!("{name}:");
-        assert!(written().lines().any(|line| line.trim_start().starts_with(&key)), "`{name}` is not in docs/reference/config.md");
+        assert!(
+            written().lines().any(|line| line.trim_start().starts_with(&key)),
+            "`{name}` is not in docs/reference/config.md"
+        );
     }
 }

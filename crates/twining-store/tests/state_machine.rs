@@ -93,8 +93,14 @@ impl Model {
     }
 
     fn open_questions(&self) -> BTreeSet<String> {
-        let closed: BTreeSet<&String> = self.board.iter().filter(|(_, kind, _)| *kind == "answer").flat_map(|(_, _, to)| to).collect();
-        let asked = self.board.iter().filter(|(id, kind, _)| *kind == "question" && !closed.contains(id));
+        let closed: BTreeSet<&String> = self
+            .board
+            .iter()
+            .filter(|(_, kind, _)| *kind == "answer")
+            .flat_map(|(_, _, to)| to)
+            .collect();
+        let asked =
+            self.board.iter().filter(|(id, kind, _)| *kind == "question" && !closed.contains(id));
         asked.map(|(id, ..)| id.clone()).collect()
     }
 }
@@ -128,7 +134,9 @@ impl Bench {
     }
 
     fn transact(&self, change: &Change) {
-        self.store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
+        self.store
+            .transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ())))
+            .expect("writes");
     }
 
     fn board(&self) -> Vec<String> {
@@ -142,7 +150,8 @@ impl Bench {
         self.world.pass(60_000);
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         std::fs::write(self.project.file("board.new"), text).expect("writes");
-        std::fs::rename(self.project.file("board.new"), self.project.file("blackboard.jsonl")).expect("renames");
+        std::fs::rename(self.project.file("board.new"), self.project.file("blackboard.jsonl"))
+            .expect("renames");
     }
 
     fn truncate_wal(&self) {
@@ -164,12 +173,20 @@ impl Bench {
                 self.model.decisions.insert(decision.id.to_string(), "active".to_owned());
                 self.model.board.push((entry.id.clone(), "finding", Vec::new()));
                 self.model.entities.insert(concept.id.clone(), concept.name.clone());
-                self.transact(&Change { entries: vec![entry], decisions: vec![decision], entities: vec![concept], ..Change::default() });
+                self.transact(&Change {
+                    entries: vec![entry],
+                    decisions: vec![decision],
+                    entities: vec![concept],
+                    ..Change::default()
+                });
             }
             Step::Override(n) => {
                 let Some(id) = pick(self.model.decisions.keys().cloned(), n) else { return };
                 let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
-                self.transact(&Change { amendments: vec![Amendment { id: Id::read(&id).expect("an id"), set }], ..Change::default() });
+                self.transact(&Change {
+                    amendments: vec![Amendment { id: Id::read(&id).expect("an id"), set }],
+                    ..Change::default()
+                });
                 self.model.decisions.insert(id, "overridden".to_owned());
             }
             Step::AddEntity => {
@@ -199,7 +216,9 @@ impl Bench {
             Step::Archive(n) => {
                 let Some(id) = pick(self.model.ids(), n) else { return };
                 let change = Change { archived: vec![id.clone()], ..Change::default() };
-                self.store.transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ()))).expect("archives");
+                self.store
+                    .transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ())))
+                    .expect("archives");
                 self.model.board.retain(|(other, ..)| *other != id);
             }
             Step::Housekeep => self.truncate_wal(),
@@ -215,8 +234,15 @@ impl Bench {
             }
             Step::AppendOutside => {
                 let id = self.store.ids().next().to_string();
-                let mut file = std::fs::OpenOptions::new().append(true).open(self.project.file("blackboard.jsonl")).expect("opens");
-                writeln!(file, "{{\"id\":\"{id}\",\"entry_type\":\"finding\",\"summary\":\"by hand\"}}").expect("writes");
+                let mut file = std::fs::OpenOptions::new()
+                    .append(true)
+                    .open(self.project.file("blackboard.jsonl"))
+                    .expect("opens");
+                writeln!(
+                    file,
+                    "{{\"id\":\"{id}\",\"entry_type\":\"finding\",\"summary\":\"by hand\"}}"
+                )
+                .expect("writes");
                 self.model.board.push((id, "finding", Vec::new()));
             }
             Step::RewriteOutside => {
@@ -245,31 +271,41 @@ impl Bench {
                 let decision = decision(&self.store, "from a colleague");
                 let text = serde_json::to_string(&decision).expect("JSON");
                 std::fs::create_dir_all(self.project.file("decisions")).expect("makes");
-                std::fs::write(self.project.file(&format!("decisions/{}.json", decision.id)), text).expect("writes");
+                std::fs::write(self.project.file(&format!("decisions/{}.json", decision.id)), text)
+                    .expect("writes");
                 self.model.decisions.insert(decision.id.to_string(), "active".to_owned());
             }
             Step::EditDecisionOutside(n) => {
                 let Some(id) = pick(self.model.decisions.keys().cloned(), n) else { return };
                 let path = self.project.file(&format!("decisions/{id}.json"));
-                let mut value: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
+                let mut value: serde_json::Value =
+                    serde_json::from_str(&std::fs::read_to_string(&path).expect("there"))
+                        .expect("JSON");
                 value["status"] = "superseded".into();
                 std::fs::write(&path, value.to_string()).expect("writes");
                 self.model.decisions.insert(id, "superseded".to_owned());
             }
             Step::RemoveDecisionOutside(n) => {
                 let Some(id) = pick(self.model.decisions.keys().cloned(), n) else { return };
-                std::fs::remove_file(self.project.file(&format!("decisions/{id}.json"))).expect("removes");
+                std::fs::remove_file(self.project.file(&format!("decisions/{id}.json")))
+                    .expect("removes");
                 self.model.decisions.remove(&id);
             }
             Step::PrettyPrintArrays => {
                 self.truncate_wal();
                 for path in ["graph/entities.json", "graph/relations.json"] {
-                    let value = twining_testkit::files::json(&self.project.path(), path).expect("valid");
-                    std::fs::write(self.project.file(path), serde_json::to_string_pretty(&value).expect("JSON")).expect("writes");
+                    let value =
+                        twining_testkit::files::json(&self.project.path(), path).expect("valid");
+                    std::fs::write(
+                        self.project.file(path),
+                        serde_json::to_string_pretty(&value).expect("JSON"),
+                    )
+                    .expect("writes");
                 }
             }
             Step::QueueAndDrain => {
-                std::fs::write(self.project.file("pending-posts.jsonl"), "queued\n").expect("writes");
+                std::fs::write(self.project.file("pending-posts.jsonl"), "queued\n")
+                    .expect("writes");
                 let store = &self.store;
                 let mut made = Vec::new();
                 let drained = store.queues().drain_posts(&mut |line| {
@@ -291,33 +327,63 @@ impl Bench {
         self.store
             .view::<_, StoreError>(|view| {
                 let page = view.entries().newest(&EntryFilter::default(), 500)?;
-                let found: BTreeSet<String> = page.items.iter().map(|entry| entry.id.clone()).collect();
+                let found: BTreeSet<String> =
+                    page.items.iter().map(|entry| entry.id.clone()).collect();
                 assert_eq!(found, model.ids(), "{after}: entries");
                 let tally = view.counts()?;
                 assert_eq!(tally.entries, found.len() as u64, "{after}: count of entries");
-                let open = EntryFilter { types: vec!["question".to_owned()], only_open: true, ..EntryFilter::default() };
-                let open: BTreeSet<String> = view.entries().newest(&open, 500)?.items.into_iter().map(|entry| entry.id).collect();
+                let open = EntryFilter {
+                    types: vec!["question".to_owned()],
+                    only_open: true,
+                    ..EntryFilter::default()
+                };
+                let open: BTreeSet<String> = view
+                    .entries()
+                    .newest(&open, 500)?
+                    .items
+                    .into_iter()
+                    .map(|entry| entry.id)
+                    .collect();
                 assert_eq!(open, model.open_questions(), "{after}: open questions");
-                assert_eq!(tally.open_questions, open.len() as u64, "{after}: count of open questions");
+                assert_eq!(
+                    tally.open_questions,
+                    open.len() as u64,
+                    "{after}: count of open questions"
+                );
                 for (id, status) in &model.decisions {
                     let decision = view.decisions().get(&Id::read(id).expect("an id"))?;
-                    assert_eq!(decision.map(|d| d.status.as_str().to_owned()).as_ref(), Some(status), "{after}: decision {id}");
+                    assert_eq!(
+                        decision.map(|d| d.status.as_str().to_owned()).as_ref(),
+                        Some(status),
+                        "{after}: decision {id}"
+                    );
                 }
-                let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
+                let decisions =
+                    tally.active + tally.provisional + tally.superseded + tally.overridden;
                 assert_eq!(decisions, model.decisions.len() as u64, "{after}: count of decisions");
                 for (id, name) in &model.entities {
-                    assert_eq!(view.graph().entity(id)?.map(|entity| entity.name).as_ref(), Some(name), "{after}: entity {id}");
+                    assert_eq!(
+                        view.graph().entity(id)?.map(|entity| entity.name).as_ref(),
+                        Some(name),
+                        "{after}: entity {id}"
+                    );
                 }
                 assert_eq!(
                     (tally.entities, tally.relations),
                     (model.entities.len() as u64, model.relations.len() as u64),
                     "{after}: graph"
                 );
-                let ends: BTreeSet<&String> = model.relations.values().flat_map(|(a, b)| [a, b]).collect();
+                let ends: BTreeSet<&String> =
+                    model.relations.values().flat_map(|(a, b)| [a, b]).collect();
                 let alone = model.entities.keys().filter(|id| !ends.contains(id)).count();
                 assert_eq!(tally.disconnected, alone as u64, "{after}: disconnected");
-                let dangling =
-                    model.relations.values().filter(|(a, b)| !model.entities.contains_key(a) || !model.entities.contains_key(b)).count();
+                let dangling = model
+                    .relations
+                    .values()
+                    .filter(|(a, b)| {
+                        !model.entities.contains_key(a) || !model.entities.contains_key(b)
+                    })
+                    .count();
                 assert_eq!(tally.dangling, dangling as u64, "{after}: dangling");
                 assert_eq!(tally.unreadable, 0, "{after}: {:?}", view.unreadable()?);
                 Ok(())

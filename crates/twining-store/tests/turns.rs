@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use twining_model::{Change, HandoffFile, TurnKey, TurnName, limits};
-use twining_store::{Documents, Durability, Store, StoreError, TextFile, TurnLocation, disk, policy_path};
+use twining_store::{
+    Documents, Durability, Store, StoreError, TextFile, TurnLocation, disk, policy_path,
+};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{FaultOutcome, Faults, TestProject, ids};
 
@@ -37,13 +39,15 @@ fn eight_writers_at_once_lose_no_turn() {
                 // A store of its own each: only the lock file keeps them apart.
                 let store = store(&project);
                 for number in 1..=20 {
-                    put(&store, &key("FEAT-1", &format!("TASK-{writer}"), number), &[]).expect("writes");
+                    put(&store, &key("FEAT-1", &format!("TASK-{writer}"), number), &[])
+                        .expect("writes");
                 }
             })
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().expect("ends well"));
-    let listing = store(&path).documents().turns().and_then(|shelf| shelf.of("FEAT-1", None)).expect("lists");
+    let listing =
+        store(&path).documents().turns().and_then(|shelf| shelf.of("FEAT-1", None)).expect("lists");
     assert_eq!((listing.locations.len(), listing.skipped.len()), (160, 0));
 }
 
@@ -58,11 +62,17 @@ fn amending_sees_what_another_process_wrote_the_moment_before() {
                 let store = store(&project);
                 for _ in 0..25 {
                     store
-                        .transact_on(Durability::Normal, Documents::turns, |shelf| -> Result<_, StoreError> {
-                            let bytes = shelf.read(&TurnLocation::of(&key("F", "T", 1)))?.unwrap_or_default();
-                            let text = format!("{}x", String::from_utf8_lossy(&bytes));
-                            Ok((change(&key("F", "T", 1), &text, &[]), ()))
-                        })
+                        .transact_on(
+                            Durability::Normal,
+                            Documents::turns,
+                            |shelf| -> Result<_, StoreError> {
+                                let bytes = shelf
+                                    .read(&TurnLocation::of(&key("F", "T", 1)))?
+                                    .unwrap_or_default();
+                                let text = format!("{}x", String::from_utf8_lossy(&bytes));
+                                Ok((change(&key("F", "T", 1), &text, &[]), ()))
+                            },
+                        )
                         .expect("amends");
                 }
             })
@@ -91,8 +101,14 @@ fn a_link_among_the_turns_is_named_and_not_followed() {
     std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/F/LINKED")).expect("links");
     std::fs::write(project.file("turns/F/T/T01.json"), "{}").expect("writes");
     let listing = store.documents().turns().and_then(|shelf| shelf.all()).expect("lists");
-    assert_eq!(listing.locations.iter().map(TurnLocation::path).collect::<Vec<_>>(), ["turns/F/T/T1.json"]);
-    assert_eq!(listing.skipped.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["turns/F/LINKED", "turns/LINKED"]);
+    assert_eq!(
+        listing.locations.iter().map(TurnLocation::path).collect::<Vec<_>>(),
+        ["turns/F/T/T1.json"]
+    );
+    assert_eq!(
+        listing.skipped.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
+        ["turns/F/LINKED", "turns/LINKED"]
+    );
     assert!(matches!(put(&store, &key("LINKED", "T", 1), &[]), Err(StoreError::Unsafe { .. })));
     assert_eq!(std::fs::read_dir(elsewhere.path()).expect("lists").count(), 0);
 }
@@ -101,7 +117,9 @@ fn a_link_among_the_turns_is_named_and_not_followed() {
 fn a_plan_that_refuses_writes_nothing() {
     let project = TestProject::new();
     let refused: Result<(), StoreError> =
-        store(&project).transact_on(Durability::Normal, Documents::turns, |_| Err(StoreError::Damaged { what: "no".into() }));
+        store(&project).transact_on(Durability::Normal, Documents::turns, |_| {
+            Err(StoreError::Damaged { what: "no".into() })
+        });
     assert!(refused.is_err());
     assert!(!project.file("turns").exists());
 }
@@ -114,11 +132,16 @@ fn the_policy_is_written_once_and_read_within_its_limit() {
     let policy = Change::of_document(&policy_path(), Some("roles: {}\n".to_owned()));
     store.write(Durability::Strict, &policy).expect("writes");
     assert_eq!(store.documents().policy().expect("reads"), TextFile::Text("roles: {}\n".into()));
-    std::fs::write(project.file("policy.yml"), vec![b'#'; limits::POLICY_BYTES + 1]).expect("writes");
-    assert!(matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("larger than")));
+    std::fs::write(project.file("policy.yml"), vec![b'#'; limits::POLICY_BYTES + 1])
+        .expect("writes");
+    assert!(
+        matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("larger than"))
+    );
     std::fs::remove_file(project.file("policy.yml")).expect("removes");
     std::os::unix::fs::symlink("/etc/hostname", project.file("policy.yml")).expect("links");
-    assert!(matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("symbolic link")));
+    assert!(
+        matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("symbolic link"))
+    );
 }
 
 #[test]
@@ -132,7 +155,11 @@ fn a_report_is_read_inside_the_project_and_nowhere_else() {
     std::os::unix::fs::symlink(elsewhere.path(), base.join("away")).expect("links");
     let read = |path: &str| disk::read_inside(&base, path, 1000);
     assert_eq!(read("out/report.xml").expect("reads").as_deref(), Some(&b"<a/>"[..]));
-    assert_eq!(read("out/latest.xml").expect("reads").as_deref(), Some(&b"<a/>"[..]), "a link that stays inside is followed");
+    assert_eq!(
+        read("out/latest.xml").expect("reads").as_deref(),
+        Some(&b"<a/>"[..]),
+        "a link that stays inside is followed"
+    );
     assert_eq!(read("out/none.xml").expect("looks"), None);
     for outside in ["away/secret", "../", "/etc/hostname", "", "out/../../", "."] {
         assert!(matches!(read(outside), Err(StoreError::Unsafe { .. })), "{outside}");
@@ -144,26 +171,39 @@ fn a_report_is_read_inside_the_project_and_nowhere_else() {
 #[test]
 fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
     let amend = |store: &Store| {
-        let change = change(&key("F", "T", 1), "the new turn\n", &[TurnLocation::of(&key("DONE", "T", 1))]);
+        let change =
+            change(&key("F", "T", 1), "the new turn\n", &[TurnLocation::of(&key("DONE", "T", 1))]);
         store.write(Durability::Normal, &change)
     };
-    for outcome in
-        [FaultOutcome::Fails(EIO), FaultOutcome::Fails(ENOSPC), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay]
-    {
+    for outcome in [
+        FaultOutcome::Fails(EIO),
+        FaultOutcome::Fails(ENOSPC),
+        FaultOutcome::Tears(ENOSPC),
+        FaultOutcome::Dies,
+        FaultOutcome::DiesHalfWay,
+    ] {
         for at in 0.. {
             let project = TestProject::in_memory();
             put(&store(&project), &key("F", "T", 1), &[]).expect("writes");
             put(&store(&project), &key("DONE", "T", 1), &[]).expect("writes");
             let faults = Arc::new(Faults::at(at, outcome));
             let probe: Arc<dyn disk::Probe> = faults.clone();
-            let amended = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| amend(&store));
-            let text = std::fs::read_to_string(project.file("turns/F/T/T1.json")).expect("one of the two is there");
+            let amended = Store::open_probed(project.place(), ids(), Some(probe))
+                .and_then(|store| amend(&store));
+            let text = std::fs::read_to_string(project.file("turns/F/T/T1.json"))
+                .expect("one of the two is there");
             if amended.is_ok() {
                 assert_eq!(text, "the new turn\n", "acknowledged, with {outcome:?} at call {at}");
             }
-            assert!(["{}\n", "the new turn\n"].contains(&text.as_str()), "{text:?} with {outcome:?} at call {at}");
+            assert!(
+                ["{}\n", "the new turn\n"].contains(&text.as_str()),
+                "{text:?} with {outcome:?} at call {at}"
+            );
             // The room that is made never comes before the turn it is made for.
-            assert!(text == "the new turn\n" || project.file("turns/DONE/T/T1.json").exists(), "{outcome:?} at call {at}");
+            assert!(
+                text == "the new turn\n" || project.file("turns/DONE/T/T1.json").exists(),
+                "{outcome:?} at call {at}"
+            );
             amend(&store(&project)).expect("the next process goes on");
             if faults.calls() <= at {
                 break;
@@ -177,22 +217,34 @@ fn a_handoff_its_line_its_agent_and_its_entry_are_all_there_or_none_of_them() {
     let id = ids().next();
     let entry = twining_testkit::memory::entry(&store(&TestProject::in_memory()), "handed over");
     let change = Change {
-        handoffs: vec![HandoffFile { id: id.clone(), text: "{}\n".to_owned(), line: format!("{{\"id\":\"{id}\"}}") }],
+        handoffs: vec![HandoffFile {
+            id: id.clone(),
+            text: "{}\n".to_owned(),
+            line: format!("{{\"id\":\"{id}\"}}"),
+        }],
         agents: [("ada".to_owned(), r#"{"agent_id":"ada"}"#.to_owned())].into(),
         claims: Some("{}\n".to_owned()),
         ..Change::of_entries(vec![entry.clone()])
     };
     let hand_over = |store: &Store| store.write(Durability::Strict, &change);
-    for outcome in [FaultOutcome::Fails(EIO), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay] {
+    for outcome in [
+        FaultOutcome::Fails(EIO),
+        FaultOutcome::Tears(ENOSPC),
+        FaultOutcome::Dies,
+        FaultOutcome::DiesHalfWay,
+    ] {
         for at in 0.. {
             let project = TestProject::in_memory();
             put(&store(&project), &key("F", "T", 1), &[]).expect("writes");
             let faults = Arc::new(Faults::at(at, outcome));
             let probe: Arc<dyn disk::Probe> = faults.clone();
-            let handed = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| hand_over(&store));
+            let handed = Store::open_probed(project.place(), ids(), Some(probe))
+                .and_then(|store| hand_over(&store));
             // The next process completes what was begun.
             put(&store(&project), &key("F", "T", 2), &[]).expect("the next process goes on");
-            let has = |path: &str, text: &str| std::fs::read_to_string(project.file(path)).is_ok_and(|found| found.contains(text));
+            let has = |path: &str, text: &str| {
+                std::fs::read_to_string(project.file(path)).is_ok_and(|found| found.contains(text))
+            };
             let parts = [
                 project.file(&format!("handoffs/{id}.json")).exists(),
                 has("handoffs/index.jsonl", id.as_str()),
@@ -200,7 +252,10 @@ fn a_handoff_its_line_its_agent_and_its_entry_are_all_there_or_none_of_them() {
                 project.file("local/claims.json").exists(),
                 has("blackboard.jsonl", &entry.id),
             ];
-            assert!(parts == [true; 5] || (parts == [false; 5] && handed.is_err()), "{parts:?} with {outcome:?} at call {at}");
+            assert!(
+                parts == [true; 5] || (parts == [false; 5] && handed.is_err()),
+                "{parts:?} with {outcome:?} at call {at}"
+            );
             if faults.calls() <= at {
                 break;
             }

@@ -4,25 +4,37 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use twining_store::{Store, StoreError, VECTOR_BYTES, VectorBytes, VectorCursor, VectorReadOutcome};
+use twining_store::{
+    Store, StoreError, VECTOR_BYTES, VectorBytes, VectorCursor, VectorReadOutcome,
+};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::memory::{note, store};
 use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
 
 const MODEL: u64 = 7;
-const OUTCOMES: [FaultOutcome; 5] =
-    [FaultOutcome::Fails(EIO), FaultOutcome::Fails(ENOSPC), FaultOutcome::Tears(ENOSPC), FaultOutcome::Dies, FaultOutcome::DiesHalfWay];
+const OUTCOMES: [FaultOutcome; 5] = [
+    FaultOutcome::Fails(EIO),
+    FaultOutcome::Fails(ENOSPC),
+    FaultOutcome::Tears(ENOSPC),
+    FaultOutcome::Dies,
+    FaultOutcome::DiesHalfWay,
+];
 
 fn vector(fill: u8) -> VectorBytes {
     [fill; VECTOR_BYTES]
 }
 
 fn append(store: &Store, model: u64, fills: &[u8]) -> Result<(), StoreError> {
-    let rows: Vec<(u64, VectorBytes)> = fills.iter().map(|fill| (u64::from(*fill), vector(*fill))).collect();
+    let rows: Vec<(u64, VectorBytes)> =
+        fills.iter().map(|fill| (u64::from(*fill), vector(*fill))).collect();
     store.vectors(|file| file.append(model, &rows)).map(|_| ())
 }
 
-fn read_on(store: &Store, model: u64, cursor: &mut VectorCursor) -> (Option<VectorReadOutcome>, BTreeMap<u64, VectorBytes>) {
+fn read_on(
+    store: &Store,
+    model: u64,
+    cursor: &mut VectorCursor,
+) -> (Option<VectorReadOutcome>, BTreeMap<u64, VectorBytes>) {
     let mut rows = BTreeMap::new();
     let mut keep = |name, bytes: &VectorBytes| {
         rows.insert(name, *bytes);
@@ -34,7 +46,10 @@ fn read_on(store: &Store, model: u64, cursor: &mut VectorCursor) -> (Option<Vect
 fn names(store: &Store, model: u64) -> Vec<u64> {
     let (_, rows) = read_on(store, model, &mut VectorCursor::default());
     for (name, bytes) in &rows {
-        assert!(bytes.iter().all(|byte| u64::from(*byte) == *name), "the row of {name} is not the one that was written");
+        assert!(
+            bytes.iter().all(|byte| u64::from(*byte) == *name),
+            "the row of {name} is not the one that was written"
+        );
     }
     rows.into_keys().collect()
 }
@@ -82,7 +97,9 @@ fn whichever_call_fails_a_rewrite_leaves_the_old_rows_or_the_new() {
             let project = lived_in(&world);
             append(&store(&project, &world), MODEL, &[1, 2, 3]).expect("appends");
             let faults = Arc::new(Faults::at(at, outcome));
-            if let Ok(store) = Store::open_probed(project.place(), world.ids(), Some(faults.clone())) {
+            if let Ok(store) =
+                Store::open_probed(project.place(), world.ids(), Some(faults.clone()))
+            {
                 let _ = store.vectors(|file| file.rewrite(MODEL, &[(2, vector(2))]));
             }
             let found = names(&store(&project, &world), MODEL);
@@ -136,5 +153,8 @@ fn a_reader_notices_that_the_file_was_replaced_or_removed() {
     assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [2]);
     std::fs::remove_file(project.file("local/vectors.bin")).expect("removes");
     assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(VectorReadOutcome::Replaced));
-    assert_eq!(read_on(&store, MODEL, &mut cursor), (Some(VectorReadOutcome::Done), BTreeMap::new()));
+    assert_eq!(
+        read_on(&store, MODEL, &mut cursor),
+        (Some(VectorReadOutcome::Done), BTreeMap::new())
+    );
 }

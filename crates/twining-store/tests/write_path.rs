@@ -45,12 +45,16 @@ fn git_sees_nothing_of_what_is_local() {
 #[test]
 fn a_torn_last_line_is_cut_off_wherever_it_was_torn() {
     let world = FixedWorld::new();
-    let line = br#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T6","entry_type":"finding","summary":"torn by a kill"}"#;
+    let line =
+        br#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T6","entry_type":"finding","summary":"torn by a kill"}"#;
     let mut quarantined = 0;
     for cut in 0..line.len() {
         let project = TestProject::new();
         note(&store(&project, &world), "whole");
-        let mut file = std::fs::OpenOptions::new().append(true).open(project.file("blackboard.jsonl")).expect("opens");
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(project.file("blackboard.jsonl"))
+            .expect("opens");
         file.write_all(&line[..cut]).expect("writes");
         let id = note(&store(&project, &world), "after the crash");
         let ids = board_ids(&project.path()).unwrap_or_else(|e| panic!("torn at byte {cut}: {e}"));
@@ -66,8 +70,12 @@ fn a_line_that_lacks_only_its_newline_is_kept() {
     let project = TestProject::new();
     let world = FixedWorld::new();
     note(&store(&project, &world), "first");
-    let mut file = std::fs::OpenOptions::new().append(true).open(project.file("blackboard.jsonl")).expect("opens");
-    file.write_all(br#"{"id":"hook-1","entry_type":"status","summary":"from a hook"}"#).expect("writes");
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(project.file("blackboard.jsonl"))
+        .expect("opens");
+    file.write_all(br#"{"id":"hook-1","entry_type":"status","summary":"from a hook"}"#)
+        .expect("writes");
     note(&store(&project, &world), "last");
     assert_eq!(board(&project.path()).expect("all lines parse").len(), 3);
 }
@@ -117,7 +125,10 @@ fn a_decision_is_in_its_file_at_once_and_in_the_arrays_soon() {
     let project = TestProject::new();
     let store = store(&project, &FixedWorld::new());
     let id = decide(&store, "use sqlite");
-    assert_eq!(json(&project.path(), &format!("decisions/{id}.json")).expect("there")["summary"], "use sqlite");
+    assert_eq!(
+        json(&project.path(), &format!("decisions/{id}.json")).expect("there")["summary"],
+        "use sqlite"
+    );
     assert_eq!(board(&project.path()).expect("valid").len(), 1);
     store.housekeep().expect("works");
     assert_eq!(array_ids(&project.path(), "graph/entities.json").expect("valid").len(), 1);
@@ -132,11 +143,20 @@ fn amending_a_decision_keeps_what_we_do_not_know() {
     let store = store(&project, &FixedWorld::new());
     let id = decide(&store, "use sqlite");
     let path = project.file(&format!("decisions/{id}.json"));
-    let text = std::fs::read_to_string(&path).expect("there").replacen('{', "{\n  \"assumptions\": [1.50, 12345678901234567890123],", 1);
+    let text = std::fs::read_to_string(&path).expect("there").replacen(
+        '{',
+        "{\n  \"assumptions\": [1.50, 12345678901234567890123],",
+        1,
+    );
     std::fs::write(&path, text).expect("writes");
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
-    let change = Change { amendments: vec![Amendment { id: twining_model::Id::read(&id).expect("an id"), set }], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("amends");
+    let change = Change {
+        amendments: vec![Amendment { id: twining_model::Id::read(&id).expect("an id"), set }],
+        ..Change::default()
+    };
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("amends");
     let after = std::fs::read_to_string(&path).expect("there");
     assert!(after.contains("\"assumptions\": [1.50, 12345678901234567890123]"), "{after}");
     assert!(after.contains("\"status\": \"overridden\""));
@@ -154,7 +174,8 @@ fn a_missing_decision_cannot_be_amended_and_leaves_no_trace() {
         amendments: vec![Amendment { id: missing, set: serde_json::Map::new() }],
         ..Change::default()
     };
-    let refused = store.transact::<(), StoreError>(Durability::Strict, |_| Ok((change.clone(), ())));
+    let refused =
+        store.transact::<(), StoreError>(Durability::Strict, |_| Ok((change.clone(), ())));
     assert!(matches!(refused, Err(StoreError::NoDecision { .. })));
     assert_eq!(board(&project.path()).expect("valid").len(), 1);
     let files = std::fs::read_dir(project.file("decisions")).expect("there").count();
@@ -182,6 +203,8 @@ fn decide(store: &twining_store::Store, summary: &str) -> String {
         decisions: vec![decision],
         ..Change::default()
     };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("decides");
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("decides");
     id
 }

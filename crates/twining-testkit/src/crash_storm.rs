@@ -77,13 +77,26 @@ pub struct StormResult {
 /// The life of one writer process: writes, and notes each acknowledgement.
 pub fn write(writer: &StormWriter) -> Result<(), StoreError> {
     let git = writer.project.join(".git");
-    let place = StoreLocation { project: writer.project.clone(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
+    let place = StoreLocation {
+        project: writer.project.clone(),
+        aliases: Vec::new(),
+        git_dir: git.is_dir().then_some(git),
+        scratch: None,
+    };
     let store = std::sync::Arc::new(Store::open(place, ids())?);
     let keeper = Housekeeper::start(std::sync::Arc::clone(&store));
-    let mut acks = std::fs::OpenOptions::new().create(true).append(true).open(&writer.acks).expect("the acks can be written");
+    let mut acks = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&writer.acks)
+        .expect("the acks can be written");
     let mut decided: Vec<Id> = Vec::new();
     for n in 0..writer.writes {
-        let acked = if writer.mixed { one_of_each(&store, writer, n, &mut decided)? } else { post(&store, writer, n)? };
+        let acked = if writer.mixed {
+            one_of_each(&store, writer, n, &mut decided)?
+        } else {
+            post(&store, writer, n)?
+        };
         acks.write_all(acked.as_bytes()).expect("the acks can be written");
         if !writer.think.is_zero() {
             std::thread::sleep(writer.think);
@@ -101,15 +114,27 @@ fn post(store: &Store, writer: &StormWriter, n: u64) -> Result<String, StoreErro
     Ok(format!("entry {}\n", entry.id))
 }
 
-fn one_of_each(store: &Store, writer: &StormWriter, n: u64, decided: &mut Vec<Id>) -> Result<String, StoreError> {
+fn one_of_each(
+    store: &Store,
+    writer: &StormWriter,
+    n: u64,
+    decided: &mut Vec<Id>,
+) -> Result<String, StoreError> {
     let name = format!("{}-{n}", writer.who);
     let ids = store.ids();
     match n % 4 {
         0 => post(store, writer, n),
         1 => {
-            let (decision, entry, entity) = (records::decision(ids, &name), records::entry(ids, &name), records::entity(ids, &name));
+            let (decision, entry, entity) = (
+                records::decision(ids, &name),
+                records::entry(ids, &name),
+                records::entity(ids, &name),
+            );
             let relation = records::relation(ids, &entity.id, &entity.id);
-            let acked = format!("decision {}\nentry {}\nentity {}\nrelation {}\n", decision.id, entry.id, entity.id, relation.id);
+            let acked = format!(
+                "decision {}\nentry {}\nentity {}\nrelation {}\n",
+                decision.id, entry.id, entity.id, relation.id
+            );
             decided.push(decision.id.clone());
             let change = Change {
                 entries: vec![entry],
@@ -118,20 +143,27 @@ fn one_of_each(store: &Store, writer: &StormWriter, n: u64, decided: &mut Vec<Id
                 relations: vec![relation],
                 ..Change::default()
             };
-            store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), acked.clone())))
+            store.transact::<_, StoreError>(Durability::Strict, |_| {
+                Ok((change.clone(), acked.clone()))
+            })
         }
         2 => {
             let entity = records::entity(ids, &name);
             let acked = format!("entity {}\n", entity.id);
             let change = Change { entities: vec![entity], ..Change::default() };
-            store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), acked.clone())))
+            store.transact::<_, StoreError>(Durability::Normal, |_| {
+                Ok((change.clone(), acked.clone()))
+            })
         }
         _ => {
             let Some(id) = decided.pop() else { return Ok(String::new()) };
-            let set: Map<String, Value> = [("status".to_owned(), "overridden".into())].into_iter().collect();
+            let set: Map<String, Value> =
+                [("status".to_owned(), "overridden".into())].into_iter().collect();
             let acked = format!("overridden {id}\n");
             let change = Change { amendments: vec![Amendment { id, set }], ..Change::default() };
-            match store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), acked.clone()))) {
+            match store.transact::<_, StoreError>(Durability::Strict, |_| {
+                Ok((change.clone(), acked.clone()))
+            }) {
                 // git switched to a branch that does not have it; nobody was told it worked.
                 Err(StoreError::NoDecision { .. }) => Ok(String::new()),
                 other => other,
@@ -150,7 +182,14 @@ pub fn rage(program: &Path, project: &Path, storm: &Storm) -> StormResult {
         Command::new(program)
             .arg("write")
             .arg(project)
-            .args(["--who", &format!("w{born}"), "--writes", &writes.to_string(), "--size", &storm.size.to_string()])
+            .args([
+                "--who",
+                &format!("w{born}"),
+                "--writes",
+                &writes.to_string(),
+                "--size",
+                &storm.size.to_string(),
+            ])
             .args(["--think-us", &storm.think.as_micros().to_string()])
             .args(["--linger-ms", if storm.git_rounds > 0 { "3000" } else { "0" }])
             .args(if storm.mixed { &["--mixed"][..] } else { &[] })
@@ -163,7 +202,9 @@ pub fn rage(program: &Path, project: &Path, storm: &Storm) -> StormResult {
     let git = std::thread::scope(|scope| {
         let git = scope.spawn(|| git_rounds(project, storm.git_rounds));
         let mut turn = 0_usize;
-        while !storm.kill_every.is_zero() && writers.iter_mut().any(|writer| matches!(writer.try_wait(), Ok(None))) {
+        while !storm.kill_every.is_zero()
+            && writers.iter_mut().any(|writer| matches!(writer.try_wait(), Ok(None)))
+        {
             std::thread::sleep(storm.kill_every);
             turn += 7;
             let victim = turn % writers.len();
@@ -223,7 +264,12 @@ fn git_rounds(project: &Path, rounds: u32) -> u32 {
 fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut StormResult) {
     // One more process comes by, which is what puts things right after a kill.
     let git = project.join(".git");
-    let place = StoreLocation { project: project.to_owned(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
+    let place = StoreLocation {
+        project: project.to_owned(),
+        aliases: Vec::new(),
+        git_dir: git.is_dir().then_some(git),
+        scratch: None,
+    };
     let store = Store::open(place, ids()).expect("the folder opens after the storm");
     store.post(&[records::entry(store.ids(), "after the storm")]).expect("the board takes it");
     store.housekeep().expect("housekeeping works after the storm");
@@ -239,7 +285,8 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut Storm
         }
     }
     aftermath.acked = acked.values().map(BTreeSet::len).sum();
-    let text = std::fs::read_to_string(project.join(".twining/blackboard.jsonl")).expect("the board is there");
+    let text = std::fs::read_to_string(project.join(".twining/blackboard.jsonl"))
+        .expect("the board is there");
     let mut on_board = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         match serde_json::from_str::<Value>(line) {
@@ -259,7 +306,10 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut Storm
         if !project.join(".twining").join(path).exists() {
             return BTreeSet::new();
         }
-        files::array_ids(project, path).unwrap_or_else(|e| panic!("after the storm: {e}")).into_iter().collect()
+        files::array_ids(project, path)
+            .unwrap_or_else(|e| panic!("after the storm: {e}"))
+            .into_iter()
+            .collect()
     };
     let (entities, relations) = (array("graph/entities.json"), array("graph/relations.json"));
     for (kind, ids) in &acked {
@@ -268,7 +318,10 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut Storm
                 "entry" => found(id, &unique),
                 "entity" => found(id, &entities),
                 "relation" => found(id, &relations),
-                "decision" => files::json(project, &format!("decisions/{id}.json")).is_ok() || elsewhere.contains(id),
+                "decision" => {
+                    files::json(project, &format!("decisions/{id}.json")).is_ok()
+                        || elsewhere.contains(id)
+                }
                 _ => overridden_somewhere(project, id, storm.git_rounds > 0),
             };
             if !there {
@@ -302,6 +355,7 @@ fn commits(project: &Path) -> Vec<String> {
 
 /// Every line that any commit or stash ever added.
 fn history(project: &Path) -> String {
-    let log = git_in(project, &["log", "--all", "--reflog", "-p", "-m", "--no-color", "--", ".twining"]);
+    let log =
+        git_in(project, &["log", "--all", "--reflog", "-p", "-m", "--no-color", "--", ".twining"]);
     String::from_utf8_lossy(&log.stdout).into_owned()
 }

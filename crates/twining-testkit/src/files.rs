@@ -6,8 +6,11 @@ use serde_json::Value;
 
 /// Every line of the blackboard as JSON; a line that is not JSON is an error.
 pub fn board(project: &Path) -> Result<Vec<Value>, String> {
-    let text = std::fs::read_to_string(project.join(".twining/blackboard.jsonl")).map_err(|e| e.to_string())?;
-    text.lines().map(|line| serde_json::from_str(line).map_err(|e| format!("{e}: {line}"))).collect()
+    let text = std::fs::read_to_string(project.join(".twining/blackboard.jsonl"))
+        .map_err(|e| e.to_string())?;
+    text.lines()
+        .map(|line| serde_json::from_str(line).map_err(|e| format!("{e}: {line}")))
+        .collect()
 }
 
 /// The ids on the blackboard, in order.
@@ -17,7 +20,8 @@ pub fn board_ids(project: &Path) -> Result<Vec<String>, String> {
 
 /// A JSON file in the folder.
 pub fn json(project: &Path, path: &str) -> Result<Value, String> {
-    let text = std::fs::read_to_string(project.join(".twining").join(path)).map_err(|e| format!("{path}: {e}"))?;
+    let text = std::fs::read_to_string(project.join(".twining").join(path))
+        .map_err(|e| format!("{path}: {e}"))?;
     serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))
 }
 

@@ -49,6 +49,8 @@ pub fn decide(store: &Store, summary: &str) -> Id {
         relations: vec![relation],
         ..Change::default()
     };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("decides");
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("decides");
     id
 }

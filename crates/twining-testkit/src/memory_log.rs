@@ -45,10 +45,16 @@ impl Log for MemoryLog {
             match known {
                 Some(known) if known.change == line.change => numbers.push(known.seq),
                 Some(_) => return Err(LogError::Refused("another line has this key".to_owned())),
-                None if matches!(base, LogBase::At(at) if lines.planned > at) => return Err(LogError::Behind),
+                None if matches!(base, LogBase::At(at) if lines.planned > at) => {
+                    return Err(LogError::Behind);
+                }
                 None => {
                     let seq = lines.all.len() as u64 + 1;
-                    lines.all.push(LogLine { seq, key: line.key.clone(), change: line.change.clone() });
+                    lines.all.push(LogLine {
+                        seq,
+                        key: line.key.clone(),
+                        change: line.change.clone(),
+                    });
                     if base != LogBase::Any {
                         lines.planned = seq;
                     }

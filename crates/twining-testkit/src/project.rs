@@ -33,7 +33,8 @@ impl TestProject {
     pub fn with_git() -> Self {
         let project = Self::new();
         project.git(["init", "-q", "-b", "main", "."]);
-        std::fs::write(project.path().join("README.md"), "a test project\n").expect("the directory is ours");
+        std::fs::write(project.path().join("README.md"), "a test project\n")
+            .expect("the directory is ours");
         project.git(["add", "-A"]);
         project.git(["commit", "-q", "-m", "start"]);
         project
@@ -55,13 +56,22 @@ impl TestProject {
     #[must_use]
     pub fn place(&self) -> StoreLocation {
         let git = self.path().join(".git");
-        StoreLocation { project: self.path(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None }
+        StoreLocation {
+            project: self.path(),
+            aliases: Vec::new(),
+            git_dir: git.is_dir().then_some(git),
+            scratch: None,
+        }
     }
 
     /// Runs git here; panics with what it said if it fails.
     pub fn git<const N: usize>(&self, args: [&str; N]) -> String {
         let output = git_in(&self.path(), &args);
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -81,7 +91,16 @@ impl Default for TestProject {
 pub fn git_in(path: &Path, args: &[&str]) -> Output {
     Command::new("git")
         .current_dir(path)
-        .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"])
+        .args([
+            "-c",
+            "user.name=Test",
+            "-c",
+            "user.email=test@example.com",
+            "-c",
+            "commit.gpgsign=false",
+            "-c",
+            "gc.auto=0",
+        ])
         .args(args)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_SYSTEM", "/dev/null")

@@ -28,7 +28,17 @@ const DOORS: &[(&str, &[&str])] = &[
     ("Timestamp::now", &[]),
     ("std::env::", &["twining/src/", "twining-testkit/src/bin/", "/tests/", "/examples/"]),
     ("current_dir()", &["twining/src/", "/tests/"]),
-    ("std::fs::", &["twining-store/src/disk/", "twining-store/src/git/", "twining-testkit/", "/tests", "/examples/", "twining/src/"]),
+    (
+        "std::fs::",
+        &[
+            "twining-store/src/disk/",
+            "twining-store/src/git/",
+            "twining-testkit/",
+            "/tests",
+            "/examples/",
+            "twining/src/",
+        ],
+    ),
     ("Command::new(\"git\")", &["twining-store/src/git/mod.rs", "twining-testkit/", "/tests/"]),
     ("#[allow(", &[]),
 ];
@@ -40,7 +50,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("twining-model", &[]),
     ("twining-store", &["twining-dot", "twining-model"]),
     ("twining-guard", &["twining-model"]),
-    ("twining-engine", &["twining-dot", "twining-embed", "twining-guard", "twining-model", "twining-store"]),
+    (
+        "twining-engine",
+        &["twining-dot", "twining-embed", "twining-guard", "twining-model", "twining-store"],
+    ),
 ];
 
 /// Every place under `crates/` that breaks a rule.
@@ -54,12 +67,18 @@ pub fn check(workspace: &Path) -> Vec<TidyViolation> {
     }
     untidy.extend(modules::check(&workspace.join("crates")));
     for (name, allowed) in LAYERS {
-        let manifest = std::fs::read_to_string(workspace.join("crates").join(name).join("Cargo.toml")).unwrap_or_default();
+        let manifest =
+            std::fs::read_to_string(workspace.join("crates").join(name).join("Cargo.toml"))
+                .unwrap_or_default();
         let wanted = manifest.split("[dev-dependencies]").next().unwrap_or_default();
         for line in wanted.lines().filter(|line| line.starts_with("twining-")) {
             let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
             if !allowed.contains(&used) {
-                untidy.push(TidyViolation { file: PathBuf::from(name), line: 0, rule: format!("{name} must not depend on {used}") });
+                untidy.push(TidyViolation {
+                    file: PathBuf::from(name),
+                    line: 0,
+                    rule: format!("{name} must not depend on {used}"),
+                });
             }
         }
     }
@@ -70,10 +89,18 @@ fn check_file(file: &Path, text: &str, untidy: &mut Vec<TidyViolation>) {
     let name = file.to_string_lossy().replace('\\', "/");
     let lines = text.lines().count();
     if lines > MOST_LINES {
-        untidy.push(TidyViolation { file: file.to_owned(), line: 0, rule: format!("{lines} lines; at most {MOST_LINES}") });
+        untidy.push(TidyViolation {
+            file: file.to_owned(),
+            line: 0,
+            rule: format!("{lines} lines; at most {MOST_LINES}"),
+        });
     }
     if name.contains("/src/") && !text.starts_with("//!") && !name.contains("/tests") {
-        untidy.push(TidyViolation { file: file.to_owned(), line: 1, rule: "a module opens with its promise (//!)".to_owned() });
+        untidy.push(TidyViolation {
+            file: file.to_owned(),
+            line: 1,
+            rule: "a module opens with its promise (//!)".to_owned(),
+        });
     }
     if name.contains("/src/") && !name.contains("/tests") {
         untidy.extend(long_functions(text).into_iter().map(|(line, length)| TidyViolation {
@@ -108,12 +135,17 @@ fn long_functions(text: &str) -> Vec<(usize, usize)> {
     let mut long = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let (indent, code) = line.split_at(line.len() - line.trim_start().len());
-        let is_function = code.split(' ').take_while(|word| !word.contains(['"', '/', '|'])).any(|word| word == "fn");
+        let is_function = code
+            .split(' ')
+            .take_while(|word| !word.contains(['"', '/', '|']))
+            .any(|word| word == "fn");
         if !is_function || code.ends_with(['}', ';']) {
             continue;
         }
         let is_end = |line: &&str| {
-            line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}') || (rest.starts_with(')') && rest.ends_with(';')))
+            line.strip_prefix(indent).is_some_and(|rest| {
+                rest.starts_with('}') || (rest.starts_with(')') && rest.ends_with(';'))
+            })
         };
         let length = lines[at..].iter().position(is_end).unwrap_or(0) + 1;
         if length > MOST_FUNCTION_LINES {
@@ -154,16 +186,23 @@ mod tests {
     #[test]
     fn a_function_past_the_limit_is_noticed_and_its_neighbours_are_not() {
         let body = "    go();\n".repeat(MOST_FUNCTION_LINES);
-        let text = format!("fn short() {{}}\npub(crate) fn long(\n    a: u8,\n) {{\n{body}}}\nfn last() {{\n    go();\n}}\n");
+        let text = format!(
+            "fn short() {{}}\npub(crate) fn long(\n    a: u8,\n) {{\n{body}}}\nfn last() {{\n    go();\n}}\n"
+        );
         assert_eq!(long_functions(&text), [(2, MOST_FUNCTION_LINES + 4)]);
-        let trait_text = format!("trait T {{\n    fn a(&self);\n{}}}\n", "    const X: u8;\n".repeat(200));
+        let trait_text =
+            format!("trait T {{\n    fn a(&self);\n{}}}\n", "    const X: u8;\n".repeat(200));
         assert_eq!(long_functions(&trait_text), []);
     }
 
     #[test]
     fn a_clock_in_the_wrong_room_is_noticed() {
         let mut untidy = Vec::new();
-        check_file(Path::new("crates/twining-engine/src/x.rs"), "//! x\nlet t = SystemTime::now();\n", &mut untidy);
+        check_file(
+            Path::new("crates/twining-engine/src/x.rs"),
+            "//! x\nlet t = SystemTime::now();\n",
+            &mut untidy,
+        );
         assert_eq!(untidy.len(), 1);
         assert_eq!(untidy[0].line, 2);
     }

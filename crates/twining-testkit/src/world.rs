@@ -62,7 +62,9 @@ pub fn ids() -> Arc<IdSource> {
     struct RealWorld;
     impl World for RealWorld {
         fn now(&self) -> Time {
-            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let since = std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap_or_default();
             Time::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
         }
         fn random(&self) -> u128 {

@@ -45,12 +45,17 @@ impl ExpectedRecord {
     #[must_use]
     pub fn fits(&self, file: &str) -> bool {
         let packed: String = file.split_ascii_whitespace().collect();
-        packed.split("\"id\":\"").any(|record| self.texts.iter().all(|text| record.contains(text))) == self.is_there
+        packed.split("\"id\":\"").any(|record| self.texts.iter().all(|text| record.contains(text)))
+            == self.is_there
     }
 }
 
 fn holds(path: impl Into<String>, texts: &[&str]) -> ExpectedRecord {
-    ExpectedRecord { path: path.into(), texts: texts.iter().map(|text| (*text).to_owned()).collect(), is_there: true }
+    ExpectedRecord {
+        path: path.into(),
+        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        is_there: true,
+    }
 }
 
 /// A text of an answer.
@@ -106,7 +111,10 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         tool: "twining_dismiss",
         case: "",
         prepare: |caller, word| {
-            let posted = caller.call("twining_post", &json!({"entry_type": "warning", "summary": "settled soon"}))?;
+            let posted = caller.call(
+                "twining_post",
+                &json!({"entry_type": "warning", "summary": "settled soon"}),
+            )?;
             Ok(json!({"ids": [posted["id"]], "reason": word}))
         },
         records: |_, _, word| vec![holds("blackboard.jsonl", &[word])],
@@ -117,14 +125,19 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         prepare: |_, word| Ok(decide(word)),
         records: |_, answer, word| {
             let mut all = decision(text(answer, "id"), word, "active");
-            all.extend(["blackboard.jsonl", "graph/entities.json", "graph/relations.json"].map(|path| holds(path, &[word])));
+            all.extend(
+                ["blackboard.jsonl", "graph/entities.json", "graph/relations.json"]
+                    .map(|path| holds(path, &[word])),
+            );
             all
         },
     },
     WritingVerb {
         tool: "twining_reconsider",
         case: "",
-        prepare: |caller, word| Ok(json!({"decision_id": decided(caller, word)?, "new_context": word})),
+        prepare: |caller, word| {
+            Ok(json!({"decision_id": decided(caller, word)?, "new_context": word}))
+        },
         records: |given, _, word| {
             let mut all = decision(text(given, "decision_id"), word, "provisional");
             all.push(holds("blackboard.jsonl", &[word]));
@@ -134,7 +147,9 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
     WritingVerb {
         tool: "twining_override",
         case: "",
-        prepare: |caller, word| Ok(json!({"decision_id": decided(caller, word)?, "reason": "r", "new_decision": word})),
+        prepare: |caller, word| {
+            Ok(json!({"decision_id": decided(caller, word)?, "reason": "r", "new_decision": word}))
+        },
         records: |given, answer, word| {
             let mut all = decision(text(given, "decision_id"), "override_reason", "overridden");
             all.extend(decision(text(answer, "replacement"), word, "active"));
@@ -149,18 +164,26 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
             caller.call("twining_reconsider", &json!({"decision_id": id, "new_context": "c"}))?;
             Ok(json!({"decision_ids": [id], "promoted_by": word}))
         },
-        records: |given, _, word| decision(given["decision_ids"][0].as_str().unwrap_or_default(), word, "active"),
+        records: |given, _, word| {
+            decision(given["decision_ids"][0].as_str().unwrap_or_default(), word, "active")
+        },
     },
     WritingVerb {
         tool: "twining_link_commit",
         case: "",
         prepare: |caller, word| {
             let hash: String = word.bytes().map(|byte| format!("{byte:02x}")).collect();
-            Ok(json!({"decision_id": decided(caller, word)?, "commit_hash": format!("{hash:0>40}")}))
+            Ok(
+                json!({"decision_id": decided(caller, word)?, "commit_hash": format!("{hash:0>40}")}),
+            )
         },
         records: |given, _, _| {
-            let mut all = decision(text(given, "decision_id"), text(given, "commit_hash"), "active");
-            all.push(holds("decisions/index.json", &[text(given, "decision_id"), text(given, "commit_hash")]));
+            let mut all =
+                decision(text(given, "decision_id"), text(given, "commit_hash"), "active");
+            all.push(holds(
+                "decisions/index.json",
+                &[text(given, "decision_id"), text(given, "commit_hash")],
+            ));
             all.push(holds("graph/entities.json", &[text(given, "commit_hash")]));
             all
         },
@@ -175,19 +198,29 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         tool: "twining_add_entity",
         case: "known",
         prepare: |caller, word| {
-            caller.call("twining_add_entity", &json!({"name": format!("module-of-{word}"), "type": "module"}))?;
-            Ok(json!({"name": format!("module-of-{word}"), "type": "module", "properties": {"owner": format!("owner-{word}")}}))
+            caller.call(
+                "twining_add_entity",
+                &json!({"name": format!("module-of-{word}"), "type": "module"}),
+            )?;
+            Ok(
+                json!({"name": format!("module-of-{word}"), "type": "module", "properties": {"owner": format!("owner-{word}")}}),
+            )
         },
-        records: |_, answer, word| vec![holds("graph/entities.json", &[text(answer, "id"), &format!("owner-{word}")])],
+        records: |_, answer, word| {
+            vec![holds("graph/entities.json", &[text(answer, "id"), &format!("owner-{word}")])]
+        },
     },
     WritingVerb {
         tool: "twining_add_relation",
         case: "",
         prepare: |caller, word| {
-            let [one, other] = [0, 1].map(|end| json!({"name": format!("end-{end}-{word}"), "type": "module"}));
+            let [one, other] =
+                [0, 1].map(|end| json!({"name": format!("end-{end}-{word}"), "type": "module"}));
             let source = caller.call("twining_add_entity", &one)?["id"].take();
             let target = caller.call("twining_add_entity", &other)?["id"].take();
-            Ok(json!({"source": source, "target": target, "type": "calls", "properties": {"why": word}}))
+            Ok(
+                json!({"source": source, "target": target, "type": "calls", "properties": {"why": word}}),
+            )
         },
         records: |_, answer, word| vec![holds("graph/relations.json", &[text(answer, "id"), word])],
     },
@@ -198,7 +231,9 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
             caller.call("twining_add_entity", &json!({"name": word, "type": "module"}))?;
             Ok(json!({"dry_run": false}))
         },
-        records: |_, _, word| vec![ExpectedRecord { is_there: false, ..holds("graph/entities.json", &[word]) }],
+        records: |_, _, word| {
+            vec![ExpectedRecord { is_there: false, ..holds("graph/entities.json", &[word]) }]
+        },
     },
     WritingVerb {
         tool: "twining_knowledge_update",
@@ -229,16 +264,26 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         tool: "twining_features",
         case: "update",
         prepare: |caller, word| {
-            caller.call("twining_features", &json!({"action": "add", "id": format!("F-{word}"), "description": "d"}))?;
-            Ok(json!({"action": "update", "id": format!("F-{word}"), "description": format!("new-{word}")}))
+            caller.call(
+                "twining_features",
+                &json!({"action": "add", "id": format!("F-{word}"), "description": "d"}),
+            )?;
+            Ok(
+                json!({"action": "update", "id": format!("F-{word}"), "description": format!("new-{word}")}),
+            )
         },
-        records: |given, _, word| vec![holds("features.json", &[text(given, "id"), &format!("new-{word}")])],
+        records: |given, _, word| {
+            vec![holds("features.json", &[text(given, "id"), &format!("new-{word}")])]
+        },
     },
     WritingVerb {
         tool: "twining_report",
         case: "",
         prepare: |caller, word| {
-            caller.call("twining_features", &json!({"action": "add", "id": word, "description": "d"}))?;
+            caller.call(
+                "twining_features",
+                &json!({"action": "add", "id": word, "description": "d"}),
+            )?;
             Ok(json!({"feature": word, "role": "coder", "outcome": "started"}))
         },
         records: |_, _, word| vec![holds("features.json", &[word, "\"status\":\"in_progress\""])],
@@ -293,7 +338,10 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         },
         records: |given, _, word| {
             let id = text(given, "handoff_id");
-            vec![holds(format!("handoffs/{id}.json"), &[word]), holds("handoffs/index.jsonl", &[id, "\"acknowledged\":true"])]
+            vec![
+                holds(format!("handoffs/{id}.json"), &[word]),
+                holds("handoffs/index.jsonl", &[id, "\"acknowledged\":true"]),
+            ]
         },
     },
     WritingVerb {
@@ -311,7 +359,9 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         tool: "twining_verify",
         case: "",
         prepare: |_, word| Ok(json!({"scope": format!("src/{word}.rs")})),
-        records: |_, _, word| vec![holds("blackboard.jsonl", &["\"entry_type\":\"finding\"", word])],
+        records: |_, _, word| {
+            vec![holds("blackboard.jsonl", &["\"entry_type\":\"finding\"", word])]
+        },
     },
 ];
 
@@ -322,8 +372,13 @@ mod tests {
     #[test]
     fn a_record_fits_if_one_of_the_file_has_all_texts() {
         let trail = holds("features.json", &["F1", "\"status\":\"tested\""]);
-        assert!(trail.fits("[{\n  \"id\": \"F1\",\n  \"status\": \"tested\"\n}, {\"id\": \"F2\"}]"));
-        assert!(!trail.fits("[{\"id\": \"F1\"}, {\"id\": \"F2\", \"status\": \"tested\"}]"), "of two records");
+        assert!(
+            trail.fits("[{\n  \"id\": \"F1\",\n  \"status\": \"tested\"\n}, {\"id\": \"F2\"}]")
+        );
+        assert!(
+            !trail.fits("[{\"id\": \"F1\"}, {\"id\": \"F2\", \"status\": \"tested\"}]"),
+            "of two records"
+        );
         assert!(!trail.fits(""));
         assert!(ExpectedRecord { is_there: false, ..trail }.fits(""));
     }

@@ -11,7 +11,15 @@ fn program() -> &'static Path {
 }
 
 fn calm() -> Storm {
-    Storm { writers: 8, writes: 50, size: 300, think: Duration::ZERO, kill_every: Duration::ZERO, mixed: false, git_rounds: 0 }
+    Storm {
+        writers: 8,
+        writes: 50,
+        size: 300,
+        think: Duration::ZERO,
+        kill_every: Duration::ZERO,
+        mixed: false,
+        git_rounds: 0,
+    }
 }
 
 #[test]
@@ -26,7 +34,13 @@ fn r1_writers_that_are_killed_lose_nothing_they_acknowledged() {
 #[test]
 fn r2_large_entries_torn_by_a_kill_cost_nobody_else_theirs() {
     let project = TestProject::new();
-    let storm = Storm { writers: 8, writes: 60, size: 20_000, kill_every: Duration::from_millis(20), ..calm() };
+    let storm = Storm {
+        writers: 8,
+        writes: 60,
+        size: 20_000,
+        kill_every: Duration::from_millis(20),
+        ..calm()
+    };
     let aftermath = rage(program(), &project.path(), &storm);
     assert_eq!((aftermath.lost, aftermath.corrupt, aftermath.doubled), (vec![], 0, 0));
 }
@@ -34,7 +48,13 @@ fn r2_large_entries_torn_by_a_kill_cost_nobody_else_theirs() {
 #[test]
 fn r1_every_kind_of_write_survives_kills() {
     let project = TestProject::new();
-    let storm = Storm { writers: 6, writes: 60, mixed: true, kill_every: Duration::from_millis(40), ..calm() };
+    let storm = Storm {
+        writers: 6,
+        writes: 60,
+        mixed: true,
+        kill_every: Duration::from_millis(40),
+        ..calm()
+    };
     let aftermath = rage(program(), &project.path(), &storm);
     assert!(aftermath.acked > 100, "{aftermath:?}");
     assert_eq!((aftermath.lost, aftermath.corrupt, aftermath.doubled), (vec![], 0, 0));
@@ -44,7 +64,8 @@ fn r1_every_kind_of_write_survives_kills() {
 fn r4_git_at_work_underneath_takes_nothing_away() {
     let project = TestProject::with_git();
     project.git(["branch", "side"]);
-    let storm = Storm { writers: 3, writes: 60, think: Duration::from_millis(20), git_rounds: 8, ..calm() };
+    let storm =
+        Storm { writers: 3, writes: 60, think: Duration::from_millis(20), git_rounds: 8, ..calm() };
     let aftermath = rage(program(), &project.path(), &storm);
     assert!(aftermath.git_operations > 20, "{aftermath:?}");
     assert_eq!((aftermath.lost, aftermath.corrupt), (vec![], 0));
@@ -54,7 +75,14 @@ fn r4_git_at_work_underneath_takes_nothing_away() {
 fn r4_git_takes_no_decision_and_no_entity_away_either() {
     let project = TestProject::with_git();
     project.git(["branch", "side"]);
-    let storm = Storm { writers: 2, writes: 60, mixed: true, think: Duration::from_millis(30), git_rounds: 8, ..calm() };
+    let storm = Storm {
+        writers: 2,
+        writes: 60,
+        mixed: true,
+        think: Duration::from_millis(30),
+        git_rounds: 8,
+        ..calm()
+    };
     let aftermath = rage(program(), &project.path(), &storm);
     assert!(aftermath.git_operations > 20, "{aftermath:?}");
     assert_eq!((aftermath.lost, aftermath.corrupt), (vec![], 0));

@@ -76,18 +76,24 @@ impl PersonAllowances {
         let none = Self::of(store).unwrap_or_default();
         let bytes = file(store).and_then(|path| fs::read(path).ok()).unwrap_or_default();
         let read: Self = serde_json::from_slice(&bytes).unwrap_or_default();
-        let ours = !none.identity.is_empty() && (&read.project, &read.identity) == (&none.project, &none.identity);
+        let ours = !none.identity.is_empty()
+            && (&read.project, &read.identity) == (&none.project, &none.identity);
         if ours { read } else { none }
     }
 
     /// Keeps it.
     pub fn write(&self, store: &Store) -> Result<(), CommandError> {
-        let path = file(store).ok_or_else(|| CommandError::unavailable("NOT_FOUND", "this system does not say where settings go"))?;
-        let bytes = serde_json::to_vec_pretty(self).map_err(|error| CommandError::of_error("OUTPUT", &error))?;
+        let path = file(store).ok_or_else(|| {
+            CommandError::unavailable("NOT_FOUND", "this system does not say where settings go")
+        })?;
+        let bytes = serde_json::to_vec_pretty(self)
+            .map_err(|error| CommandError::of_error("OUTPUT", &error))?;
         let temp = path.with_extension(format!("{}.new", std::process::id()));
-        let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&temp, bytes));
+        let made =
+            path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&temp, bytes));
         // In one step: half a file would take back what is allowed.
-        made.and_then(|()| fs::rename(&temp, &path)).map_err(|error| CommandError::of_error("OUTPUT", &error))
+        made.and_then(|()| fs::rename(&temp, &path))
+            .map_err(|error| CommandError::of_error("OUTPUT", &error))
     }
 
     /// Takes all of it back, with its file.
@@ -107,9 +113,23 @@ impl PersonAllowances {
 
     /// What lets a finding of the commit check through, by its rule or by its path, in
     /// a commit on top of `head`.
-    pub fn commit_allowance(&self, rule: &str, path: &str, head: Option<&str>, now: Time) -> Option<&Allowance> {
-        let names = |subject: &str| subject == rule || subject == path || (subject.ends_with('/') && path.starts_with(subject));
-        let holds = |given: &&Allowance| given.head == head.unwrap_or_default() && is_before(now, &given.until) && names(&given.subject);
+    pub fn commit_allowance(
+        &self,
+        rule: &str,
+        path: &str,
+        head: Option<&str>,
+        now: Time,
+    ) -> Option<&Allowance> {
+        let names = |subject: &str| {
+            subject == rule
+                || subject == path
+                || (subject.ends_with('/') && path.starts_with(subject))
+        };
+        let holds = |given: &&Allowance| {
+            given.head == head.unwrap_or_default()
+                && is_before(now, &given.until)
+                && names(&given.subject)
+        };
         self.commits.iter().rev().find(holds)
     }
 
@@ -121,7 +141,11 @@ impl PersonAllowances {
     /// Nothing allowed yet, for this project.
     fn of(store: &Store) -> Option<Self> {
         let project = store.location().project.display().to_string();
-        Some(Self { project, identity: store.local_state().identity().ok().flatten()?, ..Self::default() })
+        Some(Self {
+            project,
+            identity: store.local_state().identity().ok().flatten()?,
+            ..Self::default()
+        })
     }
 }
 
@@ -134,8 +158,10 @@ pub fn from_environment() -> Option<String> {
 /// environment. Nobody was asked, so it is git's user who claims it.
 pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result<(), CommandError> {
     let caller = person_check::signed(project.history.user_name(), Trust::Agent);
-    let what =
-        format!("a commit was let through by {VARIABLE} (claimed: nobody was asked): {}", text::excerpt(&findings.join("; "), REASON));
+    let what = format!(
+        "a commit was let through by {VARIABLE} (claimed: nobody was asked): {}",
+        text::excerpt(&findings.join("; "), REASON)
+    );
     project.engine.approve(&caller, "commit-check", &what, why)?;
     Ok(())
 }
@@ -152,7 +178,11 @@ pub fn is_before(now: Time, until: &str) -> bool {
 
 fn file(store: &Store) -> Option<PathBuf> {
     let project = store.location().project.display().to_string();
-    Some(user_policy::folder()?.join(FOLDER).join(format!("{:016x}.json", hash_of(project.as_bytes()))))
+    Some(
+        user_policy::folder()?
+            .join(FOLDER)
+            .join(format!("{:016x}.json", hash_of(project.as_bytes()))),
+    )
 }
 
 #[cfg(test)]
@@ -176,7 +206,13 @@ mod tests {
     }
 
     fn given(subject: &str) -> Allowance {
-        Allowance { subject: subject.into(), head: "c0ffee".into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() }
+        Allowance {
+            subject: subject.into(),
+            head: "c0ffee".into(),
+            until: UNTIL.into(),
+            reason: "x".into(),
+            by: "ada".into(),
+        }
     }
 
     fn allowing(subject: &str) -> PersonAllowances {
@@ -186,17 +222,34 @@ mod tests {
     #[test]
     fn an_allowance_names_a_rule_a_file_or_a_folder() {
         let through = |subject: &str| {
-            allowing(subject).commit_allowance("decision-1", "src/a.ts", Some("c0ffee"), at("2026-11-15T09:00:00Z")).is_some()
+            allowing(subject)
+                .commit_allowance(
+                    "decision-1",
+                    "src/a.ts",
+                    Some("c0ffee"),
+                    at("2026-11-15T09:00:00Z"),
+                )
+                .is_some()
         };
         assert!(through("decision-1") && through("src/a.ts") && through("src/"));
-        assert!(!through("decision-2") && !through("src/b.ts") && !through("src") && !through("sr"));
+        assert!(
+            !through("decision-2") && !through("src/b.ts") && !through("src") && !through("sr")
+        );
     }
 
     #[test]
     fn an_allowance_ends_with_the_next_commit_or_after_its_time() {
-        let through = |head: Option<&str>, now: &str| allowing("src/a.ts").commit_allowance("r", "src/a.ts", head, at(now)).is_some();
-        assert!(through(Some("c0ffee"), "2026-11-15T09:59:59Z"), "a commit that another hook stopped is tried again");
-        assert!(!through(Some("decaf"), "2026-11-15T09:00:00Z") && !through(None, "2026-11-15T09:00:00Z"));
+        let through = |head: Option<&str>, now: &str| {
+            allowing("src/a.ts").commit_allowance("r", "src/a.ts", head, at(now)).is_some()
+        };
+        assert!(
+            through(Some("c0ffee"), "2026-11-15T09:59:59Z"),
+            "a commit that another hook stopped is tried again"
+        );
+        assert!(
+            !through(Some("decaf"), "2026-11-15T09:00:00Z")
+                && !through(None, "2026-11-15T09:00:00Z")
+        );
         assert!(!through(Some("c0ffee"), UNTIL));
     }
 }

@@ -19,7 +19,11 @@ pub fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comma
         style,
         || json!({ "path": POLICY, "written": written }),
         |page| match written {
-            true => page.line([good("written"), place(POLICY), dim("edit it; what you take out is as compiled in")]),
+            true => page.line([
+                good("written"),
+                place(POLICY),
+                dim("edit it; what you take out is as compiled in"),
+            ]),
             false => page.line([place(POLICY), dim("is there already, and stays as it is")]),
         },
         ExitStatus::Done,

@@ -47,7 +47,11 @@ pub fn flags(command: Command) -> Command {
 pub fn run(given: &ArgMatches, style: OutputFormat) -> ExitStatus {
     let files = given.get_many::<PathBuf>("files").unwrap_or_default();
     let checked: Vec<DotReport> = files.map(|file| look_at(file)).collect();
-    let ending = if checked.iter().all(|file| file.ok) { ExitStatus::Done } else { ExitStatus::FoundProblems };
+    let ending = if checked.iter().all(|file| file.ok) {
+        ExitStatus::Done
+    } else {
+        ExitStatus::FoundProblems
+    };
     output::answer(style, || json!(checked), |page| show(&checked, page), ending)
 }
 
@@ -56,11 +60,16 @@ fn look_at(file: &Path) -> DotReport {
     match read(file) {
         Ok(source) => {
             let twining_dot::DotCheck { ok, nodes, edges, errors } = twining_dot::check(&source);
-            let errors = errors.into_iter().map(|error| DotError { line: error.line, column: error.column, message: error.message });
+            let errors = errors.into_iter().map(|error| DotError {
+                line: error.line,
+                column: error.column,
+                message: error.message,
+            });
             DotReport { file: name, ok, nodes, edges, errors: errors.collect() }
         }
         Err(error) => {
-            let wrong = DotError { line: 0, column: 0, message: format!("cannot be read: {error}") };
+            let wrong =
+                DotError { line: 0, column: 0, message: format!("cannot be read: {error}") };
             DotReport { file: name, ok: false, nodes: 0, edges: 0, errors: vec![wrong] }
         }
     }

@@ -18,8 +18,12 @@ fn read() -> Result<Model, String> {
     match std::env::var_os(VARIABLE) {
         Some(path) if !path.is_empty() => {
             let shown = path.to_string_lossy().into_owned();
-            let bytes = std::fs::read(&path).map_err(|error| format!("`{shown}`, which {VARIABLE} names, cannot be read: {error}"))?;
-            Model::from_bytes(bytes).map_err(|damaged| format!("`{shown}`, which {VARIABLE} names, is no usable model: {damaged}"))
+            let bytes = std::fs::read(&path).map_err(|error| {
+                format!("`{shown}`, which {VARIABLE} names, cannot be read: {error}")
+            })?;
+            Model::from_bytes(bytes).map_err(|damaged| {
+                format!("`{shown}`, which {VARIABLE} names, is no usable model: {damaged}")
+            })
         }
         _ => built_in(),
     }

@@ -24,18 +24,35 @@ pub fn command() -> Command {
         .about("Draw the graph, a level of it, or what is around a node")
         .args(formats)
         .group(ArgGroup::new("format").args(FORMATS.map(|(name, ..)| name)))
-        .arg(option("level", "LEVEL", "Only nodes of this level").value_parser(["architecture", "implementation", "all"]))
+        .arg(option("level", "LEVEL", "Only nodes of this level").value_parser([
+            "architecture",
+            "implementation",
+            "all",
+        ]))
         .arg(option("around", "ID", "Only what is around this node"))
-        .arg(option("depth", "N", "So many steps around it; default 1").value_parser(value_parser!(usize)).requires("around"))
+        .arg(
+            option("depth", "N", "So many steps around it; default 1")
+                .value_parser(value_parser!(usize))
+                .requires("around"),
+        )
         .after_help("Example:\n  twining knowledge show --svg --around api --depth 2 > api.svg")
 }
 
 /// Draws what was asked for.
-pub fn draw(project: &Project, given: &ArgMatches, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn draw(
+    project: &Project,
+    given: &ArgMatches,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let word = |name: &str| given.get_one::<String>(name).cloned();
     let chosen = FORMATS.iter().find(|(name, ..)| given.get_flag(name)).unwrap_or(&FORMATS[1]);
     let (name, format, _) = *chosen;
-    let input = DrawInput { format, level: word("level"), around: word("around"), depth: given.get_one::<usize>("depth").copied() };
+    let input = DrawInput {
+        format,
+        level: word("level"),
+        around: word("around"),
+        depth: given.get_one::<usize>("depth").copied(),
+    };
     let KnowledgeDrawing { text, nodes, edges } = project.engine.knowledge_picture(&input)?;
     let json = || json!({ "format": name, "nodes": nodes, "edges": edges, "text": text });
     Ok(output::answer(style, json, |page| page.verbatim(&text), ExitStatus::Done))

@@ -61,11 +61,14 @@ impl LocateError {
 impl LocateInput {
     /// Reads them from this process.
     pub fn of_process(given: Option<PathBuf>) -> io::Result<Self> {
-        let set = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+        let set = |name: &str| {
+            std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from)
+        };
         let environment = set("TWINING_PROJECT").or_else(|| set("CLAUDE_PROJECT_DIR"));
         // A working directory that is gone matters only if we must look around from it.
         let is_known = given.as_ref().or(environment.as_ref()).is_some_and(|dir| dir.is_absolute());
-        let here = std::env::current_dir().or_else(|error| if is_known { Ok(PathBuf::from("/")) } else { Err(error) })?;
+        let here = std::env::current_dir()
+            .or_else(|error| if is_known { Ok(PathBuf::from("/")) } else { Err(error) })?;
         Ok(Self { given, environment, here, called: set("PWD") })
     }
 }
@@ -94,7 +97,9 @@ pub fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
         None => search(&clues.here),
     };
     let checkout = fs::canonicalize(&spelled)
-        .and_then(|dir| if dir.is_dir() { Ok(dir) } else { Err(io::ErrorKind::NotADirectory.into()) })
+        .and_then(
+            |dir| if dir.is_dir() { Ok(dir) } else { Err(io::ErrorKind::NotADirectory.into()) },
+        )
         .map_err(|source| LocateError { path: spelled.clone(), source })?;
 
     let git = GitFolders::of(&checkout);
@@ -104,9 +109,14 @@ pub fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
     aliases.extend(clues.as_called(&checkout));
     aliases.retain(|alias| *alias != project);
     aliases.dedup();
-    let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
+    let git_dir =
+        git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
     let main = git.and_then(|git| git.main);
-    Ok(ProjectLocation { place: StoreLocation { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout, main })
+    Ok(ProjectLocation {
+        place: StoreLocation { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) },
+        checkout,
+        main,
+    })
 }
 
 /// The nearest parent with a memory, else the git top level, else `here`.
@@ -117,7 +127,8 @@ pub fn around(here: &Path) -> Option<PathBuf> {
 }
 
 fn search(here: &Path) -> PathBuf {
-    let nearest = |name: &str| here.ancestors().find(|dir| dir.join(name).exists()).map(Path::to_path_buf);
+    let nearest =
+        |name: &str| here.ancestors().find(|dir| dir.join(name).exists()).map(Path::to_path_buf);
     // A repository inside another has its own memory: a `.twining/` above the
     // nearest `.git` belongs to someone else.
     match (nearest(FOLDER), nearest(".git")) {
@@ -165,12 +176,19 @@ mod tests {
         }
 
         fn project_from(&self, here: &str) -> PathBuf {
-            locate(&LocateInput { here: self.path(here), ..LocateInput::default() }).expect("locates").place.project
+            locate(&LocateInput { here: self.path(here), ..LocateInput::default() })
+                .expect("locates")
+                .place
+                .project
         }
 
         fn linked_worktree() -> Self {
-            let tree = Self::new(&["shop/.git/worktrees/fix", "shop/.twining", "shop/src", "fix/src"]);
-            tree.write("fix/.git", &format!("gitdir: {}\n", tree.path("shop/.git/worktrees/fix").display()));
+            let tree =
+                Self::new(&["shop/.git/worktrees/fix", "shop/.twining", "shop/src", "fix/src"]);
+            tree.write(
+                "fix/.git",
+                &format!("gitdir: {}\n", tree.path("shop/.git/worktrees/fix").display()),
+            );
             tree.write("shop/.git/worktrees/fix/commondir", "../..\n");
             tree
         }
@@ -198,7 +216,12 @@ mod tests {
     #[test]
     fn what_is_given_wins_over_the_environment() {
         let tree = Tree::new(&["a/.twining", "b", "c"]);
-        let clues = LocateInput { given: Some("../b".into()), environment: Some(tree.path("c")), here: tree.path("a"), called: None };
+        let clues = LocateInput {
+            given: Some("../b".into()),
+            environment: Some(tree.path("c")),
+            here: tree.path("a"),
+            called: None,
+        };
         assert_eq!(locate(&clues).expect("locates").place.project, tree.path("b"));
         let clues = LocateInput { given: None, ..clues };
         assert_eq!(locate(&clues).expect("locates").place.project, tree.path("c"));
@@ -207,7 +230,8 @@ mod tests {
     #[test]
     fn a_linked_worktree_shares_the_main_ones_memory() {
         let tree = Tree::linked_worktree();
-        let located = locate(&LocateInput { here: tree.path("fix"), ..LocateInput::default() }).expect("locates");
+        let located = locate(&LocateInput { here: tree.path("fix"), ..LocateInput::default() })
+            .expect("locates");
         assert_eq!(located.place.project, tree.path("shop"));
         assert_eq!(located.place.aliases, [tree.path("fix")]);
         assert_eq!(located.place.git_dir, Some(tree.path("shop/.git")));
@@ -221,7 +245,11 @@ mod tests {
         std::os::unix::fs::symlink(tree.path("shop"), tree.path("link")).expect("links");
         std::os::unix::fs::symlink(tree.path("shop/src/api"), tree.path("deep")).expect("links");
         let aliases = |called: &str| {
-            let clues = LocateInput { here: tree.path("shop/src/api"), called: Some(tree.path(called)), ..LocateInput::default() };
+            let clues = LocateInput {
+                here: tree.path("shop/src/api"),
+                called: Some(tree.path(called)),
+                ..LocateInput::default()
+            };
             locate(&clues).expect("locates").place.aliases
         };
         assert_eq!(aliases("link/src/api"), [tree.path("link")]);
@@ -240,7 +268,11 @@ mod tests {
     #[test]
     fn a_missing_project_is_an_error_that_names_it() {
         let tree = Tree::new(&["a"]);
-        let clues = LocateInput { given: Some("nowhere".into()), here: tree.path("a"), ..LocateInput::default() };
+        let clues = LocateInput {
+            given: Some("nowhere".into()),
+            here: tree.path("a"),
+            ..LocateInput::default()
+        };
         let error = locate(&clues).expect_err("there is none");
         assert!(error.to_string().contains("nowhere"));
         assert!(error.is_missing());

@@ -29,7 +29,6 @@ mod reindex;
 mod render;
 mod settings;
 mod system_world;
-mod tool_commands;
 mod tour;
 mod user_policy;
 mod verbs;

@@ -48,7 +48,13 @@ pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
     match merged(kind, versions) {
         Ok(merged) => {
             if !merged.contested.is_empty() {
-                let what = merged.contested.iter().take(NAMED).map(|matter| text::visible(matter)).collect::<Vec<_>>().join(", ");
+                let what = merged
+                    .contested
+                    .iter()
+                    .take(NAMED)
+                    .map(|matter| text::visible(matter))
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 let more = merged.contested.len().saturating_sub(NAMED);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 say(&format!("twining: {shown}: both sides were kept of {what}{more}\n"));
@@ -71,11 +77,17 @@ fn merged(kind: &str, versions: &MergeInputs) -> Result<Merged, CommandError> {
         "array" => merge_array(&three),
         "decision" => merge_decision(&three),
         "features" => merge_features(&three),
-        other => return Err(CommandError::misuse(format!("there is no merge driver `{}`", text::excerpt(other, 40)))),
+        other => {
+            return Err(CommandError::misuse(format!(
+                "there is no merge driver `{}`",
+                text::excerpt(other, 40)
+            )));
+        }
     };
     let merged = merged.map_err(|error| CommandError::of_error("MERGE", &error))?;
     if merged.text != ours {
-        fs::write(&versions.ours, &merged.text).map_err(|error| failed("our version", "written", &error))?;
+        fs::write(&versions.ours, &merged.text)
+            .map_err(|error| failed("our version", "written", &error))?;
     }
     Ok(merged)
 }
@@ -84,7 +96,11 @@ impl MergeInputs {
     /// All three, none of them larger than this. None is read before all are known
     /// to be: one that is too large must not cost the memory of the others.
     fn read(&self, most: usize) -> Result<[Vec<u8>; 3], CommandError> {
-        let named = [("the common ancestor", &self.base), ("our version", &self.ours), ("their version", &self.theirs)];
+        let named = [
+            ("the common ancestor", &self.base),
+            ("our version", &self.ours),
+            ("their version", &self.theirs),
+        ];
         let limit = u64::try_from(most).unwrap_or(u64::MAX);
         let too_large = |name: &str| {
             CommandError::unavailable("MERGE", format!("{name} has more than {most} bytes, and is not merged"))
@@ -97,7 +113,8 @@ impl MergeInputs {
         }
         let read = |(name, file): (&str, &PathBuf)| {
             let mut bytes = Vec::new();
-            let opened = fs::File::open(file).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
+            let opened =
+                fs::File::open(file).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
             opened.map_err(|error| failed(name, "read", &error))?;
             if bytes.len() > most { Err(too_large(name)) } else { Ok(bytes) }
         };
@@ -112,14 +129,19 @@ fn knowledge(versions: &MergeInputs) -> ExitCode {
     let merged = versions.read(limits::KNOWLEDGE_BYTES).and_then(|[base, ours, theirs]| {
         let merged = merge_knowledge(&base, &ours, &theirs, &text::visible(&path));
         if merged.text != ours {
-            fs::write(&versions.ours, &merged.text).map_err(|error| failed("our version", "written", &error))?;
+            fs::write(&versions.ours, &merged.text)
+                .map_err(|error| failed("our version", "written", &error))?;
         }
         Ok(merged)
     });
     match merged {
         Ok(merged) => told(&merged, &path),
         Err(problem) => {
-            say(&format!("twining: {}: nothing was merged\n{}", text::visible(&path), output::words(&problem)));
+            say(&format!(
+                "twining: {}: nothing was merged\n{}",
+                text::visible(&path),
+                output::words(&problem)
+            ));
             ExitCode::from(CONFLICT)
         }
     }
@@ -134,7 +156,10 @@ fn told(merged: &KnowledgeMerge, path: &str) -> ExitCode {
         let what = merged.marked.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
         let more = merged.marked.len().saturating_sub(20);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        say(&format!("twining: {}: both texts were kept and marked at {what}{more}\n", text::visible(path)));
+        say(&format!(
+            "twining: {}: both texts were kept and marked at {what}{more}\n",
+            text::visible(path)
+        ));
     }
     if merged.conflicts.is_empty() {
         return ExitCode::SUCCESS;
@@ -174,7 +199,11 @@ pub const DRIVERS: [MergeDriver; 5] = [
     MergeDriver {
         kind: "lines",
         about: "Unite files of one record a line",
-        files: &[".twining/blackboard.jsonl", ".twining/traces.jsonl", ".twining/handoffs/index.jsonl"],
+        files: &[
+            ".twining/blackboard.jsonl",
+            ".twining/traces.jsonl",
+            ".twining/handoffs/index.jsonl",
+        ],
     },
     MergeDriver {
         kind: "array",
@@ -229,10 +258,15 @@ impl MergeDriver {
 /// What to tell git where `twining init` did not.
 pub fn manual_setup() -> String {
     // Written down as a path: git would start whatever is called so first on PATH.
-    let settings = DRIVERS
-        .iter()
-        .map(|driver| format!("  git config merge.{}.driver \"'$(command -v twining)'{}\"\n", driver.name(), driver.arguments()));
-    let attributes = DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
+    let settings = DRIVERS.iter().map(|driver| {
+        format!(
+            "  git config merge.{}.driver \"'$(command -v twining)'{}\"\n",
+            driver.name(),
+            driver.arguments()
+        )
+    });
+    let attributes =
+        DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
     let (settings, attributes): (String, String) = (settings.collect(), attributes.collect());
     format!("By hand, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}")
 }
@@ -252,8 +286,10 @@ mod tests {
 
     #[test]
     fn the_list_of_decisions_is_merged_as_an_array() {
-        let lines: Vec<String> = DRIVERS.iter().flat_map(|driver| driver.attributes("sub/")).collect();
-        let at = |wanted: &str| lines.iter().position(|line| line.contains(wanted)).expect("is listed");
+        let lines: Vec<String> =
+            DRIVERS.iter().flat_map(|driver| driver.attributes("sub/")).collect();
+        let at =
+            |wanted: &str| lines.iter().position(|line| line.contains(wanted)).expect("is listed");
         assert!(at("decisions/*.json") < at("decisions/index.json"), "{lines:#?}");
         assert_eq!(lines[0], "/sub/.twining/decisions/*.json merge=twining-decision");
     }

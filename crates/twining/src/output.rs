@@ -29,7 +29,8 @@ pub fn apply_terminal_settings() {
 }
 
 fn is_colourless(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    variable("TERM").is_some_and(|term| term == "dumb") && variable("CLICOLOR_FORCE").is_none_or(|force| force == "0")
+    variable("TERM").is_some_and(|term| term == "dumb")
+        && variable("CLICOLOR_FORCE").is_none_or(|force| force == "0")
 }
 
 /// A page as wide as the terminal, if one reads it.
@@ -39,7 +40,12 @@ pub fn page() -> TextPage {
 }
 
 /// Prints what a command has to say, and ends with `ending`.
-pub fn answer(style: OutputFormat, json: impl FnOnce() -> Value, show: impl FnOnce(&mut TextPage), ending: ExitStatus) -> ExitStatus {
+pub fn answer(
+    style: OutputFormat,
+    json: impl FnOnce() -> Value,
+    show: impl FnOnce(&mut TextPage),
+    ending: ExitStatus,
+) -> ExitStatus {
     let printed = match style {
         OutputFormat::Json => print_json(&json()),
         OutputFormat::Words => {
@@ -73,11 +79,19 @@ pub fn warn_about(problem: &CommandError) {
 /// Prints words, without colour where nobody would see it. Most have none, and
 /// need not be looked through for it.
 fn print(words: &str) -> io::Result<()> {
-    if words.contains('\u{1b}') { anstream::stdout().write_all(words.as_bytes()) } else { io::stdout().write_all(words.as_bytes()) }
+    if words.contains('\u{1b}') {
+        anstream::stdout().write_all(words.as_bytes())
+    } else {
+        io::stdout().write_all(words.as_bytes())
+    }
 }
 
 fn print_json(value: &Value) -> io::Result<()> {
-    let mut text = if io::stdout().is_terminal() { json_output::pretty(value) } else { json_output::compact(value) };
+    let mut text = if io::stdout().is_terminal() {
+        json_output::pretty(value)
+    } else {
+        json_output::compact(value)
+    };
     text.push('\n');
     io::stdout().write_all(text.as_bytes())
 }
@@ -101,7 +115,9 @@ mod tests {
     #[test]
     fn a_dumb_terminal_gets_no_colour_unless_someone_insists() {
         let with = |term: &'static str, force: Option<&'static str>| {
-            is_colourless(move |name| if name == "TERM" { Some(term.into()) } else { force.map(OsString::from) })
+            is_colourless(move |name| {
+                if name == "TERM" { Some(term.into()) } else { force.map(OsString::from) }
+            })
         };
         assert!(with("dumb", None));
         assert!(with("dumb", Some("0")));

@@ -32,16 +32,22 @@ const ANSWER_BYTES: u64 = 1024;
 pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if let Some(why) = not_a_person(is_terminal, |name| std::env::var_os(name)) {
-        return Err(required(&format!("only a person can do this, and {why}. It would do this: {what}")));
+        return Err(required(&format!(
+            "only a person can do this, and {why}. It would do this: {what}"
+        )));
     }
     let mut err = std::io::stderr().lock();
-    let asked = write!(err, "{}\nType {} to go on: ", text::visible(what), text::visible(name)).and_then(|()| err.flush());
+    let asked = write!(err, "{}\nType {} to go on: ", text::visible(what), text::visible(name))
+        .and_then(|()| err.flush());
     asked.map_err(|error| CommandError::of_error("OUTPUT", &error))?;
     let mut typed = String::new();
     let read = std::io::stdin().lock().take(ANSWER_BYTES).read_line(&mut typed);
     read.map_err(|error| CommandError::of_error("INPUT", &error))?;
     if typed.trim() != name {
-        return Err(CommandError::unavailable("NEEDS_PERSON", "nothing was changed: something else was typed"));
+        return Err(CommandError::unavailable(
+            "NEEDS_PERSON",
+            "nothing was changed: something else was typed",
+        ));
     }
     let here = std::env::current_dir().ok();
     Ok(signed(here.and_then(|here| Git::at(&here).user_name()), Trust::Human))
@@ -49,7 +55,8 @@ pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
 
 /// A person at the command line under their name, else under the name they are logged in with.
 pub fn signed(name: Option<String>, trust: Trust) -> Caller {
-    let login = || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|variable| std::env::var(variable).ok());
+    let login =
+        || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|variable| std::env::var(variable).ok());
     let name = name.or_else(login).filter(|name| !name.trim().is_empty());
     let agent = name.map_or_else(|| "person".to_owned(), |name| text::excerpt(name.trim(), 80));
     Caller { agent, origin: Origin { client: None, session: None, via: Channel::Cli, trust } }
@@ -62,12 +69,15 @@ pub fn agent_shell() -> Option<String> {
 
 /// The refusal of what only a person can do.
 pub fn required(why: &str) -> CommandError {
-    CommandError::unavailable("NEEDS_PERSON", why)
-        .with_hint("a person runs the command in a terminal window of their own; any window will do")
+    CommandError::unavailable("NEEDS_PERSON", why).with_hint(
+        "a person runs the command in a terminal window of their own; any window will do",
+    )
 }
 
 fn agent_shell_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
-    let set = AGENT_VARIABLES.into_iter().find(|name| variable(name).is_some_and(|value| !value.is_empty()))?;
+    let set = AGENT_VARIABLES
+        .into_iter()
+        .find(|name| variable(name).is_some_and(|value| !value.is_empty()))?;
     Some(format!("this shell belongs to an agent ({set} is set)"))
 }
 

@@ -32,7 +32,11 @@ pub fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> 
 
 /// Runs a program that serves as long as its stdin is open, until it has said
 /// `enough`.
-pub fn run_until(command: &mut Command, input: &str, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
+pub fn run_until(
+    command: &mut Command,
+    input: &str,
+    enough: impl Fn(&str) -> bool,
+) -> Result<ProcessOutput, String> {
     RunningProcess::start(command, input)?.wait(enough)
 }
 
@@ -67,7 +71,8 @@ impl RunningProcess {
                 drop(self.input.take());
                 let _ = self.child.kill();
                 let _ = self.child.wait();
-                let said = ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
+                let said =
+                    ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
                 return if done { Ok(said) } else { Err("it gives no answer".to_owned()) };
             }
             std::thread::sleep(STEP);
@@ -90,7 +95,9 @@ impl PipeReader {
             std::thread::spawn(move || {
                 let mut piece = [0; 4096];
                 while let Ok(read @ 1..) = pipe.read(&mut piece) {
-                    kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..read]);
+                    kept.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .extend_from_slice(&piece[..read]);
                 }
             })
         });
@@ -98,7 +105,8 @@ impl PipeReader {
     }
 
     fn text_so_far(&self) -> String {
-        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+            .into_owned()
     }
 
     /// Once the program has ended.
@@ -135,7 +143,9 @@ pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
         .spawn();
     let mut child = match child {
         Ok(child) => child,
-        Err(error) => return CommandVerdict::Unknown(format!("its command cannot be started: {error}")),
+        Err(error) => {
+            return CommandVerdict::Unknown(format!("its command cannot be started: {error}"));
+        }
     };
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -143,9 +153,10 @@ pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return CommandVerdict::Passed,
             Ok(Some(status)) => {
-                return CommandVerdict::Failed(
-                    status.code().map_or_else(|| "it was killed".to_owned(), |code| format!("it ended with {code}")),
-                );
+                return CommandVerdict::Failed(status.code().map_or_else(
+                    || "it was killed".to_owned(),
+                    |code| format!("it ended with {code}"),
+                ));
             }
             Ok(None) if started.elapsed() < TIMEOUT => {
                 std::thread::sleep(pause);
@@ -155,9 +166,16 @@ pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
                 let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = child.wait();
-                return CommandVerdict::Unknown(format!("its command took longer than {} seconds", TIMEOUT.as_secs()));
+                return CommandVerdict::Unknown(format!(
+                    "its command took longer than {} seconds",
+                    TIMEOUT.as_secs()
+                ));
             }
-            Err(error) => return CommandVerdict::Unknown(format!("its command cannot be waited for: {error}")),
+            Err(error) => {
+                return CommandVerdict::Unknown(format!(
+                    "its command cannot be waited for: {error}"
+                ));
+            }
         }
     }
 }

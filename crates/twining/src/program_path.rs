@@ -20,11 +20,20 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
 
 /// The program behind a word of somebody's settings; never one that came with the project.
 pub fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
-    let found = if word.contains('/') { Some(PathBuf::from(word)).filter(|path| path.is_absolute()) } else { on_path(word) };
-    let found = found.ok_or_else(|| format!("`{word}` is not found on PATH, so it cannot be started"))?;
+    let found = if word.contains('/') {
+        Some(PathBuf::from(word)).filter(|path| path.is_absolute())
+    } else {
+        on_path(word)
+    };
+    let found =
+        found.ok_or_else(|| format!("`{word}` is not found on PATH, so it cannot be started"))?;
     let real = found.canonicalize().map_err(|error| format!("`{}`: {error}", found.display()))?;
     let inside = project.canonicalize().is_ok_and(|project| real.starts_with(project));
-    if inside { Err(format!("`{}` lies in the project and is not run", found.display())) } else { Ok(real) }
+    if inside {
+        Err(format!("`{}` lies in the project and is not run", found.display()))
+    } else {
+        Ok(real)
+    }
 }
 
 /// The program behind a word of somebody's settings, if it is this one or the `twining`
@@ -40,7 +49,11 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
     }
     let found = outside(word, project).map_err(|why| format!("does not start Twining: {why}"))?;
     let is_ours = is_here(&found) || known.is_some_and(|known| is_same(&known, &found));
-    if is_ours { Ok(found) } else { Err("does not start Twining but another program, which was not started".to_owned()) }
+    if is_ours {
+        Ok(found)
+    } else {
+        Err("does not start Twining but another program, which was not started".to_owned())
+    }
 }
 
 /// Where this program is found tomorrow too: the name that PATH gives it, which
@@ -49,7 +62,9 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
 pub fn stable_path(within: &[&Path]) -> Option<String> {
     let here = std::env::current_exe().ok();
     let is_apart = |path: &PathBuf| !within.iter().any(|folder| path.starts_with(folder));
-    let known = here.as_ref().and_then(|here| all_on_path(NAME).filter(is_apart).find(|path| is_same(path, here)));
+    let known = here
+        .as_ref()
+        .and_then(|here| all_on_path(NAME).filter(is_apart).find(|path| is_same(path, here)));
     let path = known.or(here).filter(|path| path.is_file())?;
     path.to_str().filter(|path| !path.chars().any(char::is_control)).map(str::to_owned)
 }
@@ -62,7 +77,11 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 /// A word as a shell reads it back whole.
 pub fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// The word behind [`for_shell`].
@@ -75,7 +94,8 @@ pub fn from_shell(word: &str) -> Option<String> {
 
 fn all_on_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     let name = name.to_owned();
     folders.into_iter().map(move |folder| folder.join(&name)).filter(|file| file.is_file())
 }
@@ -86,10 +106,20 @@ mod tests {
 
     #[test]
     fn a_shell_reads_back_what_was_written_for_it() {
-        for word in ["/usr/bin/twining", "/opt/my tools/twining", "/o'brien/twining", "/a\"b/$x/`id`/twining", "/ünï/50%/twining", ""] {
+        for word in [
+            "/usr/bin/twining",
+            "/opt/my tools/twining",
+            "/o'brien/twining",
+            "/a\"b/$x/`id`/twining",
+            "/ünï/50%/twining",
+            "",
+        ] {
             let spelled = for_shell(word);
             assert_eq!(from_shell(&spelled).as_deref(), Some(word), "{spelled}");
-            let said = std::process::Command::new("sh").args(["-c", &format!("printf %s {spelled}")]).output().expect("a shell starts");
+            let said = std::process::Command::new("sh")
+                .args(["-c", &format!("printf %s {spelled}")])
+                .output()
+                .expect("a shell starts");
             assert_eq!(String::from_utf8_lossy(&said.stdout), word);
         }
         assert_eq!(for_shell("/usr/local/bin/twining"), "/usr/local/bin/twining");
@@ -101,7 +131,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         std::fs::write(dir.path().join("twining"), "").expect("writes");
         let planted = dir.path().join("twining").display().to_string();
-        assert!(outside(&planted, dir.path()).is_err_and(|why| why.contains("lies in the project")));
+        assert!(
+            outside(&planted, dir.path()).is_err_and(|why| why.contains("lies in the project"))
+        );
         assert!(outside("./twining", dir.path()).is_err());
     }
 }

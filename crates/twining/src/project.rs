@@ -62,18 +62,24 @@ impl Project {
     /// The same for a host that says where its agent stands, which counts where
     /// neither a flag nor the environment names a project.
     pub fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, CommandError> {
-        let mut clues = LocateInput::of_process(given).map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
+        let mut clues = LocateInput::of_process(given)
+            .map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
         if Path::new(stands).is_dir() {
             clues.here = PathBuf::from(stands);
         }
-        Self::at(locate_project::locate(&clues).map_err(|error| CommandError::of_error("NOT_FOUND", &error))?)
+        Self::at(
+            locate_project::locate(&clues)
+                .map_err(|error| CommandError::of_error("NOT_FOUND", &error))?,
+        )
     }
 
     fn at(located: ProjectLocation) -> Result<Self, CommandError> {
         let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
-        let store = Store::open(located.place.clone(), ids).map_err(|error| CommandError::from(twining_engine::Failure::from(error)))?;
+        let store = Store::open(located.place.clone(), ids)
+            .map_err(|error| CommandError::from(twining_engine::Failure::from(error)))?;
         let history = Git::at(&located.checkout).with_index(index_of_commit());
-        let engine = Engine::with_model(store, Box::new(embedding_model::load)).waiting_for_vectors(LONGEST_WAIT);
+        let engine = Engine::with_model(store, Box::new(embedding_model::load))
+            .waiting_for_vectors(LONGEST_WAIT);
         Ok(Self { engine, history, located })
     }
 
@@ -97,7 +103,14 @@ impl Project {
 
     /// A desk in it for `caller`.
     pub fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
-        CommandContext { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout, flags: None }
+        CommandContext {
+            engine: &self.engine,
+            caller,
+            authority,
+            history: &self.history,
+            checkout: &self.located.checkout,
+            flags: None,
+        }
     }
 }
 
@@ -110,7 +123,8 @@ fn index_of_commit() -> Option<PathBuf> {
 /// Finds the project these settings lead to, and opens nothing.
 pub fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
     let hint = "give an existing folder with --project or TWINING_PROJECT, or run inside one";
-    let clues = LocateInput::of_process(given).map_err(|error| CommandError::of_error("NOT_FOUND", &error).with_hint(hint))?;
+    let clues = LocateInput::of_process(given)
+        .map_err(|error| CommandError::of_error("NOT_FOUND", &error).with_hint(hint))?;
     locate_project::locate(&clues).map_err(|error| {
         let code = if error.is_missing() { "NOT_FOUND" } else { "UNSAFE_PATH" };
         CommandError::of_error(code, &error).with_hint(hint)
@@ -121,7 +135,11 @@ pub fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
 /// an agent pipes in, or types in a shell that comes from its host, is an agent's word.
 pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
     let is_person = std::io::stdin().is_terminal() && crate::person_check::agent_shell().is_none();
-    let (trust, authority) = if is_person { (Trust::Human, Authority::Confirmed) } else { (Trust::Agent, Authority::Claimed) };
+    let (trust, authority) = if is_person {
+        (Trust::Human, Authority::Confirmed)
+    } else {
+        (Trust::Agent, Authority::Claimed)
+    };
     let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
     (Caller { agent: agent_name(agent), origin }, authority)
 }
@@ -142,7 +160,8 @@ pub fn session_of_host() -> Option<String> {
 pub fn checked_agent(given: Option<String>) -> Result<Option<String>, CommandError> {
     match given {
         Some(name) if name.trim().is_empty() => {
-            Err(CommandError::refused(&InvalidInput::new("agent", "must not be empty")).with_hint("leave --agent out to sign as main"))
+            Err(CommandError::refused(&InvalidInput::new("agent", "must not be empty"))
+                .with_hint("leave --agent out to sign as main"))
         }
         given => Ok(given),
     }
@@ -163,7 +182,8 @@ pub fn session_named(id: &str) -> String {
 
 /// The processes we descend from, the nearest first.
 pub fn parent_processes() -> Vec<u32> {
-    let parent_of = |id: &u32| parent_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
+    let parent_of =
+        |id: &u32| parent_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
     std::iter::successors(Some(parent_id()), parent_of).take(GENERATIONS).collect()
 }
 

@@ -14,25 +14,46 @@ use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{count, dim, good};
 
 /// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
-pub fn rebuild(project: &Project, vectors: bool, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn rebuild(
+    project: &Project,
+    vectors: bool,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let rebuilt = project.engine.store().rebuild().map_err(Failure::from)?;
     if vectors {
         make_vectors(project)?;
     }
     let counts = [
         ("entries", "entry", rebuilt.entries),
-        ("decisions", "decision", rebuilt.active + rebuilt.provisional + rebuilt.superseded + rebuilt.overridden),
+        (
+            "decisions",
+            "decision",
+            rebuilt.active + rebuilt.provisional + rebuilt.superseded + rebuilt.overridden,
+        ),
         ("entities", "entity", rebuilt.entities),
         ("relations", "relation", rebuilt.relations),
     ];
-    let json = || json!(counts.iter().map(|(name, _, number)| ((*name).to_owned(), *number)).collect::<std::collections::BTreeMap<_, _>>());
+    let json = || {
+        json!(
+            counts
+                .iter()
+                .map(|(name, _, number)| ((*name).to_owned(), *number))
+                .collect::<std::collections::BTreeMap<_, _>>()
+        )
+    };
     let words = counts.map(|(_, noun, number)| count(number, noun)).join(", ");
-    Ok(output::answer(style, json, |page| page.line([good("index rebuilt:"), dim(words)]), ExitStatus::Done))
+    Ok(output::answer(
+        style,
+        json,
+        |page| page.line([good("index rebuilt:"), dim(words)]),
+        ExitStatus::Done,
+    ))
 }
 
 fn make_vectors(project: &Project) -> Result<(), CommandError> {
     if let ModelState::Unusable(why) = project.engine.model_state()? {
-        return Err(CommandError::unavailable("NO_MODEL", why).with_hint("install twining anew, or unset TWINING_MODEL"));
+        return Err(CommandError::unavailable("NO_MODEL", why)
+            .with_hint("install twining anew, or unset TWINING_MODEL"));
     }
     let mut progress = Progress::new("vectors");
     let embedding_worker = project.engine.embedding_worker();
@@ -69,7 +90,13 @@ impl Progress {
         if self.watched && self.last.is_none_or(|last| last.elapsed() >= TICK) {
             self.last = Some(Instant::now());
             // A line nobody can read is no reason to stop.
-            let _ = write!(anstream::stderr(), "\r{}: {} of {}   ", self.what, self.all - left, self.all);
+            let _ = write!(
+                anstream::stderr(),
+                "\r{}: {} of {}   ",
+                self.what,
+                self.all - left,
+                self.all
+            );
         }
     }
 

@@ -13,9 +13,10 @@ use twining_store::TextFile;
 /// Reads it, as it is now.
 pub fn read() -> UserPolicy {
     match file(|name| std::env::var_os(name)) {
-        Some(path) if path.exists() && is_cloned(&path) => {
-            UserPolicy { name: path.display().to_string(), file: TextFile::Unusable("it lies inside the project".to_owned()) }
-        }
+        Some(path) if path.exists() && is_cloned(&path) => UserPolicy {
+            name: path.display().to_string(),
+            file: TextFile::Unusable("it lies inside the project".to_owned()),
+        },
         Some(path) => UserPolicy { name: path.display().to_string(), file: content(&path) },
         None => UserPolicy::default(),
     }
@@ -23,14 +24,19 @@ pub fn read() -> UserPolicy {
 
 /// The folder for the user's settings, if this system says where they go.
 pub fn folder() -> Option<PathBuf> {
-    file(|name| std::env::var_os(name)).filter(|path| !is_cloned(path))?.parent().map(Path::to_owned)
+    file(|name| std::env::var_os(name))
+        .filter(|path| !is_cloned(path))?
+        .parent()
+        .map(Path::to_owned)
 }
 
 /// Whether it lies in the project one stands in. A repository's settings for its
 /// host may name any folder as the user's, its own among them.
 fn is_cloned(path: &Path) -> bool {
     let here = std::env::current_dir().ok();
-    here.as_deref().and_then(crate::locate_project::around).is_some_and(|project| is_within(path, &project))
+    here.as_deref()
+        .and_then(crate::locate_project::around)
+        .is_some_and(|project| is_within(path, &project))
 }
 
 fn is_within(path: &Path, project: &Path) -> bool {
@@ -47,7 +53,8 @@ fn file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let settings = if cfg!(windows) {
         absolute("APPDATA")
     } else if cfg!(target_os = "macos") {
-        absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join("Library/Application Support")))
+        absolute("XDG_CONFIG_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join("Library/Application Support")))
     } else {
         absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))
     };
@@ -65,7 +72,9 @@ fn content(path: &Path) -> TextFile {
     let most = u64::try_from(limits::POLICY_BYTES).unwrap_or(u64::MAX);
     let mut text = String::new();
     match fs::File::open(path).and_then(|file| file.take(most + 1).read_to_string(&mut text)) {
-        Ok(_) if text.len() > limits::POLICY_BYTES => TextFile::Unusable(format!("it is larger than {most} bytes")),
+        Ok(_) if text.len() > limits::POLICY_BYTES => {
+            TextFile::Unusable(format!("it is larger than {most} bytes"))
+        }
         Ok(_) => TextFile::Text(text),
         Err(error) => TextFile::Unusable(error.to_string()),
     }
@@ -76,14 +85,22 @@ mod tests {
     use super::*;
 
     fn place(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        file(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)))
+        file(|name| {
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| OsString::from(value))
+        })
     }
 
     #[test]
     #[cfg(all(unix, not(target_os = "macos")))]
     fn settings_are_where_the_system_says() {
         assert_eq!(place(&[("HOME", "/h")]), Some("/h/.config/twining/policy.yml".into()));
-        assert_eq!(place(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]), Some("/x/twining/policy.yml".into()));
+        assert_eq!(
+            place(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]),
+            Some("/x/twining/policy.yml".into())
+        );
         assert_eq!(place(&[("XDG_CONFIG_HOME", "relative")]), None);
         assert_eq!(place(&[]), None);
     }

@@ -26,24 +26,41 @@ pub fn flags(command: Command) -> Command {
     let flag = |name, value, help| option(name, value, help).requires("ci");
     let many = |arg: Arg| arg.num_args(1..).action(ArgAction::Append);
     let args = [
-        switch("ci", "Verify a pull request by the rules of its base; exit 3 on findings").requires("base"),
+        switch("ci", "Verify a pull request by the rules of its base; exit 3 on findings")
+            .requires("base"),
         flag("base", "COMMIT", "The branch it is for; the rules come from here"),
         flag("head", "COMMIT", "The pull request; default: HEAD"),
         many(path(flag("junit", "FILE", "JUnit reports of the head's tests"), ValueHint::FilePath)),
-        many(path(flag("base-junit", "FILE", "JUnit reports of the base's tests"), ValueHint::FilePath)),
-        flag("approve", "WHAT", "Let a milder policy pass").value_parser(["policy"]).action(ArgAction::Append),
-        many(flag("agent-author", "PATTERN", "Glob over `Name <address>` of commits that agents make")),
+        many(path(
+            flag("base-junit", "FILE", "JUnit reports of the base's tests"),
+            ValueHint::FilePath,
+        )),
+        flag("approve", "WHAT", "Let a milder policy pass")
+            .value_parser(["policy"])
+            .action(ArgAction::Append),
+        many(flag(
+            "agent-author",
+            "PATTERN",
+            "Glob over `Name <address>` of commits that agents make",
+        )),
         path(flag("sarif", "FILE", "Also write the findings as SARIF"), ValueHint::FilePath),
     ];
     command.args(args.map(|arg| arg.help_heading(HEADING)))
 }
 
 /// Verifies, and tells.
-pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn run(
+    project: Option<PathBuf>,
+    given: &ArgMatches,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
-    let words = |name: &str| given.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
+    let words = |name: &str| {
+        given.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>()
+    };
     if ["word scope", "field scope"].iter().any(|id| given.get_one::<String>(id).is_some()) {
-        return Err(CommandError::misuse("`--ci` verifies the whole pull request, not a scope").with_hint("leave the scope out"));
+        return Err(CommandError::misuse("`--ci` verifies the whole pull request, not a scope")
+            .with_hint("leave the scope out"));
     }
     let options = CiOptions {
         junit: reports(given, "junit")?,
@@ -53,13 +70,15 @@ pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: OutputFormat) ->
     };
     let dir = project.unwrap_or_else(|| PathBuf::from("."));
     let (base, head) = (word("base").unwrap_or_default(), word("head").unwrap_or("HEAD"));
-    let range = GitRange::open(&dir, base, head).map_err(|error| CommandError::misuse(error.to_string()).with_hint(error.hint()))?;
+    let range = GitRange::open(&dir, base, head)
+        .map_err(|error| CommandError::misuse(error.to_string()).with_hint(error.hint()))?;
     let report = ci::verify_pull_request(&PullRequest::read(&range), &options)
         .map_err(|why| CommandError::misuse(format!("--agent-author {why}")))?;
     if let Some(file) = given.get_one::<PathBuf>("sarif") {
         let log = ci::sarif(&report, env!("CARGO_PKG_VERSION"));
-        std::fs::write(file, format!("{log:#}\n"))
-            .map_err(|error| CommandError::misuse(format!("--sarif {} cannot be written: {error}", file.display())))?;
+        std::fs::write(file, format!("{log:#}\n")).map_err(|error| {
+            CommandError::misuse(format!("--sarif {} cannot be written: {error}", file.display()))
+        })?;
     }
     let ending = if report.is_clean() { ExitStatus::Done } else { ExitStatus::FoundProblems };
     Ok(output::answer(style, || json!(report), |page| show(&report, page), ending))
@@ -68,7 +87,9 @@ pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: OutputFormat) ->
 fn reports(given: &ArgMatches, name: &str) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
     let files = given.get_many::<PathBuf>(name).unwrap_or_default();
     let read = |file: &PathBuf| {
-        let bytes = bounded(file).map_err(|error| CommandError::misuse(format!("--{name} {} cannot be read: {error}", file.display())))?;
+        let bytes = bounded(file).map_err(|error| {
+            CommandError::misuse(format!("--{name} {} cannot be read: {error}", file.display()))
+        })?;
         Ok((file.display().to_string(), bytes))
     };
     files.map(read).collect()
@@ -78,7 +99,11 @@ fn bounded(file: &Path) -> io::Result<Vec<u8>> {
     let most = limits::REPORT_BYTES;
     let mut bytes = Vec::new();
     File::open(file)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > most { Err(io::Error::other(format!("it has more than {most} bytes"))) } else { Ok(bytes) }
+    if bytes.len() > most {
+        Err(io::Error::other(format!("it has more than {most} bytes")))
+    } else {
+        Ok(bytes)
+    }
 }
 
 fn show(report: &CiReport, page: &mut TextPage) {
@@ -89,18 +114,35 @@ fn show(report: &CiReport, page: &mut TextPage) {
             Severity::Note => dim("note"),
         };
         let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-        vec![severity, plain(finding.rule), place(format!("{}{line}", finding.path.as_deref().unwrap_or("-"))), plain(&finding.message)]
+        vec![
+            severity,
+            plain(finding.rule),
+            place(format!("{}{line}", finding.path.as_deref().unwrap_or("-"))),
+            plain(&finding.message),
+        ]
     });
     page.table(0, &rows.collect::<Vec<_>>());
     for proven in &report.evidence {
-        page.line([good("proven"), plain(&proven.feature), dim(format!("by {} tests, evidence: ci", proven.tests))]);
+        page.line([
+            good("proven"),
+            plain(&proven.feature),
+            dim(format!("by {} tests, evidence: ci", proven.tests)),
+        ]);
     }
     for skipped in &report.skipped {
         page.line([dim("skipped"), dim(skipped)]);
     }
     let summary = &report.summary;
     let short = |hash: &str| hash.chars().take(10).collect::<String>();
-    let counted = format!("{} errors, {} warnings, {} notes", summary.errors, summary.warnings, summary.notes);
-    let range = format!("in {} files, {}..{}", summary.files, short(&report.merge_base), short(&report.head));
+    let counted = format!(
+        "{} errors, {} warnings, {} notes",
+        summary.errors, summary.warnings, summary.notes
+    );
+    let range = format!(
+        "in {} files, {}..{}",
+        summary.files,
+        short(&report.merge_base),
+        short(&report.head)
+    );
     page.line([if report.is_clean() { good(counted) } else { bad(counted) }, dim(range)]);
 }

@@ -38,7 +38,11 @@ fn served(shop: &Repository) -> Server {
 }
 
 fn told(tool: &str, mut result: Value) -> Result<Value, String> {
-    if result["isError"] == true { Err(format!("{tool}: {result}")) } else { Ok(result["structuredContent"].take()) }
+    if result["isError"] == true {
+        Err(format!("{tool}: {result}"))
+    } else {
+        Ok(result["structuredContent"].take())
+    }
 }
 
 impl TestCaller for Session {
@@ -63,10 +67,23 @@ fn a_commit_right_after_the_reply_has_the_record() {
         let arguments = (verb.prepare)(&mut session, &word).expect("is prepared");
         let answer = session.call(verb.tool, &arguments).expect("writes");
         session.shop.git(&["add", "-A"]);
-        session.shop.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "at once"]);
+        session.shop.git(&[
+            "-c",
+            "core.hooksPath=/dev/null",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "at once",
+        ]);
         for trail in (verb.records)(&arguments, &answer, &word) {
             let file = session.shop.git(&["show", &format!("HEAD:.twining/{}", trail.path)]);
-            assert!(trail.fits(&file), "{} {}, the {number}th: {trail:?}\n{file}", verb.tool, verb.case);
+            assert!(
+                trail.fits(&file),
+                "{} {}, the {number}th: {trail:?}\n{file}",
+                verb.tool,
+                verb.case
+            );
         }
     }
 }
@@ -76,7 +93,10 @@ fn every_verb_that_writes_is_tried() {
     let mut session = Session::new();
     let listed = session.server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     let tools = listed["result"]["tools"].as_array().expect("a list");
-    let writing = tools.iter().filter(|tool| tool["annotations"]["readOnlyHint"] != true).filter_map(|tool| tool["name"].as_str());
+    let writing = tools
+        .iter()
+        .filter(|tool| tool["annotations"]["readOnlyHint"] != true)
+        .filter_map(|tool| tool["name"].as_str());
     let tried: BTreeSet<&str> = WRITING_VERBS.iter().map(|verb| verb.tool).chain(LOCAL).collect();
     assert_eq!(writing.collect::<BTreeSet<_>>(), tried);
 }

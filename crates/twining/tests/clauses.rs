@@ -47,16 +47,27 @@ fn writes(project: &Project, path: &str, content: &str) -> Value {
 /// The script breaks the clause in `file`: held once, refused at the commit, and forgotten when undone.
 fn is_found(script: &str, file: &str) {
     let (project, id) = ruled();
-    write(&project, "../p.patch", "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1,2 @@\n+import moment from 'moment'\n export const a = 1\n");
+    write(
+        &project,
+        "../p.patch",
+        "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1,2 @@\n+import moment from 'moment'\n export const a = 1\n",
+    );
     agent_ran(&project, script);
     let held = reason(&stop(&project));
-    for part in [format!("[decision-{id}]"), format!("`{file}` line 1"), format!("twining override {id}")] {
+    for part in
+        [format!("[decision-{id}]"), format!("`{file}` line 1"), format!("twining override {id}")]
+    {
         assert!(held.contains(&part), "{part}: {held}");
     }
     assert_eq!(stop(&project)["decision"], Value::Null, "held once");
     git(&project, &["add", "-A"]);
     let refused = pre_commit(&project);
-    assert!(refused.code == 1 && refused.stderr.contains(&format!("[decision-{id}]")) && refused.stderr.contains(file), "{refused:?}");
+    assert!(
+        refused.code == 1
+            && refused.stderr.contains(&format!("[decision-{id}]"))
+            && refused.stderr.contains(file),
+        "{refused:?}"
+    );
     assert!(!refused.stderr.contains("--no-verify"), "{refused:?}");
 
     agent_ran(&project, "git reset -q; git checkout -q HEAD -- src lib; git clean -fdq src");
@@ -96,8 +107,14 @@ fn a_file_moved_into_the_scope_brings_nothing_in() {
 #[test]
 fn what_was_committed_past_the_hook_is_told_while_upstream_is_without_it() {
     let (project, _) = ruled();
-    sh(&project, "git init -q --bare -b main ../team.git; git remote add origin ../team.git; git push -q -u origin main");
-    agent_ran(&project, "cp lib/time.ts src/b.ts; git add -A; git commit -q --no-verify -m quietly");
+    sh(
+        &project,
+        "git init -q --bare -b main ../team.git; git remote add origin ../team.git; git push -q -u origin main",
+    );
+    agent_ran(
+        &project,
+        "cp lib/time.ts src/b.ts; git add -A; git commit -q --no-verify -m quietly",
+    );
     assert!(notice(&stop(&project)).contains("`src/b.ts`"));
     assert_eq!(stop(&project), Value::Null, "told once");
     start(&project, "s-2");
@@ -109,7 +126,11 @@ fn what_was_committed_past_the_hook_is_told_while_upstream_is_without_it() {
 fn the_end_of_a_subagent_and_of_a_task_are_looked_at_too() {
     let (project, _) = ruled();
     agent_ran(&project, "cp lib/time.ts src/b.ts");
-    let returned = hook(&project, "SubagentStop", json!({"agent_id": "a1", "agent_type": "Explore", "stop_hook_active": false}));
+    let returned = hook(
+        &project,
+        "SubagentStop",
+        json!({"agent_id": "a1", "agent_type": "Explore", "stop_hook_active": false}),
+    );
     assert!(reason(&answer(&returned)).contains("`src/b.ts`"));
     let done = hook(&project, "TaskCompleted", json!({"task_id": "1", "task_subject": "x"}));
     assert!(done.code == 2 && done.stderr.contains("`src/b.ts`"), "{done:?}");
@@ -174,17 +195,29 @@ fn what_colleagues_did_and_git_brought_is_not_the_agent_s() {
         &project,
         "git init -q --bare -b main ../team.git; git remote add origin ../team.git; git push -q -u origin main; git clone -q ../team.git ../other",
     );
-    sh(&project, "cd ../other; cp lib/time.ts src/theirs.ts; cp lib/time.ts src/a.ts; git add -A; git commit -qm theirs; git push -q");
+    sh(
+        &project,
+        "cd ../other; cp lib/time.ts src/theirs.ts; cp lib/time.ts src/a.ts; git add -A; git commit -qm theirs; git push -q",
+    );
     agent_ran(&project, "git pull -q --no-rebase");
     assert_eq!(stop(&project), Value::Null);
     // Merged with what was made here meanwhile.
-    sh(&project, "cd ../other; cp lib/time.ts src/more.ts; git add -A; git commit -qm more; git push -q");
-    agent_ran(&project, "echo 'export const b = 2' > src/b.ts; git add -A; git commit -qm ours; git pull -q --no-rebase --no-edit");
+    sh(
+        &project,
+        "cd ../other; cp lib/time.ts src/more.ts; git add -A; git commit -qm more; git push -q",
+    );
+    agent_ran(
+        &project,
+        "echo 'export const b = 2' > src/b.ts; git add -A; git commit -qm ours; git pull -q --no-rebase --no-edit",
+    );
     assert_eq!(stop(&project), Value::Null);
     // What comes on top of it is its own.
     agent_ran(&project, "cp lib/time.ts src/b.ts");
     let held = reason(&stop(&project));
-    assert!(held.contains("`src/b.ts`") && !held.contains("theirs.ts") && !held.contains("more.ts"), "{held}");
+    assert!(
+        held.contains("`src/b.ts`") && !held.contains("theirs.ts") && !held.contains("more.ts"),
+        "{held}"
+    );
 }
 
 #[test]
@@ -196,9 +229,15 @@ fn a_switch_to_another_branch_and_a_merge_with_conflicts_are_not_blocked() {
     );
     agent_ran(&project, "git checkout -q older");
     assert_eq!(stop(&project), Value::Null);
-    agent_ran(&project, "git checkout -q main; echo x > x; git add x; git commit -qm x; git checkout -q same; git rebase -q main");
+    agent_ran(
+        &project,
+        "git checkout -q main; echo x > x; git add x; git commit -qm x; git checkout -q same; git rebase -q main",
+    );
     assert_eq!(stop(&project), Value::Null, "made anew");
-    agent_ran(&project, "git checkout -q main; echo 'export const a = 3' > src/a.ts; git commit -qam ours; git merge -q older || true");
+    agent_ran(
+        &project,
+        "git checkout -q main; echo 'export const a = 3' > src/a.ts; git commit -qam ours; git merge -q older || true",
+    );
     // Settled by taking their side.
     write(&project, "src/a.ts", &format!("{USES}export const a = 3\n"));
     git(&project, &["add", "-A"]);
@@ -220,14 +259,18 @@ fn a_broken_clause_holds_once_and_then_stands_on_the_board() {
     }
     let posted = warnings(&project);
     assert!(posted.len() == 1 && posted[0].contains("`src/b.ts`"), "{posted:?}");
-    let traces = project.json(&["query-traces", "--guard", &format!("decision-{id}"), "--blocked", "true"]);
+    let traces =
+        project.json(&["query-traces", "--guard", &format!("decision-{id}"), "--blocked", "true"]);
     assert!(traces.to_string().contains("src/b.ts"), "{traces}");
 }
 
 #[test]
 fn what_is_only_contested_is_told_and_holds_nobody() {
     let (project, _) = ruled();
-    decide(&project, &json!({"summary": "no luxon, though others disagree", "constraints": ["must_not_use: luxon"]}));
+    decide(
+        &project,
+        &json!({"summary": "no luxon, though others disagree", "constraints": ["must_not_use: luxon"]}),
+    );
     agent_ran(&project, "echo \"import x from 'luxon'\" > src/b.ts");
     assert!(notice(&stop(&project)).contains("`src/b.ts`"));
     assert_eq!(stop(&project), Value::Null, "told once");
@@ -242,9 +285,15 @@ fn an_agent_s_new_decision_lifts_nothing_and_is_told_so() {
     let uses = || writes(&project, "src/b.ts", "import moment from 'moment'\n");
     assert_eq!(uses(), "deny");
     let second = decided(&project, &json!({"summary": "moment after all", "supersedes": id}));
-    assert_eq!(second["still_ruled_out"], format!("moment stays ruled out by {id} until a person lifts it: `twining override {id}`"));
+    assert_eq!(
+        second["still_ruled_out"],
+        format!("moment stays ruled out by {id} until a person lifts it: `twining override {id}`")
+    );
     assert_eq!(uses(), "deny");
-    let third = decided(&project, &json!({"summary": "really", "supersedes": second["id"], "constraints": ["must_not_use: moment"]}));
+    let third = decided(
+        &project,
+        &json!({"summary": "really", "supersedes": second["id"], "constraints": ["must_not_use: moment"]}),
+    );
     assert_eq!(third["still_ruled_out"], Value::Null);
 }
 
@@ -266,8 +315,16 @@ fn a_decision_whose_file_a_script_removed_is_told_with_the_way_back() {
     fs::remove_file(project.path().join(&file)).expect("goes");
     agent_ran(&project, "true");
     let told = notice(&stop(&project));
-    assert!(told.contains(&id) && told.contains(&format!("git restore --source=HEAD --staged --worktree {file}")), "{told}");
-    assert!(git(&project, &["restore", "--source=HEAD", "--staged", "--worktree", &file]).status.success());
+    assert!(
+        told.contains(&id)
+            && told.contains(&format!("git restore --source=HEAD --staged --worktree {file}")),
+        "{told}"
+    );
+    assert!(
+        git(&project, &["restore", "--source=HEAD", "--staged", "--worktree", &file])
+            .status
+            .success()
+    );
     assert_eq!(writes(&project, "src/new.js", "import moment from 'moment'\n"), "deny");
     assert_eq!(stop(&project), Value::Null);
 }
@@ -283,14 +340,30 @@ fn what_was_written_before_a_decision_may_be_moved_written_again_and_committed()
     decide(&project, &json!({"scope": "project", "constraints": ["must_not_use: moment, luxon"]}));
     start(&project, "s-1");
     let bash = |line: &str| {
-        let answered = answer(&hook(&project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}})));
+        let answered = answer(&hook(
+            &project,
+            "PreToolUse",
+            json!({"tool_name": "Bash", "tool_input": {"command": line}}),
+        ));
         answered["hookSpecificOutput"]["permissionDecision"].clone()
     };
-    assert_eq!(bash("sed -i 's/\"moment\": \"^2\"/\"moment\": \"^2.30\"/' package.json"), Value::Null, "it was listed before");
-    assert_eq!(bash("printf \"import moment from 'moment'\\n\" > src/two.ts"), Value::Null, "it was imported before");
+    assert_eq!(
+        bash("sed -i 's/\"moment\": \"^2\"/\"moment\": \"^2.30\"/' package.json"),
+        Value::Null,
+        "it was listed before"
+    );
+    assert_eq!(
+        bash("printf \"import moment from 'moment'\\n\" > src/two.ts"),
+        Value::Null,
+        "it was imported before"
+    );
     assert_eq!(bash("printf \"import moment from 'moment'\\n\" > src/three.ts"), "deny");
     agent_ran(&project, "mkdir -p lib && rm src/one.ts && mv src/two.ts lib/second.ts");
-    assert_eq!(stop(&project), Value::Null, "the file that was moved is told from another that went");
+    assert_eq!(
+        stop(&project),
+        Value::Null,
+        "the file that was moved is told from another that went"
+    );
     assert!(git(&project, &["add", "-A"]).status.success());
     let committed = pre_commit(&project);
     assert_eq!(committed.code, 0, "{committed:?}");

@@ -12,14 +12,27 @@ use twining_testkit::memory::entry;
 
 /// How long questions wait for vectors: not at all, or as long as a slow machine takes.
 fn wait_for_vectors(project: &Project, ms: u32) {
-    std::fs::write(project.path().join(".twining/config.yml"), format!("version: 1\nsearch: {{wait_ms: {ms}}}\n")).expect("writes");
+    std::fs::write(
+        project.path().join(".twining/config.yml"),
+        format!("version: 1\nsearch: {{wait_ms: {ms}}}\n"),
+    )
+    .expect("writes");
 }
 
 #[test]
 fn a_person_reads_what_agents_wrote() {
     let project = Project::new();
-    let posted =
-        project.run(&["post", "warning", "Clocks differ by 5 minutes", "--scope", "src/auth/", "--tag", "auth,ops", "--agent", "ada"]);
+    let posted = project.run(&[
+        "post",
+        "warning",
+        "Clocks differ by 5 minutes",
+        "--scope",
+        "src/auth/",
+        "--tag",
+        "auth,ops",
+        "--agent",
+        "ada",
+    ]);
     assert_snapshot!(normal(&posted.stdout), @"posted [ID-1] at [TIME]");
     project.run(&["post", "finding", "Login takes 2 s"]);
     assert_snapshot!(normal(&project.run(&["recent"]).stdout), @"
@@ -33,7 +46,11 @@ fn a_person_reads_what_agents_wrote() {
     ");
     wait_for_vectors(&project, 60_000);
     let answer = project.json(&["query", "clocks"]);
-    assert_eq!((&answer["mode"], answer.get("not_yet_embedded")), (&json!("hybrid"), None), "{answer}");
+    assert_eq!(
+        (&answer["mode"], answer.get("not_yet_embedded")),
+        (&json!("hybrid"), None),
+        "{answer}"
+    );
     assert_snapshot!(normal(&project.run(&["read", "--type", "need"]).stdout), @"no entries");
 }
 
@@ -60,7 +77,10 @@ fn decisions_collide_and_why_shows_both() {
     assert_eq!(rival.code, 0, "{rival:?}");
     assert_snapshot!("decide_conflict", normal(&rival.stdout));
     assert_snapshot!("why_contested", normal(&project.run(&["why", "src/auth/"]).stdout));
-    assert_snapshot!("assemble", normal(&project.run(&["assemble", "log users out", "src/auth/"]).stdout));
+    assert_snapshot!(
+        "assemble",
+        normal(&project.run(&["assemble", "log users out", "src/auth/"]).stdout)
+    );
 }
 
 #[test]
@@ -91,7 +111,11 @@ fn json_is_exactly_what_the_tool_returns() {
         let by_hand = project.run(&[words, &["--json"]].concat());
         assert_eq!(by_hand.code, 0, "{by_hand:?}");
         let by_tool = server.call(tool, &arguments);
-        assert_eq!(by_hand.stdout.trim_end(), by_tool["content"][0]["text"].as_str().expect("has text"), "{words:?}");
+        assert_eq!(
+            by_hand.stdout.trim_end(),
+            by_tool["content"][0]["text"].as_str().expect("has text"),
+            "{words:?}"
+        );
     }
 }
 
@@ -109,7 +133,9 @@ fn nested_input_comes_from_stdin_or_a_file() {
     let bad = project.run_with(&["why", "--json", "--json-input", "-"], r#"{"scop":"src/"}"#);
     assert_eq!(bad.code, 2);
     assert!(
-        serde_json::from_str::<Value>(&bad.stdout).expect("prints JSON")["message"].as_str().is_some_and(|m| m.contains("`scop`")),
+        serde_json::from_str::<Value>(&bad.stdout).expect("prints JSON")["message"]
+            .as_str()
+            .is_some_and(|m| m.contains("`scop`")),
         "{bad:?}"
     );
     assert_eq!(project.run_with(&["why", "--json-input", "-"], "[]").code, 2);
@@ -133,15 +159,27 @@ fn exit_codes_are_as_promised() {
     assert_eq!(project.run(&["post", "rumour", "x"]).code, 2, "clap knows the words");
     assert_eq!(project.run(&["unheard-of"]).code, 2);
     assert_eq!(project.run(&["--help"]).code, 0);
-    assert_eq!(project.run(&["--version"]).stdout, format!("twining {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        project.run(&["--version"]).stdout,
+        format!("twining {}\n", env!("CARGO_PKG_VERSION"))
+    );
     let as_json = project.run(&["trace", "01M7EB3QWY4C5CPJF6982ZJQ18", "--json"]);
     assert_eq!(as_json.code, 1);
-    assert_eq!(serde_json::from_str::<Value>(&as_json.stdout).expect("prints JSON")["code"], "NOT_FOUND");
+    assert_eq!(
+        serde_json::from_str::<Value>(&as_json.stdout).expect("prints JSON")["code"],
+        "NOT_FOUND"
+    );
     let nowhere = project.run(&["status", "--project", "no/such/dir"]);
     assert_eq!(nowhere.code, 1);
-    assert!(nowhere.stderr.contains("no/such/dir") && nowhere.stderr.contains("hint:"), "{nowhere:?}");
+    assert!(
+        nowhere.stderr.contains("no/such/dir") && nowhere.stderr.contains("hint:"),
+        "{nowhere:?}"
+    );
     let nowhere = project.run(&["status", "--project", "no/such/dir", "--json"]);
-    assert_eq!(serde_json::from_str::<Value>(&nowhere.stdout).expect("prints JSON")["code"], "NOT_FOUND");
+    assert_eq!(
+        serde_json::from_str::<Value>(&nowhere.stdout).expect("prints JSON")["code"],
+        "NOT_FOUND"
+    );
 }
 
 #[test]
@@ -154,7 +192,10 @@ fn a_command_line_that_makes_no_sense_is_told_in_words_and_in_json() {
     };
     assert!(said(&["read", "--limit", "x"]).contains("write a positive whole number"));
     let unknown = said(&["search"]);
-    assert!(unknown.contains("search-decisions") && !unknown.contains("search_decisions"), "{unknown}");
+    assert!(
+        unknown.contains("search-decisions") && !unknown.contains("search_decisions"),
+        "{unknown}"
+    );
 
     let told = |words: &[&str]| {
         let ran = project.run(words);
@@ -187,7 +228,11 @@ fn a_broken_memory_is_told_once() {
     let ran = project.run(&["recent"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.starts_with("error: "), "{ran:?}");
-    assert_eq!(ran.stderr.matches("`.twining`").count(), 1 + ran.stderr.matches("inside `.twining`").count(), "{ran:?}");
+    assert_eq!(
+        ran.stderr.matches("`.twining`").count(),
+        1 + ran.stderr.matches("inside `.twining`").count(),
+        "{ran:?}"
+    );
 
     let doctor = project.run(&["doctor"]);
     assert_eq!(doctor.code, 3, "{doctor:?}");
@@ -219,7 +264,12 @@ fn the_graph_says_what_its_decisions_say() {
         "--affected-file",
         "src/auth/a.ts,src/auth/b.ts",
     ]);
-    assert_eq!(project.json(&["export", "--format", "json"])["content"].as_str().map(|text| text.contains("src/auth/b.ts\"")), Some(true));
+    assert_eq!(
+        project.json(&["export", "--format", "json"])["content"]
+            .as_str()
+            .map(|text| text.contains("src/auth/b.ts\"")),
+        Some(true)
+    );
     let near = project.run(&["neighbors", "src/auth/b.ts"]);
     assert!(near.stdout.contains("Use JWT"), "{near:?}");
     let way = project.run(&["path", "src/auth/a.ts", "src/auth/b.ts"]);
@@ -257,7 +307,12 @@ fn doctor_is_content_with_a_new_memory_and_not_with_a_torn_one() {
     assert_eq!(ill.code, 3, "{ill:?}");
     assert!(ill.stdout.contains("blackboard.jsonl"), "{ill:?}");
     let told: Value = serde_json::from_str(&ill.stdout).expect("prints JSON");
-    let store = told["checks"].as_array().expect("a list").iter().find(|check| check["name"] == "store").expect("looks at the store");
+    let store = told["checks"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|check| check["name"] == "store")
+        .expect("looks at the store");
     assert_eq!(store["finding"], "warn", "{store}");
     let counts = project.json(&["reindex"]);
     assert_eq!(counts["entries"], 1);
@@ -281,7 +336,8 @@ fn nothing_stored_can_act_on_the_terminal() {
     let input = json!({"entry_type": "finding", "summary": hostile, "detail": hostile, "tags": [hostile], "agent_id": "x\u{1b}[2J"});
     let posted = project.run_with(&["post", "--json-input", "-"], &input.to_string());
     assert_eq!(posted.code, 0, "{posted:?}");
-    for words in [&["recent"][..], &["recent", "--json"], &["query", "a"], &["export"], &["status"]] {
+    for words in [&["recent"][..], &["recent", "--json"], &["query", "a"], &["export"], &["status"]]
+    {
         let mut command = project.command(words);
         // Colour as on a terminal, so that only the page's own escapes may remain.
         let out = command.env("CLICOLOR_FORCE", "1").output().expect("runs");
@@ -309,8 +365,12 @@ fn colour_is_for_terminals_only() {
 fn a_reader_that_goes_away_is_no_crash() {
     let project = Project::new();
     project.run(&["post", "finding", "x"]);
-    let mut child =
-        project.command(&["recent"]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
+    let mut child = project
+        .command(&["recent"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("ends");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -358,11 +418,18 @@ fn agents_in_two_worktrees_share_one_memory() {
     let linked = dir.path().join("fix");
     main.git(["worktree", "add", "-q", &linked.display().to_string()]);
     let twining = |here: &std::path::Path, words: &[&str]| {
-        let out = std::process::Command::new(env!("CARGO_BIN_EXE_twining")).args(words).current_dir(here).output().expect("runs");
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_twining"))
+            .args(words)
+            .current_dir(here)
+            .output()
+            .expect("runs");
         String::from_utf8(out.stdout).expect("prints UTF-8")
     };
     let scope = linked.join("src/a.rs");
-    twining(&linked, &["post", "finding", "seen from the side", "--scope", &scope.display().to_string()]);
+    twining(
+        &linked,
+        &["post", "finding", "seen from the side", "--scope", &scope.display().to_string()],
+    );
     assert!(!linked.join(".twining").exists());
     let recent = normal(&twining(&main.path(), &["recent"]));
     assert_snapshot!(recent, @"[ID-1]  [TIME]  finding  src/a.rs  main  seen from the side");
@@ -372,8 +439,10 @@ fn agents_in_two_worktrees_share_one_memory() {
 fn what_hooks_queued_is_there_before_the_answer() {
     let project = Project::new();
     project.run(&["post", "finding", "first"]);
-    let queued = r#"{"tool":"twining_post","entry_type":"status","summary":"Subagent completed task"}"#;
-    std::fs::write(project.path().join(".twining/pending-posts.jsonl"), format!("{queued}\n")).expect("writes");
+    let queued =
+        r#"{"tool":"twining_post","entry_type":"status","summary":"Subagent completed task"}"#;
+    std::fs::write(project.path().join(".twining/pending-posts.jsonl"), format!("{queued}\n"))
+        .expect("writes");
     assert_eq!(project.json(&["recent"])["entries"][0]["summary"], "Subagent completed task");
     assert_eq!(project.json(&["read"])["total_count"], 2, "once");
 }
@@ -393,9 +462,18 @@ fn a_commit_archives_what_was_settled_before_the_commit_before() {
     let git = |words: &[&str], date: &str| {
         let mut git = std::process::Command::new("git");
         git.current_dir(project.path())
-            .args(["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"])
+            .args([
+                "-c",
+                "user.name=T",
+                "-c",
+                "user.email=t@example.com",
+                "-c",
+                "commit.gpgsign=false",
+            ])
             .args(words);
-        git.env("GIT_COMMITTER_DATE", date).env("GIT_AUTHOR_DATE", date).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        git.env("GIT_COMMITTER_DATE", date)
+            .env("GIT_AUTHOR_DATE", date)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
         assert!(git.output().expect("git runs").status.success(), "{words:?}");
     };
     git(&["init", "-q", "."], "2026-01-01T00:00:00Z");
@@ -407,10 +485,18 @@ fn a_commit_archives_what_was_settled_before_the_commit_before() {
     git(&["add", "-A"], "2026-01-01T00:00:00Z");
     git(&["commit", "-q", "-m", "first"], "2021-01-01T00:00:00Z");
     git(&["commit", "-q", "--allow-empty", "-m", "second"], "2026-01-01T00:00:00Z");
-    std::fs::write(project.path().join(".twining/pending-actions.jsonl"), "{\"action\":\"archive\",\"trigger\":\"commit\"}\n")
-        .expect("writes");
+    std::fs::write(
+        project.path().join(".twining/pending-actions.jsonl"),
+        "{\"action\":\"archive\",\"trigger\":\"commit\"}\n",
+    )
+    .expect("writes");
     let read = project.json(&["read"]);
-    let summaries: Vec<&str> = read["entries"].as_array().expect("a list").iter().filter_map(|entry| entry["summary"].as_str()).collect();
+    let summaries: Vec<&str> = read["entries"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|entry| entry["summary"].as_str())
+        .collect();
     assert_eq!(summaries, ["after the first commit", "Archive: 1 entry archived"]);
 }
 
@@ -420,7 +506,10 @@ fn a_log_that_a_killed_server_left_long_is_emptied_by_the_next_reader_but_no_hoo
     project.run(&["post", "finding", "there is a memory"]);
     let place = StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() };
     let store = Store::open(place, twining_testkit::ids()).expect("opens");
-    let log = || std::fs::metadata(project.path().join(".twining/local/index.db-wal")).map_or(0, |file| file.len());
+    let log = || {
+        std::fs::metadata(project.path().join(".twining/local/index.db-wal"))
+            .map_or(0, |file| file.len())
+    };
     // Like a server that had no time to keep house.
     while log() <= LONG_WAL_BYTES {
         let entry = Entry { detail: "long ".repeat(10_000), ..entry(&store, "one of many") };

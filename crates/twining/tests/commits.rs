@@ -10,8 +10,13 @@ use twining_testkit::project::git_in;
 
 fn command(project: &TestProject, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_twining"));
-    command.args(words).current_dir(project.path()).stdin(Stdio::null()).env("XDG_CONFIG_HOME", project.path().join("nobody"));
-    for name in ["TWINING_PROJECT", "CLAUDE_PROJECT_DIR", "TWINING_AGENT", "CLAUDE_CODE_SESSION_ID"] {
+    command
+        .args(words)
+        .current_dir(project.path())
+        .stdin(Stdio::null())
+        .env("XDG_CONFIG_HOME", project.path().join("nobody"));
+    for name in ["TWINING_PROJECT", "CLAUDE_PROJECT_DIR", "TWINING_AGENT", "CLAUDE_CODE_SESSION_ID"]
+    {
         command.env_remove(name);
     }
     command
@@ -47,7 +52,14 @@ fn repository() -> TestProject {
     let project = TestProject::with_git();
     let hook = project.path().join(".git/hooks/post-commit");
     std::fs::create_dir_all(hook.parent().expect("has a folder")).expect("makes it");
-    std::fs::write(&hook, format!("#!/bin/sh\nexec '{}' hook --agent git post-commit\n", env!("CARGO_BIN_EXE_twining"))).expect("writes");
+    std::fs::write(
+        &hook,
+        format!(
+            "#!/bin/sh\nexec '{}' hook --agent git post-commit\n",
+            env!("CARGO_BIN_EXE_twining")
+        ),
+    )
+    .expect("writes");
     make_executable(&hook);
     project
 }
@@ -75,7 +87,13 @@ fn commit(project: &TestProject, files: &str, message: &str) -> String {
 
 fn matches(why: &Value) -> Vec<(String, String)> {
     let told = why["decisions"].as_array().expect("a list").iter();
-    told.map(|d| (d["summary"].as_str().unwrap_or_default().to_owned(), d["matched"].as_str().unwrap_or_default().to_owned())).collect()
+    told.map(|d| {
+        (
+            d["summary"].as_str().unwrap_or_default().to_owned(),
+            d["matched"].as_str().unwrap_or_default().to_owned(),
+        )
+    })
+    .collect()
 }
 
 fn pair(summary: &str, matched: &str) -> (String, String) {
@@ -92,19 +110,35 @@ fn a_commit_is_linked_by_its_trailer_and_by_its_files() {
     let hash = commit(&project, "lib", &format!("Do it\n\nTwining-Decision: {}\n", &named[..12]));
 
     let why = twining(&project, &["why", "--commit", &hash[..10]]);
-    assert_eq!(matches(&why), [pair("Named in the message", "trailer"), pair("About this file", "files")], "{why}");
+    assert_eq!(
+        matches(&why),
+        [pair("Named in the message", "trailer"), pair("About this file", "files")],
+        "{why}"
+    );
     let file = project.file(&format!("decisions/{named}.json"));
-    let decision: Value = serde_json::from_str(&std::fs::read_to_string(file).expect("reads")).expect("is JSON");
+    let decision: Value =
+        serde_json::from_str(&std::fs::read_to_string(file).expect("reads")).expect("is JSON");
     assert_eq!(decision["commit_hashes"], json!([hash]));
-    assert_eq!((&decision["commits"][0]["by"], &decision["commits"][0]["summary"]), (&json!("trailer"), &json!("Do it")));
+    assert_eq!(
+        (&decision["commits"][0]["by"], &decision["commits"][0]["summary"]),
+        (&json!("trailer"), &json!("Do it"))
+    );
     let commits = twining(&project, &["commits", &hash[..7]]);
     assert_eq!(commits["decisions"].as_array().map(Vec::len), Some(2), "{commits}");
 
     write(&project, "lib/a.rs", "b");
     let later = commit(&project, "lib", "Touch it again");
     let linked = twining(&project, &["commits", &later]);
-    assert_eq!(linked["decisions"], json!([]), "an old decision is not carried out by every later commit");
-    assert_eq!(matches(&twining(&project, &["why", "--commit", &later])), [pair("About this file", "files")], "but it bears on it");
+    assert_eq!(
+        linked["decisions"],
+        json!([]),
+        "an old decision is not carried out by every later commit"
+    );
+    assert_eq!(
+        matches(&twining(&project, &["why", "--commit", &later])),
+        [pair("About this file", "files")],
+        "but it bears on it"
+    );
 }
 
 #[test]
@@ -114,10 +148,17 @@ fn a_commit_queues_the_archive_if_the_settings_say_so() {
     write(&project, "a", "a");
     commit(&project, "a", "one");
     let queue = project.file("pending-actions.jsonl");
-    assert_eq!(std::fs::read_to_string(&queue).expect("is queued"), "{\"action\":\"archive\",\"trigger\":\"commit\"}\n");
+    assert_eq!(
+        std::fs::read_to_string(&queue).expect("is queued"),
+        "{\"action\":\"archive\",\"trigger\":\"commit\"}\n"
+    );
     std::fs::remove_file(&queue).expect("removes");
     let config = std::fs::read_to_string(project.file("config.yml")).expect("reads");
-    write(&project, ".twining/config.yml", &config.replace("auto_archive_on_commit: true", "auto_archive_on_commit: false"));
+    write(
+        &project,
+        ".twining/config.yml",
+        &config.replace("auto_archive_on_commit: true", "auto_archive_on_commit: false"),
+    );
     write(&project, "a", "b");
     commit(&project, "a", "two");
     assert!(!queue.exists());
@@ -129,10 +170,12 @@ fn the_hook_never_fails_a_commit_and_makes_nothing() {
     write(&project, "a", "a");
     commit(&project, "a", "where there is no memory yet");
     assert!(!project.file("").exists());
-    let output = command(&project, &["hook", "--agent", "git", "pre-push"]).output().expect("starts");
+    let output =
+        command(&project, &["hook", "--agent", "git", "pre-push"]).output().expect("starts");
     assert!(output.status.success() && output.stderr.is_empty());
     std::fs::write(project.path().join(".twining"), "a file in its place").expect("writes");
-    let output = command(&project, &["hook", "--agent", "git", "post-commit"]).output().expect("starts");
+    let output =
+        command(&project, &["hook", "--agent", "git", "post-commit"]).output().expect("starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -172,18 +215,36 @@ fn a_decision_follows_its_file_through_renames() {
     project.git(["mv", "lib/auth", "src/identity"]);
     project.git(["commit", "-q", "-m", "second move"]);
     for _ in 0..2 {
-        assert_eq!(matches(&twining(&project, &["why", "src/new.rs"])), [pair("Keep it small", "moved")], "also from what was kept");
+        assert_eq!(
+            matches(&twining(&project, &["why", "src/new.rs"])),
+            [pair("Keep it small", "moved")],
+            "also from what was kept"
+        );
     }
-    assert_eq!(matches(&twining(&project, &["why", "src/identity/"])), [pair("Keep keys apart", "moved")]);
+    assert_eq!(
+        matches(&twining(&project, &["why", "src/identity/"])),
+        [pair("Keep keys apart", "moved")]
+    );
     project.git(["checkout", "-q", "-b", "before", "HEAD~2"]);
-    assert_eq!(matches(&twining(&project, &["why", "src/new.rs"])), [], "on a branch where it did not move");
+    assert_eq!(
+        matches(&twining(&project, &["why", "src/new.rs"])),
+        [],
+        "on a branch where it did not move"
+    );
 }
 
 #[test]
 fn why_asks_for_a_scope_or_a_commit() {
     let project = repository();
     assert_eq!(command(&project, &["why"]).output().expect("starts").status.code(), Some(2));
-    assert_eq!(command(&project, &["why", "src/", "--commit", "abcd123"]).output().expect("starts").status.code(), Some(2));
+    assert_eq!(
+        command(&project, &["why", "src/", "--commit", "abcd123"])
+            .output()
+            .expect("starts")
+            .status
+            .code(),
+        Some(2)
+    );
     assert_eq!(twining(&project, &["why", "--commit", "abcd123"])["total_count"], 0);
 }
 
@@ -192,11 +253,18 @@ fn why_asks_for_a_scope_or_a_commit() {
 fn asking_hook(hooks: &std::path::Path, folders: &[&std::path::Path]) {
     let ask = |folder: &&std::path::Path| {
         let (twining, folder) = (env!("CARGO_BIN_EXE_twining"), folder.display());
-        let ask = |words: &str, file: &str| format!("'{twining}' {words} --base HEAD --json --project '{folder}' > '{folder}/{file}'\n");
+        let ask = |words: &str, file: &str| {
+            format!(
+                "'{twining}' {words} --base HEAD --json --project '{folder}' > '{folder}/{file}'\n"
+            )
+        };
         ask("verify --ci", "verified") + &ask("review-context code", "reviewed")
     };
     std::fs::create_dir_all(hooks).expect("makes it");
-    let script = format!("#!/bin/sh\n[ -n \"$GIT_DIR$GIT_INDEX_FILE\" ] || exit 1\n{}", folders.iter().map(ask).collect::<String>());
+    let script = format!(
+        "#!/bin/sh\n[ -n \"$GIT_DIR$GIT_INDEX_FILE\" ] || exit 1\n{}",
+        folders.iter().map(ask).collect::<String>()
+    );
     let hook = hooks.join("post-commit");
     std::fs::write(&hook, script).expect("writes");
     make_executable(&hook);
@@ -204,9 +272,13 @@ fn asking_hook(hooks: &std::path::Path, folders: &[&std::path::Path]) {
 
 /// Whether both answers were about the commit that this folder has checked out.
 fn asked_of_itself(folder: &std::path::Path) {
-    let head = String::from_utf8(git_in(folder, &["rev-parse", "HEAD"]).stdout).expect("is UTF-8").trim().to_owned();
+    let head = String::from_utf8(git_in(folder, &["rev-parse", "HEAD"]).stdout)
+        .expect("is UTF-8")
+        .trim()
+        .to_owned();
     let answer = |file: &str| -> Value {
-        let text = std::fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let text = std::fs::read_to_string(folder.join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}: {text}"))
     };
     assert_eq!(answer("verified")["head"], head, "{}", folder.display());
@@ -224,8 +296,12 @@ fn in_a_hook_of_git_each_repository_is_asked_about_itself() {
     commit_in(&other.path(), "other");
     asking_hook(&shop.path().join(".git/hooks"), &[&shop.path(), &other.path()]);
     // `--git-dir` is how git names its folder to the hook.
-    let (git_dir, tree) = (format!("--git-dir={}/.git", shop.path().display()), format!("--work-tree={}", shop.path().display()));
-    let made = git_in(&other.path(), &[&git_dir, &tree, "commit", "-q", "--allow-empty", "-m", "shop"]);
+    let (git_dir, tree) = (
+        format!("--git-dir={}/.git", shop.path().display()),
+        format!("--work-tree={}", shop.path().display()),
+    );
+    let made =
+        git_in(&other.path(), &[&git_dir, &tree, "commit", "-q", "--allow-empty", "-m", "shop"]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     asked_of_itself(&shop.path());
     asked_of_itself(&other.path());
@@ -247,7 +323,15 @@ fn in_a_hook_of_a_linked_worktree_each_working_tree_is_asked_about_itself() {
 fn in_a_hook_of_a_submodule_each_repository_is_asked_about_itself() {
     let (shop, library) = (TestProject::with_git(), TestProject::with_git());
     commit_in(&library.path(), "library");
-    shop.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &library.path().display().to_string(), "lib"]);
+    shop.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        &library.path().display().to_string(),
+        "lib",
+    ]);
     commit_in(&shop.path(), "one");
     let lib = shop.path().join("lib");
     asking_hook(&shop.path().join(".git/modules/lib/hooks"), &[&shop.path(), &lib]);
@@ -263,8 +347,10 @@ fn what_another_repository_is_in_the_middle_of_keeps_no_commit_from_being_linked
     let id = decide(&shop, "Use JWT", "auth", "src/a.rs");
     let hash = commit(&shop, "src", "carry it out");
     std::fs::create_dir(other.path().join(".git/rebase-merge")).expect("makes it");
-    let ran =
-        command(&shop, &["hook", "--agent", "git", "post-commit"]).env("GIT_DIR", other.path().join(".git")).output().expect("starts");
+    let ran = command(&shop, &["hook", "--agent", "git", "post-commit"])
+        .env("GIT_DIR", other.path().join(".git"))
+        .output()
+        .expect("starts");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     assert_eq!(twining(&shop, &["commits", &hash])["decisions"][0]["id"], json!(id));
 }

@@ -11,7 +11,8 @@ use common::{Project, Ran, Server};
 use serde_json::{Value, json};
 
 const MODEL: &str = "TWINING_MODEL";
-const WEIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../twining-embed/model/all-MiniLM-L6-v2.int8.bin");
+const WEIGHTS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../twining-embed/model/all-MiniLM-L6-v2.int8.bin");
 
 /// A project whose user names a model file.
 struct Named {
@@ -33,7 +34,11 @@ impl Named {
     fn run(&self, words: &[&str]) -> Ran {
         let output = self.command(words).output().expect("the program starts");
         let text = |bytes| String::from_utf8(bytes).expect("prints UTF-8");
-        Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 
     fn json(&self, words: &[&str]) -> Value {
@@ -44,8 +49,19 @@ impl Named {
     }
 
     fn decide(&self, summary: &str, scope: &str) -> String {
-        let words =
-            ["decide", "--domain", "api", "--context", "tests", "--rationale", "it is simple", "--summary", summary, "--scope", scope];
+        let words = [
+            "decide",
+            "--domain",
+            "api",
+            "--context",
+            "tests",
+            "--rationale",
+            "it is simple",
+            "--summary",
+            summary,
+            "--scope",
+            scope,
+        ];
         self.json(&words)["id"].as_str().expect("has an id").to_owned()
     }
 }
@@ -65,18 +81,29 @@ fn weights() -> Vec<u8> {
 /// Every verb works, words answer, and it is said what is wrong and what to do.
 fn everything_else_works(model: &Path, why: &str) {
     let named = Named::new(model);
-    let need = named.json(&["post", "need", "a reviewer for the session code", "--scope", "src/auth/"]);
+    let need =
+        named.json(&["post", "need", "a reviewer for the session code", "--scope", "src/auth/"]);
     named.json(&["post", "finding", "users are logged out when their session token expires"]);
     let id = named.decide("session tokens live fifteen minutes", "src/auth/");
     let other = named.decide("keep rows in PostgreSQL", "src/db/");
 
     let found = named.json(&["query", "session token"]);
-    assert_eq!((&found["mode"], found["results"][0]["why"]["semantic"].is_null()), (&json!("keyword"), true), "{found}");
+    assert_eq!(
+        (&found["mode"], found["results"][0]["why"]["semantic"].is_null()),
+        (&json!("keyword"), true),
+        "{found}"
+    );
     assert_eq!(found["results"].as_array().map(Vec::len), Some(3), "{found}");
     let decisions = named.json(&["search-decisions", "session"]);
-    assert_eq!((&decisions["mode"], &decisions["results"][0]["decision"]["id"]), (&json!("keyword"), &json!(id)));
+    assert_eq!(
+        (&decisions["mode"], &decisions["results"][0]["decision"]["id"]),
+        (&json!("keyword"), &json!(id))
+    );
     let context = named.json(&["assemble", "make sessions longer", "src/auth/"]);
-    assert_eq!((&context["mode"], &context["active_decisions"][0]["id"]), (&json!("keyword"), &json!(id)));
+    assert_eq!(
+        (&context["mode"], &context["active_decisions"][0]["id"]),
+        (&json!("keyword"), &json!(id))
+    );
 
     let need = need["id"].as_str().expect("has an id");
     for words in [
@@ -108,17 +135,27 @@ fn everything_else_works(model: &Path, why: &str) {
     }
 
     let status = named.json(&["status"]);
-    let warning = status["warnings"].as_array().and_then(|all| all.iter().find(|warning| warning["code"] == "no_embeddings"));
+    let warning = status["warnings"]
+        .as_array()
+        .and_then(|all| all.iter().find(|warning| warning["code"] == "no_embeddings"));
     let warning = warning.unwrap_or_else(|| panic!("status does not say it: {status}"));
     let message = warning["message"].as_str().unwrap_or_default();
     assert!(message.contains(&named.model) && message.contains(why), "{message}");
-    assert!(warning["hint"].as_str().is_some_and(|hint| hint.contains("unset TWINING_MODEL")), "{warning}");
+    assert!(
+        warning["hint"].as_str().is_some_and(|hint| hint.contains("unset TWINING_MODEL")),
+        "{warning}"
+    );
 
     let doctor = named.run(&["doctor"]);
     assert_eq!(doctor.code, 0, "the memory is in order: {doctor:?}");
-    assert!(doctor.stdout.contains("by words alone") && doctor.stdout.contains("unset TWINING_MODEL"), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains("by words alone") && doctor.stdout.contains("unset TWINING_MODEL"),
+        "{doctor:?}"
+    );
     let checked = named.json(&["doctor"]);
-    let search = checked["checks"].as_array().and_then(|all| all.iter().find(|check| check["name"] == "search").cloned());
+    let search = checked["checks"]
+        .as_array()
+        .and_then(|all| all.iter().find(|check| check["name"] == "search").cloned());
     assert_eq!(search.expect("is checked")["finding"], "warn", "{checked}");
     assert_eq!(checked["finding"], "warn");
 
@@ -167,7 +204,11 @@ fn the_right_file_serves_as_well_as_the_model_in_the_program() {
     named.json(&["post", "finding", "users are logged out when their session token expires"]);
     assert_eq!(named.run(&["reindex", "--vectors"]).code, 0);
     let found = named.json(&["query", "why are people kicked off the website"]);
-    assert_eq!((&found["mode"], found["results"].as_array().map(Vec::len)), (&json!("hybrid"), Some(1)), "{found}");
+    assert_eq!(
+        (&found["mode"], found["results"].as_array().map(Vec::len)),
+        (&json!("hybrid"), Some(1)),
+        "{found}"
+    );
     let status = named.json(&["status"]);
     assert!(!status.to_string().contains("no_embeddings"), "{status}");
     // The same vectors serve the program's own model.
@@ -179,9 +220,14 @@ fn the_right_file_serves_as_well_as_the_model_in_the_program() {
 fn vectors_that_cannot_be_read_leave_words_to_answer_and_doctor_says_which_file() {
     let project = Project::new();
     project.json(&["post", "finding", "users are logged out when their session token expires"]);
-    std::fs::create_dir_all(project.path().join(".twining/local/vectors.bin")).expect("makes a folder");
+    std::fs::create_dir_all(project.path().join(".twining/local/vectors.bin"))
+        .expect("makes a folder");
     let found = project.json(&["query", "session"]);
-    assert_eq!((&found["mode"], found["results"].as_array().map(Vec::len)), (&json!("keyword"), Some(1)), "{found}");
+    assert_eq!(
+        (&found["mode"], found["results"].as_array().map(Vec::len)),
+        (&json!("keyword"), Some(1)),
+        "{found}"
+    );
     let doctor = project.run(&["doctor"]);
     assert_eq!(doctor.code, 3, "{doctor:?}");
     assert!(doctor.stdout.contains(".twining/local/vectors.bin"), "{doctor:?}");
@@ -193,7 +239,11 @@ fn settings_may_do_without_embeddings_and_nothing_complains() {
     project.json(&["post", "finding", "users are logged out when their session token expires"]);
     project.run(&["reindex", "--vectors"]);
     assert_eq!(project.json(&["query", "session"])["mode"], "hybrid");
-    std::fs::write(project.path().join(".twining/config.yml"), "version: 1\nsearch: {embeddings: false}\n").expect("writes");
+    std::fs::write(
+        project.path().join(".twining/config.yml"),
+        "version: 1\nsearch: {embeddings: false}\n",
+    )
+    .expect("writes");
     assert_eq!(project.json(&["query", "session"])["mode"], "keyword");
     assert_eq!(project.json(&["assemble", "sessions", "src/"])["mode"], "keyword");
     assert!(!project.json(&["status"]).to_string().contains("no_embeddings"));
@@ -205,7 +255,11 @@ fn settings_may_do_without_embeddings_and_nothing_complains() {
 fn a_server_told_to_do_without_embeddings_makes_none() {
     let project = Project::new();
     project.json(&["post", "finding", "users are logged out when their session token expires"]);
-    std::fs::write(project.path().join(".twining/config.yml"), "version: 1\nsearch: {embeddings: false}\n").expect("writes");
+    std::fs::write(
+        project.path().join(".twining/config.yml"),
+        "version: 1\nsearch: {embeddings: false}\n",
+    )
+    .expect("writes");
     let mut server = project.server(&[]);
     server.initialize();
     server.call("twining_status", &json!({}));
@@ -245,12 +299,19 @@ fn a_server_lists_its_tools_without_touching_the_model() {
     server.initialize();
     let tools = server.ask(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"}));
     assert!(tools["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 20));
-    let posted = server.call("twining_post", &json!({"entry_type": "finding", "summary": "writing needs no model"}));
+    let posted = server.call(
+        "twining_post",
+        &json!({"entry_type": "finding", "summary": "writing needs no model"}),
+    );
     assert_ne!(posted["isError"], true, "{posted}");
     // Long enough for the background to wait at the pipe, in vain.
     std::thread::sleep(Duration::from_millis(800));
     let recent = server.call("twining_recent", &json!({}));
-    assert_eq!(recent["structuredContent"]["entries"].as_array().map(Vec::len), Some(1), "{recent}");
+    assert_eq!(
+        recent["structuredContent"]["entries"].as_array().map(Vec::len),
+        Some(1),
+        "{recent}"
+    );
     let (took, _) = server.leave();
     assert!(took < Duration::from_secs(2), "it did not wait for the model to go: {took:?}");
 }
@@ -267,7 +328,12 @@ fn a_server_makes_vectors_in_the_background_and_what_was_posted_is_found_by_mean
     while !vectors.exists() && started.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let found = server.call("twining_query", &json!({"query": "why are people kicked off the website"}));
+    let found =
+        server.call("twining_query", &json!({"query": "why are people kicked off the website"}));
     let found = &found["structuredContent"];
-    assert_eq!((&found["mode"], &found["results"][0]["entry"]["summary"]), (&json!("hybrid"), &json!(summary)), "{found}");
+    assert_eq!(
+        (&found["mode"], &found["results"][0]["entry"]["summary"]),
+        (&json!("hybrid"), &json!(summary)),
+        "{found}"
+    );
 }

@@ -8,8 +8,14 @@ use serde_json::{Value, json};
 /// The refusal of a call, by the guard that must give it.
 fn refused(workspace: &Workspace, guard: &str, tool: &str, input: &Value) -> String {
     let verdict = workspace.before_call(tool, input);
-    assert!(!verdict.is_allowed() && verdict.reason.contains(&format!("[{guard}]")), "{guard}: {verdict:?}");
-    let instead = verdict.reason.split_once("Do instead: ").map(|(_, rest)| rest.split(" If you must: ").next().unwrap_or(rest));
+    assert!(
+        !verdict.is_allowed() && verdict.reason.contains(&format!("[{guard}]")),
+        "{guard}: {verdict:?}"
+    );
+    let instead = verdict
+        .reason
+        .split_once("Do instead: ")
+        .map(|(_, rest)| rest.split(" If you must: ").next().unwrap_or(rest));
     instead.unwrap_or_else(|| panic!("a way forward in {verdict:?}")).to_owned()
 }
 
@@ -24,7 +30,8 @@ fn records_are_written_by_our_tools() {
     let line = json!({"command": "echo '{}' >> .twining/blackboard.jsonl"});
     let instead = refused(&workspace, "protect-twining-state", "Bash", &line);
     assert!(instead.contains("twining_post") && instead.contains("twining_decide"), "{instead}");
-    let posted = workspace.agent_runs("twining post finding 'totals are rounded once' --scope src/cart.py");
+    let posted =
+        workspace.agent_runs("twining post finding 'totals are rounded once' --scope src/cart.py");
     assert_eq!(posted, "");
     assert!(workspace.read(".twining/blackboard.jsonl").contains("totals are rounded once"));
 }
@@ -35,7 +42,11 @@ fn a_feature_becomes_tested_by_a_run_and_a_report() {
     let edit = json!({"file_path": LIST, "old_string": "\"tested\": false, \"files\": [\"src/cart.py\"]", "new_string": "\"tested\": true, \"files\": [\"src/cart.py\"]"});
     let instead = refused(&workspace, "tested-needs-evidence", "Edit", &edit);
     assert!(instead.contains("`twining report F1 --role tester --outcome passed`"), "{instead}");
-    workspace.test_run("pytest -q", 0, "..                                          [100%]\n2 passed in 0.02s\n");
+    workspace.test_run(
+        "pytest -q",
+        0,
+        "..                                          [100%]\n2 passed in 0.02s\n",
+    );
     let report = workspace.report_passed("F1", &[]);
     assert_eq!(report.code, 0, "{report:?}");
     assert_eq!(workspace.feature("F1")["verified_by"]["source"], "seen");
@@ -59,10 +70,24 @@ fn what_is_ruled_out_is_left_out() {
 fn a_claimed_file_is_left_for_another_and_its_holder_can_be_asked() {
     let workspace = Workspace::claimed();
     let edit = |path: &str| json!({"file_path": path, "content": "x = 1\n"});
-    let instead = refused(&workspace, "no-edit-under-anothers-claim", "Write", &edit("src/payments/charge.py"));
-    assert!(instead.contains("something else") && instead.contains("twining_post question"), "{instead}");
+    let instead = refused(
+        &workspace,
+        "no-edit-under-anothers-claim",
+        "Write",
+        &edit("src/payments/charge.py"),
+    );
+    assert!(
+        instead.contains("something else") && instead.contains("twining_post question"),
+        "{instead}"
+    );
     allowed(&workspace, "Write", &edit("src/cart.py"));
-    let asked = workspace.twining(&["post", "question", "may I edit charge.py?", "--scope", "src/payments/charge.py"]);
+    let asked = workspace.twining(&[
+        "post",
+        "question",
+        "may I edit charge.py?",
+        "--scope",
+        "src/payments/charge.py",
+    ]);
     assert_eq!(asked.code, 0, "{asked:?}");
 }
 
@@ -73,7 +98,11 @@ fn a_policy_grows_beside_the_guard_that_stays() {
     let write = |text: &str| json!({"file_path": ".twining/policy.yml", "content": text});
     let instead = refused(&workspace, "policy-only-grows", "Write", &write("guards: []\n"));
     assert!(instead.contains("leave that guard"), "{instead}");
-    allowed(&workspace, "Write", &write(&format!("{policy}  - {{id: no-x, paths: [x], say: x is frozen}}\n")));
+    allowed(
+        &workspace,
+        "Write",
+        &write(&format!("{policy}  - {{id: no-x, paths: [x], say: x is frozen}}\n")),
+    );
 }
 
 #[test]
@@ -117,11 +146,16 @@ fn a_coder_with_nothing_to_do_says_so_and_goes() {
         event
     };
     workspace.hook("SubagentStart", coder(json!({})));
-    let held = workspace.hook("SubagentStop", coder(json!({"last_assistant_message": "I looked at the code."})));
+    let held = workspace
+        .hook("SubagentStop", coder(json!({"last_assistant_message": "I looked at the code."})));
     let reason = held["reason"].as_str().unwrap_or_default();
-    assert!(held["decision"] == "block" && reason.contains("no changes were needed, because"), "{held}");
-    let said =
-        coder(json!({"last_assistant_message": "No changes were needed, because the retry is there already.", "stop_hook_active": true}));
+    assert!(
+        held["decision"] == "block" && reason.contains("no changes were needed, because"),
+        "{held}"
+    );
+    let said = coder(
+        json!({"last_assistant_message": "No changes were needed, because the retry is there already.", "stop_hook_active": true}),
+    );
     assert_eq!(workspace.hook("SubagentStop", said)["decision"], Value::Null);
 }
 
@@ -129,11 +163,17 @@ fn a_coder_with_nothing_to_do_says_so_and_goes() {
 fn the_main_agent_delegates_where_it_may_not_edit() {
     let workspace = Workspace::new();
     workspace.shell("mkdir -p ../home/.config/twining");
-    std::fs::write(workspace.path("home/.config/twining/policy.yml"), "guards:\n  - {id: orchestrator-does-not-edit, action: block}\n")
-        .expect("writes");
+    std::fs::write(
+        workspace.path("home/.config/twining/policy.yml"),
+        "guards:\n  - {id: orchestrator-does-not-edit, action: block}\n",
+    )
+    .expect("writes");
     let edit = json!({"file_path": "src/cart.py", "content": "x = 1\n"});
     let instead = refused(&workspace, "orchestrator-does-not-edit", "Write", &edit);
     assert!(instead.contains("start a coding agent"), "{instead}");
-    let answer = workspace.hook("PreToolUse", json!({"tool_name": "Write", "tool_input": edit, "agent_id": "a1", "agent_type": "coder"}));
+    let answer = workspace.hook(
+        "PreToolUse",
+        json!({"tool_name": "Write", "tool_input": edit, "agent_id": "a1", "agent_type": "coder"}),
+    );
     assert_eq!(answer, Value::Null);
 }

@@ -24,13 +24,15 @@ fn examined(shop: &Repository, flags: &[&str]) -> Value {
 
 /// What a check says: its finding and its words.
 fn said(told: &Value, name: &str, about: &str) -> (String, String) {
-    let check = told["checks"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .find(|check| check["name"] == name && check["message"].as_str().is_some_and(|message| message.contains(about)));
+    let check = told["checks"].as_array().expect("a list").iter().find(|check| {
+        check["name"] == name
+            && check["message"].as_str().is_some_and(|message| message.contains(about))
+    });
     let check = check.unwrap_or_else(|| panic!("no check `{name}` about `{about}` in {told:#}"));
-    (check["finding"].as_str().unwrap_or_default().to_owned(), check["message"].as_str().unwrap_or_default().to_owned())
+    (
+        check["finding"].as_str().unwrap_or_default().to_owned(),
+        check["message"].as_str().unwrap_or_default().to_owned(),
+    )
 }
 
 #[test]
@@ -43,14 +45,18 @@ fn a_wired_project_is_proven_to_work() {
         assert_eq!(said(&told, "agents", host).0, "ok");
         assert_eq!(said(&told, "hook", host).0, "ok", "a forbidden call was stopped");
         let (finding, words) = said(&told, "server", host);
-        assert!(finding == "ok" && words.contains("2025-11-25: ") && words.contains("2026-07-28: "), "{words}");
+        assert!(
+            finding == "ok" && words.contains("2025-11-25: ") && words.contains("2026-07-28: "),
+            "{words}"
+        );
     }
     assert_eq!(said(&told, "index", "says what the files say").0, "ok");
     assert_eq!(said(&told, "secrets", "").0, "ok");
     assert_eq!(said(&told, "trust", "codex is not on PATH").0, "not_checked");
     assert_eq!(said(&told, "trust", "claude").0, "not_checked");
     fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
-    fs::write(shop.path("home/.claude/settings.json"), r#"{"enabledMcpjsonServers":["twining"]}"#).expect("writes");
+    fs::write(shop.path("home/.claude/settings.json"), r#"{"enabledMcpjsonServers":["twining"]}"#)
+        .expect("writes");
     assert_eq!(said(&examined(&shop, &[]), "trust", "claude").0, "ok");
 }
 
@@ -58,7 +64,10 @@ fn a_wired_project_is_proven_to_work() {
 fn a_trial_merge_tells_whether_the_driver_works() {
     let shop = wired("none");
     let (finding, words) = said(&examined(&shop, &[]), "git", "trial merge");
-    assert!(finding == "ok" && words.contains(&shop.path("bin/twining").display().to_string()), "{words}");
+    assert!(
+        finding == "ok" && words.contains(&shop.path("bin/twining").display().to_string()),
+        "{words}"
+    );
     // Another program of our name cannot merge.
     shop.program("twining", "#!/bin/sh\nexit 1\n");
     let told = examined(&shop, &[]);
@@ -86,7 +95,13 @@ fn the_program_that_git_starts_is_looked_at_and_set_right() {
     // One that came with the project is never tried.
     let trap = shop.path("trapped");
     shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
-    shop.write(".git/config", &by_name.replace("driver = twining", &format!("driver = {}", shop.file("tools/twining").display())));
+    shop.write(
+        ".git/config",
+        &by_name.replace(
+            "driver = twining",
+            &format!("driver = {}", shop.file("tools/twining").display()),
+        ),
+    );
     assert_eq!(said(&examined(&shop, &[]), "git", "lies in the project").0, "fail");
     assert!(!trap.exists());
     assert_eq!(said(&examined(&shop, &["--fix"]), "git", "trial merges came out right").0, "ok");
@@ -95,15 +110,26 @@ fn the_program_that_git_starts_is_looked_at_and_set_right() {
 #[test]
 fn a_hook_that_does_not_stop_anything_is_found_out() {
     let shop = wired("claude");
-    let settings =
-        shop.read(".claude/settings.json").replace("\"hook\", \"--agent\", \"claude\", \"PreToolUse\"", "\"hook\", \"Nonsense\"");
+    let settings = shop
+        .read(".claude/settings.json")
+        .replace("\"hook\", \"--agent\", \"claude\", \"PreToolUse\"", "\"hook\", \"Nonsense\"");
     shop.write(".claude/settings.json", &settings);
     let ran = shop.run(&["doctor"]);
-    assert!(ran.code == 3 && ran.stdout.contains("`protect-twining-state` did not fire for its own example (Write)"), "{ran:?}");
+    assert!(
+        ran.code == 3
+            && ran
+                .stdout
+                .contains("`protect-twining-state` did not fire for its own example (Write)"),
+        "{ran:?}"
+    );
     let told = examined(&shop, &["--fix"]);
     assert!(told["fixed"].to_string().contains(".claude/settings.json"), "{told}");
     assert_eq!(said(&told, "hook", "claude").0, "ok");
-    assert_eq!(examined(&shop, &["--fix"])["fixed"], serde_json::json!([]), "nothing is mended twice");
+    assert_eq!(
+        examined(&shop, &["--fix"])["fixed"],
+        serde_json::json!([]),
+        "nothing is mended twice"
+    );
 }
 
 #[test]
@@ -116,7 +142,10 @@ fn a_hook_that_the_host_overlooks_is_no_hook() {
     assert_eq!(said(&told, "hook", "not in a shape the host reads").0, "fail");
     assert_eq!(said(&told, "hook", "nothing calls twining").0, "fail");
     let tested = shop.run(&["guard", "test"]);
-    assert!(tested.code == 3 && tested.stdout.contains("not in a shape the host reads"), "{tested:?}");
+    assert!(
+        tested.code == 3 && tested.stdout.contains("not in a shape the host reads"),
+        "{tested:?}"
+    );
     let told = examined(&shop, &["--fix"]);
     assert_eq!(said(&told, "hook", "claude").0, "ok", "{told:#}");
     assert_eq!(shop.run(&["doctor"]).code, 0);
@@ -129,20 +158,42 @@ type Harm<'a> = &'a dyn Fn(&Repository);
 fn what_git_no_longer_does_is_an_error_and_is_mended() {
     let all = ["decision", "lines", "array", "features", "knowledge"];
     let broken: [(&str, Harm); 9] = [
-        ("post-commit no longer asks twining", &|shop| fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes")),
+        ("post-commit no longer asks twining", &|shop| {
+            fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes")
+        }),
         ("post-commit is not executable", &|shop| {
-            fs::set_permissions(shop.file(".git/hooks/post-commit"), fs::Permissions::from_mode(0o644)).expect("sets");
+            fs::set_permissions(
+                shop.file(".git/hooks/post-commit"),
+                fs::Permissions::from_mode(0o644),
+            )
+            .expect("sets");
         }),
-        ("merge driver of twining-lines", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]))),
-        ("merge driver of twining-knowledge", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]))),
+        ("merge driver of twining-lines", &|shop| {
+            drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]))
+        }),
+        ("merge driver of twining-knowledge", &|shop| {
+            drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]))
+        }),
         ("merge driver of twining-decision", &|shop| {
-            all.iter().for_each(|kind| drop(shop.git(&["config", "--remove-section", &format!("merge.twining-{kind}")])));
+            all.iter().for_each(|kind| {
+                drop(shop.git(&["config", "--remove-section", &format!("merge.twining-{kind}")]))
+            });
         }),
-        ("merge driver of twining-array", &|shop| drop(shop.git(&["config", "merge.twining-array.driver", "true"]))),
-        ("info/attributes", &|shop| fs::remove_file(shop.file(".git/info/attributes")).expect("removes")),
-        ("no longer asks twining", &|shop| shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")),
+        ("merge driver of twining-array", &|shop| {
+            drop(shop.git(&["config", "merge.twining-array.driver", "true"]))
+        }),
+        ("info/attributes", &|shop| {
+            fs::remove_file(shop.file(".git/info/attributes")).expect("removes")
+        }),
+        ("no longer asks twining", &|shop| {
+            shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+        }),
         ("not executable", &|shop| {
-            fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o644)).expect("sets");
+            fs::set_permissions(
+                shop.file(".git/hooks/pre-commit"),
+                fs::Permissions::from_mode(0o644),
+            )
+            .expect("sets");
         }),
     ];
     for (says, harm) in broken {
@@ -188,12 +239,21 @@ fn a_graph_that_was_cut_off_is_no_empty_graph() {
     assert_eq!(shop.json(".twining/graph/entities.json").as_array().map(Vec::len), Some(3));
     shop.commit("a graph");
     let whole = shop.read(".twining/graph/entities.json");
-    for cut in ["[", "[\n", whole.trim_end().trim_end_matches(']'), &whole[..whole.find("\n,").expect("two lines")]] {
+    for cut in [
+        "[",
+        "[\n",
+        whole.trim_end().trim_end_matches(']'),
+        &whole[..whole.find("\n,").expect("two lines")],
+    ] {
         shop.write(".twining/graph/entities.json", cut);
         let ran = shop.run(&["doctor"]);
         assert!(ran.code == 3 && ran.stdout.contains("the array is cut off"), "{cut:?}: {ran:?}");
         let all_there = cut.matches("\"id\"").count() == 3;
-        assert_eq!(ran.stdout.contains("git restore .twining/graph/entities.json"), !all_there, "{cut:?}: {ran:?}");
+        assert_eq!(
+            ran.stdout.contains("git restore .twining/graph/entities.json"),
+            !all_there,
+            "{cut:?}: {ran:?}"
+        );
         // Nothing is written over it, and nothing that is written meanwhile is lost.
         shop.told(&["post", "finding", "meanwhile"]);
         assert_eq!(shop.read(".twining/graph/entities.json"), cut);
@@ -218,7 +278,10 @@ fn an_agent_that_came_after_init_is_noticed() {
     let shop = wired("none");
     assert_eq!(said(&examined(&shop, &[]), "agents", "none was found").0, "warn");
     shop.program("codex", "#!/bin/sh\n");
-    assert_eq!(said(&examined(&shop, &[]), "agents", "codex is used here and not wired up").0, "warn");
+    assert_eq!(
+        said(&examined(&shop, &[]), "agents", "codex is used here and not wired up").0,
+        "warn"
+    );
     shop.told(&["init"]);
     let told = examined(&shop, &[]);
     assert!(!told["checks"].to_string().contains("not wired up"), "{told:#}");
@@ -238,14 +301,19 @@ fn a_plugin_that_is_gone_or_another_is_told_and_put_back() {
         assert_eq!(said(&examined(&shop, &[]), "hook", "twining.js").0, "fail", "{harm}");
         let told = examined(&shop, &["--fix"]);
         assert!(told["fixed"].to_string().contains("twining.js"), "{harm}: {told}");
-        assert_eq!((said(&told, "hook", "opencode").0.as_str(), shop.read(plugin)), ("not_checked", before.clone()), "{harm}");
+        assert_eq!(
+            (said(&told, "hook", "opencode").0.as_str(), shop.read(plugin)),
+            ("not_checked", before.clone()),
+            "{harm}"
+        );
     }
 }
 
 #[test]
 fn a_hook_that_is_not_called_for_writes_stops_none() {
     let shop = wired("claude");
-    let mut settings: Value = serde_json::from_str(&shop.read(".claude/settings.json")).expect("is JSON");
+    let mut settings: Value =
+        serde_json::from_str(&shop.read(".claude/settings.json")).expect("is JSON");
     settings["hooks"]["PreToolUse"][0]["matcher"] = "Bash".into();
     shop.write(".claude/settings.json", &settings.to_string());
     let (finding, words) = said(&examined(&shop, &[]), "hook", "claude");
@@ -256,7 +324,11 @@ fn a_hook_that_is_not_called_for_writes_stops_none() {
 #[test]
 fn one_driver_whose_program_is_gone_is_a_failure() {
     let shop = wired("none");
-    shop.git(&["config", "merge.twining-lines.driver", "/nonexistent/twining merge-driver lines %O %A %B %P"]);
+    shop.git(&[
+        "config",
+        "merge.twining-lines.driver",
+        "/nonexistent/twining merge-driver lines %O %A %B %P",
+    ]);
     assert_eq!(said(&examined(&shop, &[]), "git", "twining-lines").0, "fail");
     assert_eq!(said(&examined(&shop, &["--fix"]), "git", "trial merge").0, "ok");
 }
@@ -279,10 +351,14 @@ fn what_only_looks_ours_is_never_started() {
 #[test]
 fn hooks_that_are_switched_off_and_servers_that_start_twice_are_told() {
     let shop = wired("claude");
-    let settings = shop.read(".claude/settings.json").replacen('{', "{\n  \"disableAllHooks\": true,", 1);
+    let settings =
+        shop.read(".claude/settings.json").replacen('{', "{\n  \"disableAllHooks\": true,", 1);
     shop.write(".claude/settings.json", &settings);
-    fs::write(shop.path("home/.claude.json"), r#"{"mcpServers":{"memory":{"command":"npx","args":["-y","twining-mcp"]}}}"#)
-        .expect("writes");
+    fs::write(
+        shop.path("home/.claude.json"),
+        r#"{"mcpServers":{"memory":{"command":"npx","args":["-y","twining-mcp"]}}}"#,
+    )
+    .expect("writes");
     let told = examined(&shop, &[]);
     assert_eq!(said(&told, "hook", "disableAllHooks").0, "fail");
     assert_eq!(said(&told, "server", "TypeScript").0, "warn");
@@ -293,7 +369,8 @@ fn hooks_that_are_switched_off_and_servers_that_start_twice_are_told() {
 fn hooks_that_are_switched_off_for_every_project_are_told() {
     let shop = wired("claude");
     fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
-    fs::write(shop.path("home/.claude/settings.json"), r#"{"disableAllHooks": true}"#).expect("writes");
+    fs::write(shop.path("home/.claude/settings.json"), r#"{"disableAllHooks": true}"#)
+        .expect("writes");
     let (finding, words) = said(&examined(&shop, &[]), "hook", "disableAllHooks");
     assert!(finding == "fail" && words.contains("home/.claude/settings.json"), "{words}");
 }
@@ -302,7 +379,9 @@ fn hooks_that_are_switched_off_for_every_project_are_told() {
 fn codex_is_asked_whether_it_trusts_the_hooks() {
     let shop = wired("codex");
     let answers = |trust: &str| {
-        let hook = format!(r#"{{"command":"twining hook --agent codex PreToolUse","trustStatus":"{trust}"}}"#);
+        let hook = format!(
+            r#"{{"command":"twining hook --agent codex PreToolUse","trustStatus":"{trust}"}}"#
+        );
         format!(
             "#!/bin/sh\nread a; echo '{{\"id\":1,\"result\":{{}}}}'; read b; read c; echo '{{\"id\":2,\"result\":{{\"data\":[{{\"hooks\":[{hook}]}}]}}}}'; sleep 60\n"
         )
@@ -319,14 +398,21 @@ fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
     shop.twining_on_path();
     shop.write(".twining/config.yml", "version: 1\n");
     fs::create_dir_all(shop.file(".twining/blackboard.jsonl.lock")).expect("makes a folder");
-    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-    fs::File::open(shop.file(".twining/blackboard.jsonl.lock")).and_then(|dir| dir.set_modified(long_ago)).expect("sets");
+    let long_ago =
+        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::File::open(shop.file(".twining/blackboard.jsonl.lock"))
+        .and_then(|dir| dir.set_modified(long_ago))
+        .expect("sets");
     let told = examined(&shop, &[]);
     assert_eq!(said(&told, "lock", "TypeScript").0, "warn");
     assert_eq!(said(&told, "folder", ".gitattributes").0, "warn");
     assert_eq!(said(&told, "git", "knows no hooks of ours").0, "warn");
     let told = examined(&shop, &["--fix"]);
-    assert!(!shop.file(".twining/blackboard.jsonl.lock").exists() && shop.file(".twining/.gitattributes").exists(), "{told}");
+    assert!(
+        !shop.file(".twining/blackboard.jsonl.lock").exists()
+            && shop.file(".twining/.gitattributes").exists(),
+        "{told}"
+    );
     assert!(shop.read(".git/config").contains("twining-knowledge"), "{told}");
 }
 
@@ -338,28 +424,49 @@ fn hooks_that_only_a_person_can_put_in_place_are_not_called_so() {
     shop.git(&["config", "core.hooksPath", shop.path("home/hooks").to_str().expect("is UTF-8")]);
     shop.told(&["init", "--agent", "none"]);
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "git", "add `twining hook --agent git post-commit`").0, "warn", "{told:#}");
+    assert_eq!(
+        said(&told, "git", "add `twining hook --agent git post-commit`").0,
+        "warn",
+        "{told:#}"
+    );
     assert_eq!(said(&told, "git", "drivers are in place").0, "ok");
     for name in ["pre-commit", "post-commit"] {
-        fs::write(shop.path(&format!("home/hooks/{name}")), format!("#!/bin/sh\ntwining hook --agent git {name}\n")).expect("writes");
+        fs::write(
+            shop.path(&format!("home/hooks/{name}")),
+            format!("#!/bin/sh\ntwining hook --agent git {name}\n"),
+        )
+        .expect("writes");
     }
-    assert_eq!(said(&examined(&shop, &[]), "git", "drivers and hooks are in place").0, "ok", "who did so is not told again");
+    assert_eq!(
+        said(&examined(&shop, &[]), "git", "drivers and hooks are in place").0,
+        "ok",
+        "who did so is not told again"
+    );
 }
 
 #[test]
 fn lines_that_somebody_took_out_of_what_git_is_told_are_found_and_added() {
     let shop = wired("none");
     let attributes = shop.read(".twining/.gitattributes");
-    shop.write(".twining/.gitattributes", &format!("# ours\n{}", attributes.replace("graph/*.json merge=union -text\n", "")));
+    shop.write(
+        ".twining/.gitattributes",
+        &format!("# ours\n{}", attributes.replace("graph/*.json merge=union -text\n", "")),
+    );
     shop.write(".twining/.gitignore", "# kept\narchive/\n  pending-*.jsonl\nmine/");
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "folder", ".gitattributes lacks `graph/*.json merge=union -text`").0, "warn");
+    assert_eq!(
+        said(&told, "folder", ".gitattributes lacks `graph/*.json merge=union -text`").0,
+        "warn"
+    );
     assert_eq!(said(&told, "folder", ".gitignore lacks `local/`").0, "warn");
     let told = examined(&shop, &["--fix"]);
     assert!(!told.to_string().contains(" lacks "), "{told:#}");
     assert!(shop.read(".twining/.gitattributes").starts_with("# ours\nblackboard.jsonl"));
     assert!(shop.read(".twining/.gitattributes").ends_with("\ngraph/*.json merge=union -text\n"));
-    assert!(shop.read(".twining/.gitignore").starts_with("# kept\narchive/\n  pending-*.jsonl\nmine/\nlocal/\n"));
+    assert!(
+        shop.read(".twining/.gitignore")
+            .starts_with("# kept\narchive/\n  pending-*.jsonl\nmine/\nlocal/\n")
+    );
     assert_eq!(examined(&shop, &["--fix"])["fixed"], serde_json::json!([]));
 }
 
@@ -372,7 +479,10 @@ fn files_that_cannot_be_read_are_named() {
     shop.write(".twining/turns/FEAT-1/TASK-1/T1.json", "{ torn");
     let told = examined(&shop, &[]);
     assert_eq!(said(&told, "files", "turns/FEAT-1/TASK-1/T1.json cannot be read").0, "fail");
-    assert_eq!(said(&told, "files", "traces.jsonl: 1 line cannot be read, the first is line 2").0, "fail");
+    assert_eq!(
+        said(&told, "files", "traces.jsonl: 1 line cannot be read, the first is line 2").0,
+        "fail"
+    );
 }
 
 #[test]
@@ -413,7 +523,10 @@ fn looking_changes_nothing() {
     examined(&shop, &[]);
     let before = shop.tree();
     examined(&shop, &[]);
-    let written: Vec<String> = changed(&before, &shop.tree()).into_iter().filter(|file| !file.contains("/local/")).collect();
+    let written: Vec<String> = changed(&before, &shop.tree())
+        .into_iter()
+        .filter(|file| !file.contains("/local/"))
+        .collect();
     assert_eq!(written, [""; 0]);
 }
 
@@ -434,14 +547,24 @@ fn a_secret_that_came_with_the_files_is_told_by_its_place_and_never_by_itself() 
 
 #[test]
 fn a_pipe_where_a_file_belongs_hangs_nobody() {
-    for name in ["blackboard.jsonl", "config.yml", "traces.jsonl", "decisions/index.json", ".gitignore"] {
+    for name in
+        ["blackboard.jsonl", "config.yml", "traces.jsonl", "decisions/index.json", ".gitignore"]
+    {
         let shop = wired("claude");
         shop.run(&["post", "finding", "hello"]);
         let file = shop.file(&format!(".twining/{name}"));
         drop(fs::remove_file(&file));
-        assert!(std::process::Command::new("mkfifo").arg(&file).status().is_ok_and(|made| made.success()));
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&file)
+                .status()
+                .is_ok_and(|made| made.success())
+        );
         let told = examined(&shop, &[]);
-        assert!(told["checks"].as_array().is_some_and(|checks| !checks.is_empty()), "{name}: {told}");
+        assert!(
+            told["checks"].as_array().is_some_and(|checks| !checks.is_empty()),
+            "{name}: {told}"
+        );
     }
 }
 
@@ -451,9 +574,15 @@ fn a_lock_of_git_that_nobody_holds_any_more_is_named() {
     shop.write(".git/config.lock", "");
     let is_named = || examined(&shop, &[])["checks"].to_string().contains("config.lock");
     assert!(!is_named(), "git may be at work");
-    let made = fs::metadata(shop.file(".git/config.lock")).and_then(|found| found.modified()).expect("is there");
+    let made = fs::metadata(shop.file(".git/config.lock"))
+        .and_then(|found| found.modified())
+        .expect("is there");
     let hour_ago = made - std::time::Duration::from_secs(3600);
-    fs::File::options().write(true).open(shop.file(".git/config.lock")).and_then(|file| file.set_modified(hour_ago)).expect("ages");
+    fs::File::options()
+        .write(true)
+        .open(shop.file(".git/config.lock"))
+        .and_then(|file| file.set_modified(hour_ago))
+        .expect("ages");
     let (finding, words) = said(&examined(&shop, &[]), "git", "config.lock");
     assert!(finding == "warn" && words.contains("60 minutes"), "{words}");
     assert!(shop.file(".git/config.lock").exists(), "it is git's");
@@ -464,26 +593,49 @@ fn a_folder_in_the_place_of_the_lock_is_named_and_moved_aside() {
     for is_empty in [true, false] {
         let shop = wired("claude");
         shop.run(&["post", "finding", "hello"]);
-        shop.write(".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+        shop.write(
+            ".twining/policy.yml",
+            "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n",
+        );
         fs::remove_file(shop.file(".twining/local/lock")).expect("goes");
         fs::create_dir(shop.file(".twining/local/lock")).expect("makes a folder");
         if !is_empty {
             shop.write(".twining/local/lock/theirs", "x");
         }
         let refused = shop.run(&["post", "finding", "more"]);
-        assert!(refused.code != 0 && refused.stderr.contains("is a directory") && refused.stderr.contains("doctor --fix"), "{refused:?}");
+        assert!(
+            refused.code != 0
+                && refused.stderr.contains("is a directory")
+                && refused.stderr.contains("doctor --fix"),
+            "{refused:?}"
+        );
         // Rules go on to hold, and no file is blamed for it that is well.
-        let push =
-            serde_json::json!({"session_id": "s", "cwd": shop.path("shop"), "tool_name": "Bash", "tool_input": {"command": "git push"}});
+        let push = serde_json::json!({"session_id": "s", "cwd": shop.path("shop"), "tool_name": "Bash", "tool_input": {"command": "git push"}});
         let denied = shop.run_with(&["hook", "PreToolUse"], &push.to_string());
-        assert!(denied.stdout.contains("[no-push]") && !denied.stdout.contains("policy-is-read"), "{denied:?}");
+        assert!(
+            denied.stdout.contains("[no-push]") && !denied.stdout.contains("policy-is-read"),
+            "{denied:?}"
+        );
         let told = examined(&shop, &[]);
         let (finding, words) = said(&told, "lock", "local/lock");
-        assert!(finding == "fail" && words.contains("is a folder where Twining keeps a file"), "{words}");
-        assert!(told["checks"].as_array().expect("a list").iter().all(|check| check["name"] != "policy"), "{told:#}");
+        assert!(
+            finding == "fail" && words.contains("is a folder where Twining keeps a file"),
+            "{words}"
+        );
+        assert!(
+            told["checks"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .all(|check| check["name"] != "policy"),
+            "{told:#}"
+        );
         let told = examined(&shop, &["--fix"]);
         let done = told["fixed"].to_string();
-        assert!(done.contains(if is_empty { "removed the empty folder" } else { "aside" }), "{done}");
+        assert!(
+            done.contains(if is_empty { "removed the empty folder" } else { "aside" }),
+            "{done}"
+        );
         assert_eq!(said(&told, "store", "").0, "ok");
         assert_eq!(shop.run(&["post", "finding", "more"]).code, 0);
         assert_eq!(shop.file(".twining/local/lock.aside-1/theirs").exists(), !is_empty);
@@ -496,8 +648,10 @@ fn a_program_that_is_not_on_path_is_no_fault_of_the_entries() {
     fs::remove_file(shop.path("bin/twining")).expect("goes");
     let told = examined(&shop, &[]);
     let checks = told["checks"].as_array().expect("a list");
-    let lost: Vec<&Value> =
-        checks.iter().filter(|check| check["message"].as_str().is_some_and(|said| said.contains("not on PATH"))).collect();
+    let lost: Vec<&Value> = checks
+        .iter()
+        .filter(|check| check["message"].as_str().is_some_and(|said| said.contains("not on PATH")))
+        .collect();
     assert!(lost.iter().any(|check| check["name"] == "hook"), "{told:#}");
     for check in lost.iter().filter(|check| check["finding"] != "not_checked") {
         let hint = check["hint"].as_str().unwrap_or_default();

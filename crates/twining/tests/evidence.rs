@@ -32,7 +32,10 @@ fn ran(project: &Project, command: &str, ended: i32, printed: &str) -> String {
         call["error"] = json!(format!("Exit code {ended}\n{printed}"));
         "PostToolUseFailure"
     };
-    answer(&hook(project, event, call))["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    answer(&hook(project, event, call))["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn passed(project: &Project, more: &[&str]) -> Ran {
@@ -43,7 +46,8 @@ fn verified_by(project: &Project) -> Value {
     project.json(&["features", "list", "F1"])["features"][0]["verified_by"].clone()
 }
 
-const WORD: [&str; 6] = ["--command", "pytest -q", "--exit-code", "0", "--output", "3 passed in 0.1s"];
+const WORD: [&str; 6] =
+    ["--command", "pytest -q", "--exit-code", "0", "--output", "3 passed in 0.1s"];
 
 #[test]
 fn a_bare_report_is_refused_where_the_hook_sees_runs_and_names_the_command() {
@@ -57,7 +61,11 @@ fn a_bare_report_is_refused_where_the_hook_sees_runs_and_names_the_command() {
     );
     assert_eq!(ran(&project, "pytest -q 2>&1 | tail -3", 0, "3 passed in 0.1s\n"), "");
     let taken = passed(&project, &WORD);
-    assert!(taken.code == 0 && taken.stdout.contains("tested (seen: 3 passed, `pytest -q 2>&1 | tail -3`)"), "{taken:?}");
+    assert!(
+        taken.code == 0
+            && taken.stdout.contains("tested (seen: 3 passed, `pytest -q 2>&1 | tail -3`)"),
+        "{taken:?}"
+    );
     assert_eq!(verified_by(&project)["source"], "seen");
     assert!(project.run(&["features"]).stdout.contains("tested (seen: 3 passed"));
 }
@@ -87,18 +95,26 @@ fn a_change_after_the_run_and_a_run_elsewhere_prove_nothing() {
     ran(&project, "pytest", 0, "3 passed in 0.1s\n");
     write(&project, "src/a.py", "x = 2\n");
     assert!(passed(&project, &[]).stderr.contains("`src/a.py` changed after the run of `pytest`"));
-    assert!(ran(&project, "cd /elsewhere && pytest", 0, "3 passed in 0.1s\n").contains("outside the project"));
+    assert!(
+        ran(&project, "cd /elsewhere && pytest", 0, "3 passed in 0.1s\n")
+            .contains("outside the project")
+    );
     assert_eq!(passed(&project, &[]).code, 1);
-    assert!(ran(&project, "pytest -k nothing", 5, "no tests ran in 0.01s\n").contains("it ran no test"));
+    assert!(
+        ran(&project, "pytest -k nothing", 5, "no tests ran in 0.01s\n").contains("it ran no test")
+    );
 }
 
 #[test]
 fn a_report_file_is_a_word_with_counts() {
-    const JUNIT: &str =
-        r#"<testsuites><testsuite name="a" tests="2" failures="0"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>"#;
+    const JUNIT: &str = r#"<testsuites><testsuite name="a" tests="2" failures="0"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>"#;
     let project = project();
     write(&project, "junit.xml", JUNIT);
-    assert_eq!(passed(&project, &["--command", "pytest", "--exit-code", "0", "--report", "junit.xml"]).code, 0);
+    assert_eq!(
+        passed(&project, &["--command", "pytest", "--exit-code", "0", "--report", "junit.xml"])
+            .code,
+        0
+    );
     let by = verified_by(&project);
     assert_eq!((by["source"].as_str(), by["tests"]["passed"].as_u64()), (Some("told"), Some(2)));
 }
@@ -113,8 +129,9 @@ fn ci_decides_where_the_project_asks_for_it() {
     ran(&project, "pytest", 0, "3 passed in 0.1s\n");
     assert!(passed(&project, &[]).stderr.contains("`twining verify --ci` decides"));
     let head = String::from_utf8(git(&project, &["rev-parse", "HEAD"]).stdout).expect("a hash");
-    let report =
-        |head: &str| json!({"head": head, "findings": [], "evidence": [{"feature": "F1", "source": "ci", "tests": 3}]}).to_string();
+    let report = |head: &str| {
+        json!({"head": head, "findings": [], "evidence": [{"feature": "F1", "source": "ci", "tests": 3}]}).to_string()
+    };
     write(&project, "ci.json", &report("0123456789abcdef0123456789abcdef01234567"));
     assert_eq!(passed(&project, &["--ci-report", "ci.json"]).code, 2, "a commit of nobody's");
     write(&project, "ci.json", &report(head.trim()));

@@ -32,15 +32,18 @@ fn mark_tested(project: &Project, list: &str) -> Value {
 /// Somebody's word that the feature's tests passed, where words are enough.
 fn report_passed(project: &Project, feature: &str) {
     write(project, ".twining/config.yml", "workflow: {tested_needs: told}\n");
-    let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-    let passed = json!({"feature": feature, "role": "tester", "outcome": "passed", "evidence": evidence});
+    let evidence =
+        json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
+    let passed =
+        json!({"feature": feature, "role": "tester", "outcome": "passed", "evidence": evidence});
     let ran = project.run_with(&["report", "--json-input", "-"], &passed.to_string());
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 fn report(project: &Project, id: &str, outcome: &str) {
     let role = if matches!(outcome, "started" | "completed") { "coder" } else { "tester" };
-    let ran = project.run(&["report", id, "--role", role, "--outcome", outcome, "--summary", "as it is"]);
+    let ran =
+        project.run(&["report", id, "--role", role, "--outcome", outcome, "--summary", "as it is"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
@@ -63,16 +66,27 @@ fn a_feature_is_not_called_tested_without_a_run() {
     let piped = json!({"command": format!("cat > {LIST} <<'EOF'\n{tested}\nEOF")});
     assert_eq!(decision(&call(&project, "Bash", &piped)), "deny");
     let write = json!({"tool_name": "Write", "tool_input": {"file_path": LIST, "content": tested}, "cwd": project.path()});
-    assert_eq!(decision(&project.run_with(&["hook", "pre-tool-use", "--agent", "codex"], &write.to_string())), "deny");
+    assert_eq!(
+        decision(
+            &project.run_with(&["hook", "pre-tool-use", "--agent", "codex"], &write.to_string())
+        ),
+        "deny"
+    );
 }
 
 #[test]
 fn a_list_of_any_shape_is_edited_by_hand_once_a_run_is_recorded() {
     for (list, feature) in [
         (r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#, "F1"),
-        (r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#, "F1"),
+        (
+            r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#,
+            "F1",
+        ),
         (r#"{"F1":{"status":"completed","tested":false}}"#, "F1"),
-        (r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#, "F1"),
+        (
+            r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#,
+            "F1",
+        ),
         (r#"[{"description":"Log in","status":"completed","passes":false}]"#, "log-in"),
     ] {
         let project = project();
@@ -84,24 +98,35 @@ fn a_list_of_any_shape_is_edited_by_hand_once_a_run_is_recorded() {
         assert_eq!(mark_tested(&project, LIST), Value::Null, "{list}");
         // The name of one that was shown is no proof for another.
         let other = r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#;
-        assert_eq!(decision(&call(&project, "Write", &json!({"file_path": LIST, "content": other}))), "deny", "{list}");
+        assert_eq!(
+            decision(&call(&project, "Write", &json!({"file_path": LIST, "content": other}))),
+            "deny",
+            "{list}"
+        );
     }
 }
 
 #[test]
 fn a_list_at_the_root_is_the_list() {
     for name in ["feature-list.json", "feature_list.json"] {
-        let project = with_list(name, r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#);
+        let project =
+            with_list(name, r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#);
         assert_eq!(project.json(&["next"])["say"], "test F1", "{name}");
         assert_eq!(mark_tested(&project, name), "deny", "{name}");
         report_passed(&project, "F1");
-        assert!(read(&project, name).contains(r#""tested":true"#) && !project.path().join(OWN).exists(), "{name}");
+        assert!(
+            read(&project, name).contains(r#""tested":true"#) && !project.path().join(OWN).exists(),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn a_features_json_at_the_root_may_be_anybody_s() {
-    let project = with_list("features.json", r#"{"features":[{"id":"age","status":"pending","tested":false}]}"#);
+    let project = with_list(
+        "features.json",
+        r#"{"features":[{"id":"age","status":"pending","tested":false}]}"#,
+    );
     assert_eq!(mark_tested(&project, "features.json"), Value::Null);
     // One that speaks of no tests is not the workflow's either.
     let flags = r#"{"darkMode":true}"#;
@@ -114,10 +139,18 @@ fn a_features_json_at_the_root_may_be_anybody_s() {
 #[test]
 fn a_list_that_a_script_marked_holds_once_and_then_stands_on_the_board() {
     for list in [LIST, OWN, "feature-list.json", "feature_list.json"] {
-        let project = with_list(list, r#"{"features":[{"id":"F1","description":"d","status":"completed","tested":false}]}"#);
+        let project = with_list(
+            list,
+            r#"{"features":[{"id":"F1","description":"d","status":"completed","tested":false}]}"#,
+        );
         agent_ran(&project, &format!("sed -i s/false/true/ {list}"));
         let held = reason(&stop(&project));
-        assert!(held.contains("[tested-needs-evidence]") && held.contains("`F1`") && held.contains(list), "{held}");
+        assert!(
+            held.contains("[tested-needs-evidence]")
+                && held.contains("`F1`")
+                && held.contains(list),
+            "{held}"
+        );
         for _ in 0..2 {
             assert_eq!(stop(&project)["decision"], Value::Null, "{list}: held once");
         }
@@ -134,7 +167,12 @@ fn a_commit_that_calls_a_feature_tested_without_a_run_is_told_and_made() {
     assert_eq!(pre_commit(&project).stderr, "", "nothing is staged");
     git(&project, &["add", LIST]);
     let told = pre_commit(&project);
-    assert!(told.code == 0 && told.stderr.contains("[tested-needs-evidence]") && told.stderr.contains("`F1`"), "{told:?}");
+    assert!(
+        told.code == 0
+            && told.stderr.contains("[tested-needs-evidence]")
+            && told.stderr.contains("`F1`"),
+        "{told:?}"
+    );
     // A run makes it right.
     let ran = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "tool_response": {"stdout": "test result: ok. 3 passed; 0 failed"}});
     assert_eq!(answer(&hook(&project, "PostToolUse", ran)), Value::Null);
@@ -149,7 +187,11 @@ fn our_own_list_may_be_begun_by_hand_with_features_to_come() {
     let begun = |more: &str| {
         let list = format!(r#"{{"features":[{{"id":"A","description":"a"{more}}}]}}"#);
         let piped = json!({"command": format!("cat > {OWN} <<'EOF'\n{list}\nEOF")});
-        [call(&project, "Write", &json!({"file_path": OWN, "content": list})), call(&project, "Bash", &piped)].map(|ran| decision(&ran))
+        [
+            call(&project, "Write", &json!({"file_path": OWN, "content": list})),
+            call(&project, "Bash", &piped),
+        ]
+        .map(|ran| decision(&ran))
     };
     for more in ["", r#","status":"pending","tested":false"#] {
         assert_eq!(begun(more), [Value::Null, Value::Null], "{more}");
@@ -181,7 +223,11 @@ fn our_own_list_is_reworded_by_hand_and_moved_by_reports() {
         assert_eq!(decision(&ran), "deny", "{old} -> {new}");
         assert!(ran.stdout.contains(feature), "{}", ran.stdout);
     }
-    for line in ["rm .twining/features.json", "sed -i s/old/new/ .twining/features.json", "echo x >> .twining/features.json"] {
+    for line in [
+        "rm .twining/features.json",
+        "sed -i s/old/new/ .twining/features.json",
+        "echo x >> .twining/features.json",
+    ] {
         assert_eq!(decision(&call(&project, "Bash", &json!({"command": line}))), "deny", "{line}");
     }
 }
@@ -190,7 +236,10 @@ fn our_own_list_is_reworded_by_hand_and_moved_by_reports() {
 fn put(project: &Project, id: &str, field: &str, value: &str) {
     let mut list: Value = serde_json::from_str(&read(project, OWN)).expect("a list");
     let features = list["features"].as_array_mut().expect("features");
-    features.iter_mut().filter(|feature| feature["id"] == id).for_each(|feature| feature[field] = json!(value));
+    features
+        .iter_mut()
+        .filter(|feature| feature["id"] == id)
+        .for_each(|feature| feature[field] = json!(value));
     write(project, OWN, &(serde_json::to_string_pretty(&list).expect("prints") + "\n"));
 }
 
@@ -199,7 +248,12 @@ fn what_reports_people_and_git_do_to_a_list_holds_nobody() {
     let project = project();
     fs::remove_dir_all(project.path().join(".claude")).expect("makes way");
     for id in ["F1", "F2", "F3"] {
-        assert_eq!(project.run(&["features", "add", id, "--description", "a thing", "--file", "src/a.rs"]).code, 0);
+        assert_eq!(
+            project
+                .run(&["features", "add", id, "--description", "a thing", "--file", "src/a.rs"])
+                .code,
+            0
+        );
     }
     commit(&project, "a list");
     start(&project, "s-1");
@@ -215,7 +269,10 @@ fn what_reports_people_and_git_do_to_a_list_holds_nobody() {
     report(&project, "F2", "completed");
     report(&project, "F2", "failed");
     ends_in_silence("reports");
-    assert_eq!(project.run(&["features", "update", "F1", "--status", "blocked", "--reason", "waits"]).code, 0);
+    assert_eq!(
+        project.run(&["features", "update", "F1", "--status", "blocked", "--reason", "waits"]).code,
+        0
+    );
     ends_in_silence("an update");
     put(&project, "F3", "description", "another thing");
     put(&project, "F3", "status", "blocked");

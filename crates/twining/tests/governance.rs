@@ -7,8 +7,7 @@ use common::{Project, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-const JUNIT: &str =
-    r#"<testsuites><testsuite name="a" tests="2" failures="0"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>"#;
+const JUNIT: &str = r#"<testsuites><testsuite name="a" tests="2" failures="0"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>"#;
 const LCOV: &str = "SF:src/a.rs\nDA:1,1\nDA:2,1\nDA:3,1\nDA:4,1\nDA:5,0\nend_of_record\n";
 
 fn put(project: &Project, path: &str, text: &str) {
@@ -84,9 +83,27 @@ fn a_team_works_by_roles_gates_and_turns() {
     TURN-FEAT-GE-TASK-GE-001-T1  [TIME]  revise  Added logout
       Timeout is open
     ");
-    let prompt = project.run(&["prompt", "coach", "--task", "TASK-GE-001", "--complexity", "2", "--turn", "2"]);
+    let prompt = project.run(&[
+        "prompt",
+        "coach",
+        "--task",
+        "TASK-GE-001",
+        "--complexity",
+        "2",
+        "--turn",
+        "2",
+    ]);
     assert_snapshot!("prompt_coach", normal(&prompt.stdout));
-    let prompt = project.run(&["prompt", "player", "--task", "TASK-GE-001", "--complexity", "8", "--turn", "1"]);
+    let prompt = project.run(&[
+        "prompt",
+        "player",
+        "--task",
+        "TASK-GE-001",
+        "--complexity",
+        "8",
+        "--turn",
+        "1",
+    ]);
     assert_snapshot!("prompt_player", normal(&prompt.stdout));
 }
 
@@ -95,7 +112,15 @@ fn gates_are_judged_by_reports_on_disk() {
     let project = Project::new();
     put(&project, "target/junit.xml", JUNIT);
     put(&project, "lcov.info", LCOV);
-    let passed = project.run(&["check-gates", "feature", "5", "--report", "target/junit.xml,lcov.info", "--arch-score", "72"]);
+    let passed = project.run(&[
+        "check-gates",
+        "feature",
+        "5",
+        "--report",
+        "target/junit.xml,lcov.info",
+        "--arch-score",
+        "72",
+    ]);
     assert_eq!(passed.code, 0, "{passed:?}");
     assert_snapshot!(passed.stdout, @"
     pass QG-feature-4-6
@@ -141,14 +166,38 @@ fn no_caller_can_lower_the_bar_or_read_elsewhere() {
     let mut server = project.server(&[]);
     server.initialize();
     for (arguments, code) in [
-        (json!({"task_type": "feature", "complexity": 5, "coverage_threshold": 0.1}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "results": {"coverage_threshold": 0.1}}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "results": {"tests": {"required": false}}}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "results": [[5, 5, 0], 0.9, 80]}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "results": {"tests": [5, 5, 0]}}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "reports": ["../junit.xml"]}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "reports": ["/etc/passwd"]}), "INVALID_INPUT"),
-        (json!({"task_type": "feature", "complexity": 5, "reports": ["away/junit.xml"]}), "UNSAFE_PATH"),
+        (
+            json!({"task_type": "feature", "complexity": 5, "coverage_threshold": 0.1}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "results": {"coverage_threshold": 0.1}}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "results": {"tests": {"required": false}}}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "results": [[5, 5, 0], 0.9, 80]}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "results": {"tests": [5, 5, 0]}}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "reports": ["../junit.xml"]}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "reports": ["/etc/passwd"]}),
+            "INVALID_INPUT",
+        ),
+        (
+            json!({"task_type": "feature", "complexity": 5, "reports": ["away/junit.xml"]}),
+            "UNSAFE_PATH",
+        ),
     ] {
         let result = server.call("twining_check_gates", &arguments);
         assert_eq!(result["isError"], true, "{result}");
@@ -162,8 +211,10 @@ fn no_caller_can_lower_the_bar_or_read_elsewhere() {
     assert_eq!(result["structuredContent"]["overall"], "unknown", "{result}");
     assert_eq!(result["structuredContent"]["approved"], false);
     for nothing in [json!(null), json!({"tests": null, "coverage": null})] {
-        let result =
-            server.call("twining_check_gates", &json!({"task_type": "feature", "complexity": 5, "results": nothing, "reports": null}));
+        let result = server.call(
+            "twining_check_gates",
+            &json!({"task_type": "feature", "complexity": 5, "results": nothing, "reports": null}),
+        );
         assert_eq!(result["structuredContent"]["overall"], "unknown", "{result}");
     }
 }
@@ -172,19 +223,45 @@ fn no_caller_can_lower_the_bar_or_read_elsewhere() {
 fn json_is_exactly_what_the_tools_return() {
     let project = Project::new();
     project.run(&record("TASK-GE-001", "1"));
-    put(&project, ".twining/policy.yml", "roles:\n  coach:\n    must_do_additions: [Check the contract]\n  # more\nmods: {}\n");
+    put(
+        &project,
+        ".twining/policy.yml",
+        "roles:\n  coach:\n    must_do_additions: [Check the contract]\n  # more\nmods: {}\n",
+    );
     let mut server = project.server(&[]);
     server.initialize();
     let cases: [(&[&str], &str, Value); 6] = [
         (&["role", "coach"], "twining_role", json!({"role": "coach"})),
-        (&["gates", "bug-fix", "0"], "twining_gates", json!({"task_type": "bug-fix", "complexity": 0})),
         (
-            &["check_gates", "testing", "4", "--tests-run", "0", "--tests-passed", "0", "--tests-failed", "0"],
+            &["gates", "bug-fix", "0"],
+            "twining_gates",
+            json!({"task_type": "bug-fix", "complexity": 0}),
+        ),
+        (
+            &[
+                "check_gates",
+                "testing",
+                "4",
+                "--tests-run",
+                "0",
+                "--tests-passed",
+                "0",
+                "--tests-failed",
+                "0",
+            ],
             "twining_check_gates",
             json!({"task_type": "testing", "complexity": 4, "results": {"tests": {"run": 0, "passed": 0, "failed": 0}}}),
         ),
-        (&["turns", "FEAT-GE", "--last", "1"], "twining_turns", json!({"feature": "FEAT-GE", "last": 1})),
-        (&["suggest-mode", "docs", "7"], "twining_suggest_mode", json!({"task_type": "docs", "complexity": 7})),
+        (
+            &["turns", "FEAT-GE", "--last", "1"],
+            "twining_turns",
+            json!({"feature": "FEAT-GE", "last": 1}),
+        ),
+        (
+            &["suggest-mode", "docs", "7"],
+            "twining_suggest_mode",
+            json!({"task_type": "docs", "complexity": 7}),
+        ),
         (
             &["prompt", "player", "--task", "TASK-GE-001", "--turn", "2"],
             "twining_prompt",
@@ -194,7 +271,11 @@ fn json_is_exactly_what_the_tools_return() {
     for (words, tool, arguments) in cases {
         let by_hand = project.run(&[words, &["--json"]].concat());
         let by_tool = server.call(tool, &arguments);
-        assert_eq!(by_hand.stdout.trim_end(), by_tool["content"][0]["text"].as_str().expect("has text"), "{words:?}");
+        assert_eq!(
+            by_hand.stdout.trim_end(),
+            by_tool["content"][0]["text"].as_str().expect("has text"),
+            "{words:?}"
+        );
     }
     let role = server.call("twining_role", &json!({"role": "coach"}));
     assert_eq!(role["structuredContent"]["sources"]["must_do"][4], "project:3");
@@ -214,12 +295,18 @@ fn the_users_policy_lies_under_the_projects() {
     put(&project, ".twining/policy.yml", "gates:\n  feature: {coverage_threshold: 95}\n");
     let feature = project.json(&["gates", "feature", "5"]);
     assert_eq!(
-        (&feature["profile"]["coverage_threshold"], &feature["profile"]["sources"]["coverage_threshold"]),
+        (
+            &feature["profile"]["coverage_threshold"],
+            &feature["profile"]["sources"]["coverage_threshold"]
+        ),
         (&json!(0.95), &json!("project:2"))
     );
     let testing = project.json(&["gates", "testing", "5"]);
     assert_eq!(
-        (&testing["profile"]["coverage_threshold"], &testing["profile"]["sources"]["coverage_threshold"]),
+        (
+            &testing["profile"]["coverage_threshold"],
+            &testing["profile"]["sources"]["coverage_threshold"]
+        ),
         (&json!(0.75), &json!("user:3"))
     );
 }
@@ -268,7 +355,11 @@ fn guardkit_settings_are_taken_over_once() {
           - complexity_range: [4, 6]
             coverage_threshold: 0.85
     "#);
-    assert!(printed.stderr.contains("left out: .guardkit/config/entity-overrides.yaml:10:9: `lint`"), "{}", printed.stderr);
+    assert!(
+        printed.stderr.contains("left out: .guardkit/config/entity-overrides.yaml:10:9: `lint`"),
+        "{}",
+        printed.stderr
+    );
     assert!(!project.path().join(".twining").exists(), "printing writes nothing");
     let imported = project.run(&["import", "guardkit"]);
     assert_snapshot!(imported.stdout, @"
@@ -276,11 +367,18 @@ fn guardkit_settings_are_taken_over_once() {
     left out .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a value of a gate; known are complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
     ");
     assert_eq!(project.json(&["gates", "feature", "5"])["profile"]["coverage_threshold"], 0.85);
-    assert_eq!(project.json(&["import", "guardkit"])["written"], false, "a second time nothing changes");
+    assert_eq!(
+        project.json(&["import", "guardkit"])["written"],
+        false,
+        "a second time nothing changes"
+    );
     put(&project, ".twining/policy.yml", "# mine\nguards: []\n");
     let refused = project.run(&["import", "guardkit"]);
     assert_eq!((refused.code, refused.stderr.contains("--print")), (1, true), "{refused:?}");
-    assert_eq!(std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("is there"), "# mine\nguards: []\n");
+    assert_eq!(
+        std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("is there"),
+        "# mine\nguards: []\n"
+    );
 }
 
 #[test]
@@ -290,14 +388,24 @@ fn two_processes_that_record_at_once_lose_no_turn() {
     for turn in ["1", "2", "3"] {
         let running: Vec<_> = tasks
             .iter()
-            .map(|task| project.command(&record(task, turn)).stdout(std::process::Stdio::null()).spawn().expect("starts"))
+            .map(|task| {
+                project
+                    .command(&record(task, turn))
+                    .stdout(std::process::Stdio::null())
+                    .spawn()
+                    .expect("starts")
+            })
             .collect();
         for mut process in running {
             assert!(process.wait().expect("ends").success());
         }
     }
     let outcome = project.json(&["turns", "FEAT-GE", "--last", "100"]);
-    assert_eq!((outcome["total"].as_u64(), outcome.get("unreadable")), (Some(18), None), "{outcome}");
+    assert_eq!(
+        (outcome["total"].as_u64(), outcome.get("unreadable")),
+        (Some(18), None),
+        "{outcome}"
+    );
 }
 
 #[test]
@@ -325,6 +433,19 @@ fn a_linked_worktree_has_its_own_reports_and_the_shared_turns() {
         serde_json::from_slice::<Value>(&output.stdout).expect("prints JSON")
     };
     assert_eq!(run(&["turns", "FEAT-GE", "--json"])["total"], 1);
-    let checked = run(&["check-gates", "testing", "3", "--report", "junit.xml", "--coverage", "95", "--json"]);
-    assert_eq!((&checked["overall"], &checked["reports"][0]["tests"]["passed"]), (&json!("pass"), &json!(2)), "{checked}");
+    let checked = run(&[
+        "check-gates",
+        "testing",
+        "3",
+        "--report",
+        "junit.xml",
+        "--coverage",
+        "95",
+        "--json",
+    ]);
+    assert_eq!(
+        (&checked["overall"], &checked["reports"][0]["tests"]["passed"]),
+        (&json!("pass"), &json!(2)),
+        "{checked}"
+    );
 }

@@ -24,7 +24,11 @@ fn becomes_tested(workspace: &Workspace, line: &str) {
     let reported = workspace.report_passed("F1", &[]);
     assert_eq!(reported.code, 0, "{line}: {reported:?}");
     let feature = workspace.feature("F1");
-    assert_eq!((&feature["tested"], &feature["verified_by"]["source"]), (&json!(true), &json!("seen")), "{line}: {feature}");
+    assert_eq!(
+        (&feature["tested"], &feature["verified_by"]["source"]),
+        (&json!(true), &json!("seen")),
+        "{line}: {feature}"
+    );
 }
 
 /// Rows `name: line, output;`.
@@ -93,7 +97,10 @@ fn tests_and_linter_run_in_parallel_calls() {
     for (id, line) in [("toolu_a", "pytest -q"), ("toolu_b", "ruff check .")] {
         assert_eq!(workspace.hook("PreToolUse", call(id, line)), Value::Null);
     }
-    for (id, line, output) in [("toolu_b", "ruff check .", "All checks passed!\n"), ("toolu_a", "pytest -q", PYTEST_QUIET)] {
+    for (id, line, output) in [
+        ("toolu_b", "ruff check .", "All checks passed!\n"),
+        ("toolu_a", "pytest -q", PYTEST_QUIET),
+    ] {
         let mut ended = call(id, line);
         ended["tool_response"] = json!({"stdout": output, "stderr": "", "interrupted": false});
         workspace.hook("PostToolUse", ended);
@@ -108,7 +115,8 @@ fn tests_run_in_the_background_and_their_output_is_read_later() {
     let start = json!({"tool_name": "Bash", "tool_use_id": "toolu_a", "tool_input": {"command": "pytest", "run_in_background": true}});
     workspace.hook("PreToolUse", start.clone());
     let mut started = start;
-    started["tool_response"] = json!({"stdout": "", "stderr": "", "interrupted": false, "backgroundTaskId": "bash_1"});
+    started["tool_response"] =
+        json!({"stdout": "", "stderr": "", "interrupted": false, "backgroundTaskId": "bash_1"});
     workspace.hook("PostToolUse", started);
     let response = json!({"shellId": "bash_1", "command": "pytest", "status": "completed", "exitCode": 0, "stdout": PYTEST, "stderr": ""});
     let read = json!({"tool_name": "BashOutput", "tool_use_id": "toolu_b", "tool_input": {"bash_id": "bash_1"}, "tool_response": response});

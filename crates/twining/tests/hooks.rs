@@ -38,12 +38,20 @@ fn decision(ran: &Ran) -> Value {
 
 fn ran_tests(project: &Project, command: &str, response: &Value) -> Ran {
     begun(project, command);
-    hook(project, "PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": response}))
+    hook(
+        project,
+        "PostToolUse",
+        json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": response}),
+    )
 }
 
 /// The host asks before it runs a command.
 fn begun(project: &Project, command: &str) {
-    let asked = hook(project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}}));
+    let asked = hook(
+        project,
+        "PreToolUse",
+        json!({"tool_name": "Bash", "tool_input": {"command": command}}),
+    );
     assert_eq!(decision(&asked), Value::Null, "{command}: {asked:?}");
 }
 
@@ -53,7 +61,11 @@ fn mark_tested(project: &Project) -> Ran {
 }
 
 fn one_feature(project: &Project) {
-    write(project, LIST, r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]}]}"#);
+    write(
+        project,
+        LIST,
+        r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]}]}"#,
+    );
     write(project, "src/a.rs", "fn a() {}\n");
 }
 
@@ -62,15 +74,23 @@ fn a_run_that_the_host_saw_is_evidence() {
     let project = project();
     one_feature(&project);
     assert_eq!(decision(&mark_tested(&project)), "deny");
-    let ran =
-        ran_tests(&project, "cargo test", &json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}));
+    let ran = ran_tests(
+        &project,
+        "cargo test",
+        &json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}),
+    );
     assert_eq!(answer(&ran), Value::Null);
     assert_eq!(decision(&mark_tested(&project)), Value::Null);
     // What changes afterwards was not tested.
     write(&project, "src/a.rs", "fn a() { todo!() }\n");
     assert_eq!(decision(&mark_tested(&project)), "deny");
-    let own = fs::read_dir(project.path().join(".twining/local")).expect("a folder").filter_map(Result::ok);
-    let runs = own.map(|entry| entry.path().join("runs.jsonl")).find(|path| path.is_file()).expect("is remembered");
+    let own = fs::read_dir(project.path().join(".twining/local"))
+        .expect("a folder")
+        .filter_map(Result::ok);
+    let runs = own
+        .map(|entry| entry.path().join("runs.jsonl"))
+        .find(|path| path.is_file())
+        .expect("is remembered");
     let runs = fs::read_to_string(runs).expect("reads");
     let run: Value = serde_json::from_str(runs.lines().next().expect("a line")).expect("JSON");
     assert_eq!(
@@ -103,7 +123,11 @@ fn a_command_that_shows_no_counts_or_only_prints_them_is_no_evidence() {
     ] {
         let project = project();
         one_feature(&project);
-        assert_eq!(answer(&ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}))), Value::Null, "{command}");
+        assert_eq!(
+            answer(&ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}))),
+            Value::Null,
+            "{command}"
+        );
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
 }
@@ -113,16 +137,19 @@ fn a_run_in_another_project_is_no_evidence_and_said_at_once() {
     let ok = json!({"stdout": "test result: ok. 5 passed; 0 failed; 0 ignored"});
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let there = elsewhere.path().display();
-    for command in
-        [format!("cd {there} && cargo test"), format!("cargo test --manifest-path {there}/Cargo.toml"), format!("make -C {there} test")]
-    {
+    for command in [
+        format!("cd {there} && cargo test"),
+        format!("cargo test --manifest-path {there}/Cargo.toml"),
+        format!("make -C {there} test"),
+    ] {
         let project = project();
         one_feature(&project);
         let told = context(&ran_tests(&project, &command, &ok));
         assert!(told.contains("outside the project"), "{command}: {told}");
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
-    for command in ["cd src && cargo test", "cd \"$(git rev-parse --show-toplevel)\" && cargo test"] {
+    for command in ["cd src && cargo test", "cd \"$(git rev-parse --show-toplevel)\" && cargo test"]
+    {
         let project = project();
         one_feature(&project);
         ran_tests(&project, command, &ok);
@@ -164,7 +191,10 @@ fn a_coder_that_did_nothing_is_held_once_and_the_worker_is_one() {
         let agent = json!({"agent_id": "a1", "agent_type": kind});
         let returns = |more: Value| {
             let mut event = agent.clone();
-            event.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+            event
+                .as_object_mut()
+                .expect("fields")
+                .extend(more.as_object().expect("fields").clone());
             answer(&hook(&project, "SubagentStop", event))["decision"].clone()
         };
         hook(&project, "SubagentStart", agent.clone());
@@ -175,9 +205,10 @@ fn a_coder_that_did_nothing_is_held_once_and_the_worker_is_one() {
 
 #[test]
 fn a_coder_that_wrote_a_file_or_a_record_may_go() {
-    for (tool, input) in
-        [("Write", json!({"file_path": "src/a.rs", "content": "x"})), ("mcp__twining__twining_post", json!({"summary": "x"}))]
-    {
+    for (tool, input) in [
+        ("Write", json!({"file_path": "src/a.rs", "content": "x"})),
+        ("mcp__twining__twining_post", json!({"summary": "x"})),
+    ] {
         let project = project();
         let agent = json!({"agent_id": "a1", "agent_type": "twining-worker"});
         hook(&project, "SubagentStart", agent.clone());
@@ -191,9 +222,14 @@ fn a_coder_that_wrote_a_file_or_a_record_may_go() {
 #[test]
 fn some_lines_of_a_log_may_be_read() {
     let project = project();
-    let read = |input: Value| context(&hook(&project, "PreToolUse", json!({"tool_name": "Read", "tool_input": input})));
+    let read = |input: Value| {
+        context(&hook(&project, "PreToolUse", json!({"tool_name": "Read", "tool_input": input})))
+    };
     assert!(read(json!({"file_path": "logs/app.log"})).contains("read-logs-with-tools"));
-    assert!(read(json!({"file_path": "logs/app.log", "limit": 100_000})).contains("read-logs-with-tools"));
+    assert!(
+        read(json!({"file_path": "logs/app.log", "limit": 100_000}))
+            .contains("read-logs-with-tools")
+    );
     assert_eq!(read(json!({"file_path": "logs/app.log", "limit": 50})), "");
     assert_eq!(read(json!({"file_path": "logs/app.log", "offset": 900})), "");
 }
@@ -206,7 +242,10 @@ fn a_failed_run_is_remembered_as_failed() {
     begun(&project, "cargo test");
     assert_eq!(hook(&project, "PostToolUseFailure", failed).code, 0);
     let denied = answer(&mark_tested(&project));
-    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("a reason").to_owned();
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"]
+        .as_str()
+        .expect("a reason")
+        .to_owned();
     assert!(reason.contains("failed"), "{reason}");
 }
 
@@ -230,19 +269,40 @@ fn what_a_compaction_takes_away_is_given_back_once() {
     project.decide("use sqlite", "src/");
     assert_eq!(answer(&hook(&project, "PreCompact", json!({"trigger": "auto"}))), Value::Null);
     let told = context(&hook(&project, "SessionStart", json!({"source": "compact"})));
-    for part in ["before the conversation was compacted", "test F1", "rotate the keys", "use sqlite", "never an instruction"] {
+    for part in [
+        "before the conversation was compacted",
+        "test F1",
+        "rotate the keys",
+        "use sqlite",
+        "never an instruction",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    assert!(!context(&hook(&project, "SessionStart", json!({"source": "resume"}))).contains("compacted"), "once is enough");
+    assert!(
+        !context(&hook(&project, "SessionStart", json!({"source": "resume"})))
+            .contains("compacted"),
+        "once is enough"
+    );
 }
 
 #[test]
 fn a_subagent_is_told_its_role() {
     let project = project();
     project.json(&["post", "warning", "the cache lies"]);
-    let told = context(&hook(&project, "SubagentStart", json!({"agent_id": "a1", "agent_type": "tester-agent"})));
-    assert!(told.contains("Your role in this project is coach") && told.contains("the cache lies"), "{told}");
-    let other = context(&hook(&project, "SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"})));
+    let told = context(&hook(
+        &project,
+        "SubagentStart",
+        json!({"agent_id": "a1", "agent_type": "tester-agent"}),
+    ));
+    assert!(
+        told.contains("Your role in this project is coach") && told.contains("the cache lies"),
+        "{told}"
+    );
+    let other = context(&hook(
+        &project,
+        "SubagentStart",
+        json!({"agent_id": "a1", "agent_type": "Explore"}),
+    ));
     assert!(!other.contains("Your role") && other.contains("the cache lies"), "{other}");
 }
 
@@ -260,7 +320,8 @@ fn reason(answer: &Value) -> &str {
 }
 
 fn report(project: &Project, feature: &str, role: &str, outcome: &str) {
-    let mut given = json!({"feature": feature, "role": role, "outcome": outcome, "summary": "because"});
+    let mut given =
+        json!({"feature": feature, "role": role, "outcome": outcome, "summary": "because"});
     if outcome == "passed" {
         given["evidence"] = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
     }
@@ -274,7 +335,9 @@ fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
     auto(&project);
     // No list: somebody breaks the work down.
     let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
-    let go = begun["hookSpecificOutput"]["initialUserMessage"].as_str().expect("something to begin with");
+    let go = begun["hookSpecificOutput"]["initialUserMessage"]
+        .as_str()
+        .expect("something to begin with");
     assert!(go.contains("initialize"), "{go}");
     // Hosts that send no first message for us tell it with the brief.
     let told = begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a brief");
@@ -284,10 +347,19 @@ fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
     }
     // Pending features: code. Finished code: test. Passed: the next feature.
     let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
-    assert!(begun["hookSpecificOutput"]["initialUserMessage"].as_str().expect("a step").contains("code A"), "{begun}");
+    assert!(
+        begun["hookSpecificOutput"]["initialUserMessage"]
+            .as_str()
+            .expect("a step")
+            .contains("code A"),
+        "{begun}"
+    );
     assert!(reason(&stop(&project, false)).contains("code A"));
     report(&project, "A", "coder", "completed");
-    assert!(reason(&stop(&project, true)).contains("test A"), "progress was made, so it goes on although it was held");
+    assert!(
+        reason(&stop(&project, true)).contains("test A"),
+        "progress was made, so it goes on although it was held"
+    );
     report(&project, "A", "tester", "passed");
     assert!(reason(&stop(&project, true)).contains("code B"));
     // Failed once: resumed. Failed twice: blocked, and nothing is left.
@@ -304,7 +376,11 @@ fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
     report(&project, "B", "coder", "completed");
     report(&project, "B", "tester", "passed");
     let done = stop(&project, true);
-    assert!(done.get("decision").is_none() && done["systemMessage"].as_str().expect("a notice").contains("done"), "{done}");
+    assert!(
+        done.get("decision").is_none()
+            && done["systemMessage"].as_str().expect("a notice").contains("done"),
+        "{done}"
+    );
 }
 
 #[test]
@@ -313,7 +389,10 @@ fn a_loop_that_gets_nowhere_lets_go() {
     auto(&project);
     project.json(&["features", "add", "A", "--description", "a feature"]);
     assert!(reason(&stop(&project, false)).contains("code A"));
-    assert!(stop(&project, true).get("decision").is_none(), "the host says that it was held, and nothing came of it");
+    assert!(
+        stop(&project, true).get("decision").is_none(),
+        "the host says that it was held, and nothing came of it"
+    );
     for _ in 0..3 {
         assert!(stop(&project, false).get("decision").is_none(), "and not again for the same step");
     }
@@ -327,13 +406,23 @@ fn without_auto_nobody_is_driven() {
     assert_eq!(stop(&project, false), Value::Null);
     let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
     assert!(begun["hookSpecificOutput"].get("initialUserMessage").is_none());
-    assert!(begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a brief").contains("code A"), "{begun}");
+    assert!(
+        begun["hookSpecificOutput"]["additionalContext"]
+            .as_str()
+            .expect("a brief")
+            .contains("code A"),
+        "{begun}"
+    );
 }
 
 #[test]
 fn a_policy_made_milder_by_a_script_is_told_at_the_end_and_at_the_commit() {
     let project = hooked::project();
-    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    write(
+        &project,
+        ".twining/policy.yml",
+        "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n",
+    );
     commit(&project, "a guard");
     start(&project, "s-1");
     write(&project, ".twining/policy.yml", "guards: []\n");
@@ -343,33 +432,74 @@ fn a_policy_made_milder_by_a_script_is_told_at_the_end_and_at_the_commit() {
     assert_eq!(hooked::stop(&project), Value::Null, "told once");
     git(&project, &["add", "-A"]);
     let told = pre_commit(&project);
-    assert!(told.code == 0 && told.stderr.contains("[policy-only-grows]") && told.stderr.contains("`no-push`"), "{told:?}");
+    assert!(
+        told.code == 0
+            && told.stderr.contains("[policy-only-grows]")
+            && told.stderr.contains("`no-push`"),
+        "{told:?}"
+    );
 }
 
 #[test]
 fn a_policy_that_a_merge_broke_is_told_and_stops_nobody() {
     let project = project();
     let guard = "  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
-    write(&project, ".twining/policy.yml", &format!("guards:\n<<<<<<< HEAD\n{guard}=======\n>>>>>>> theirs\n"));
+    write(
+        &project,
+        ".twining/policy.yml",
+        &format!("guards:\n<<<<<<< HEAD\n{guard}=======\n>>>>>>> theirs\n"),
+    );
     let begun = context(&hook(&project, "SessionStart", json!({"source": "startup"})));
-    assert!(begun.contains(".twining/policy.yml:2:1: this cannot be read: git left both sides of a merge here"), "{begun}");
-    let call = |tool: &str, input: Value| hook(&project, "PreToolUse", json!({"tool_name": tool, "tool_input": input}));
-    assert_eq!(decision(&call("Write", json!({"file_path": "src/a.rs", "content": "x"}))), Value::Null, "work goes on");
-    assert_eq!(decision(&call("Bash", json!({"command": "git checkout --ours src/a.rs"}))), Value::Null);
-    assert_eq!(decision(&call("Write", json!({"file_path": ".twining/blackboard.jsonl", "content": "x"}))), "deny", "as built in");
+    assert!(
+        begun.contains(
+            ".twining/policy.yml:2:1: this cannot be read: git left both sides of a merge here"
+        ),
+        "{begun}"
+    );
+    let call = |tool: &str, input: Value| {
+        hook(&project, "PreToolUse", json!({"tool_name": tool, "tool_input": input}))
+    };
+    assert_eq!(
+        decision(&call("Write", json!({"file_path": "src/a.rs", "content": "x"}))),
+        Value::Null,
+        "work goes on"
+    );
+    assert_eq!(
+        decision(&call("Bash", json!({"command": "git checkout --ours src/a.rs"}))),
+        Value::Null
+    );
+    assert_eq!(
+        decision(&call("Write", json!({"file_path": ".twining/blackboard.jsonl", "content": "x"}))),
+        "deny",
+        "as built in"
+    );
 
     // Whoever asks is told the same.
     let status = project.json(&["status"]);
-    assert_eq!((&status["unreadable"][0]["file"], &status["unreadable"][0]["line"]), (&json!("policy.yml"), &json!(2)), "{status}");
-    assert!(status["summary"].as_str().is_some_and(|told| told.starts_with("Needs attention")), "{status}");
+    assert_eq!(
+        (&status["unreadable"][0]["file"], &status["unreadable"][0]["line"]),
+        (&json!("policy.yml"), &json!(2)),
+        "{status}"
+    );
+    assert!(
+        status["summary"].as_str().is_some_and(|told| told.starts_with("Needs attention")),
+        "{status}"
+    );
     let listed = project.json(&["guard", "list"]);
     let mistake = &listed["mistakes"][0];
-    assert_eq!((&mistake["file"], &mistake["line"]), (&json!(".twining/policy.yml"), &json!(2)), "{listed}");
+    assert_eq!(
+        (&mistake["file"], &mistake["line"]),
+        (&json!(".twining/policy.yml"), &json!(2)),
+        "{listed}"
+    );
     let doctor = project.run(&["doctor", "--json"]);
     assert!(doctor.code == 3 && doctor.stdout.contains(".twining/policy.yml:2:1"), "{doctor:?}");
 
     let mended = format!("guards:\n{guard}");
-    assert_eq!(decision(&call("Write", json!({"file_path": ".twining/policy.yml", "content": mended}))), Value::Null);
+    assert_eq!(
+        decision(&call("Write", json!({"file_path": ".twining/policy.yml", "content": mended}))),
+        Value::Null
+    );
     write(&project, ".twining/policy.yml", &mended);
     assert_eq!(decision(&call("Bash", json!({"command": "git push"}))), "deny");
 }
@@ -378,8 +508,10 @@ fn a_policy_that_a_merge_broke_is_told_and_stops_nobody() {
 fn what_another_works_on_is_left_alone() {
     let project = project();
     project.json(&["claim", "src/auth", "--reason", "rewriting tokens", "--agent", "alice"]);
-    let mut claims: Value =
-        serde_json::from_str(&fs::read_to_string(project.path().join(".twining/local/claims.json")).expect("is there")).expect("JSON");
+    let mut claims: Value = serde_json::from_str(
+        &fs::read_to_string(project.path().join(".twining/local/claims.json")).expect("is there"),
+    )
+    .expect("JSON");
     claims["claims"][0]["session_id"] = json!("s-alice");
     write(&project, ".twining/local/claims.json", &claims.to_string());
     let edit = |session: &str| {
@@ -387,7 +519,8 @@ fn what_another_works_on_is_left_alone() {
         hook(&project, "PreToolUse", told)
     };
     let denied = answer(&edit("s-1"));
-    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied");
+    let reason =
+        denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied");
     assert!(reason.contains("alice") && reason.contains("rewriting tokens"), "{reason}");
     assert_eq!(decision(&edit("s-alice")), Value::Null);
     // A claim that ends in a thousand years was made by nobody.
@@ -413,7 +546,9 @@ fn a_host_that_tells_no_session_may_edit_what_its_own_agent_claimed() {
     // Behind a shell that waits for it, it is another host's.
     let mut shell = std::process::Command::new("sh");
     let server = project.command(&["mcp"]);
-    shell.args(["-c", "\"$0\" \"$@\"; exit", server.get_program().to_str().expect("a path"), "mcp"]).current_dir(project.path());
+    shell
+        .args(["-c", "\"$0\" \"$@\"; exit", server.get_program().to_str().expect("a path"), "mcp"])
+        .current_dir(project.path());
     shell.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut theirs = common::Server::start(shell);
     theirs.initialize();
@@ -426,29 +561,53 @@ fn what_a_decision_rules_out_is_refused_until_a_person_overrides_it() {
     let project = project();
     let uses = |name: &str| {
         let content = format!("use {name}::Utc;\n");
-        hook(&project, "PreToolUse", json!({"tool_name": "Write", "tool_input": {"file_path": "src/time.rs", "content": content}}))
+        hook(
+            &project,
+            "PreToolUse",
+            json!({"tool_name": "Write", "tool_input": {"file_path": "src/time.rs", "content": content}}),
+        )
     };
     assert_eq!(decision(&uses("chrono")), Value::Null);
     let draft = json!({"summary": "dates are jiff's", "domain": "architecture", "scope": "src/", "context": "c", "rationale": "r",
         "constraints": ["must_not_use: chrono"]});
     let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
     assert_eq!(decided.code, 0, "{decided:?}");
-    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
+    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let denied = answer(&uses("chrono"));
-    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied").to_owned();
-    assert!(reason.contains(&id) && reason.contains("dates are jiff's") && reason.contains("`chrono`"), "{reason}");
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"]
+        .as_str()
+        .expect("is denied")
+        .to_owned();
+    assert!(
+        reason.contains(&id) && reason.contains("dates are jiff's") && reason.contains("`chrono`"),
+        "{reason}"
+    );
     assert_eq!(decision(&uses("jiff")), Value::Null);
-    write(&project, "src/n.ipynb", r#"{"cells": [{"id": "a", "cell_type": "code", "source": ["x = 1"]}]}"#);
+    write(
+        &project,
+        "src/n.ipynb",
+        r#"{"cells": [{"id": "a", "cell_type": "code", "source": ["x = 1"]}]}"#,
+    );
     let cell = |source: &str, id: &str| {
         let input = json!({"notebook_path": "src/n.ipynb", "cell_id": id, "new_source": source});
-        decision(&hook(&project, "PreToolUse", json!({"tool_name": "NotebookEdit", "tool_input": input})))
+        decision(&hook(
+            &project,
+            "PreToolUse",
+            json!({"tool_name": "NotebookEdit", "tool_input": input}),
+        ))
     };
     assert_eq!(
         (cell("import chrono\n", "a"), cell("y = 2", "a"), cell("import chrono\n", "nobody")),
         (json!("deny"), Value::Null, json!("deny"))
     );
     // s18: an agent's word lifts no guard.
-    assert_eq!(project.run(&["override", &id, "--overridden-by", "alice", "--reason", "she said so"]).code, 0);
+    assert_eq!(
+        project.run(&["override", &id, "--overridden-by", "alice", "--reason", "she said so"]).code,
+        0
+    );
     assert_eq!(decision(&uses("chrono")), "deny");
 }
 
@@ -457,7 +616,10 @@ fn without_chrono(project: &Project) -> String {
     let draft = json!({"summary": "no chrono", "domain": "architecture", "scope": "project", "context": "c", "rationale": "r",
         "constraints": ["must_not_use: chrono"]});
     let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
-    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
+    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     format!(".twining/decisions/{id}.json")
 }
 
@@ -467,7 +629,9 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
     let file = without_chrono(&project);
     for status in ["overridden", "superseded"] {
         let text = fs::read_to_string(project.path().join(&file)).expect("is there");
-        let text = text.replace("\"active\"", &format!("\"{status}\"")).replace("\"overridden\"", &format!("\"{status}\""));
+        let text = text
+            .replace("\"active\"", &format!("\"{status}\""))
+            .replace("\"overridden\"", &format!("\"{status}\""));
         fs::remove_file(project.path().join(&file)).expect("goes");
         write(&project, &file, &text);
         let told = json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs", "content": "use chrono::Utc;\n"}});
@@ -478,15 +642,18 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
 #[test]
 fn reviewed_knowledge_rules_out_too() {
     let project = project();
-    let node = |id: &str, path: &str| format!("{id} [type=component level=architecture status=current description=d path=\"{path}\"];");
+    let node = |id: &str, path: &str| {
+        format!(
+            "{id} [type=component level=architecture status=current description=d path=\"{path}\"];"
+        )
+    };
     let graph = format!(
         "digraph {{ {} {} api -> legacy [relation=must_not_use note=\"since 2.0\"]; }}\n",
         node("api", "src/api"),
         node("legacy", "src/legacy")
     );
     write(&project, ".twining/knowledge.dot", &graph);
-    let told =
-        |path: &str| json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "import { x } from '../legacy/db'\n"}});
+    let told = |path: &str| json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "import { x } from '../legacy/db'\n"}});
     assert_eq!(decision(&hook(&project, "PreToolUse", told("src/api/a.ts"))), "deny");
     assert_eq!(decision(&hook(&project, "PreToolUse", told("src/ui/a.ts"))), Value::Null);
 }
@@ -496,7 +663,8 @@ fn an_agent_cannot_write_the_user_s_settings() {
     let project = project();
     for name in ["policy.yml", "allowed-by-person/0.json"] {
         let path = project.path().join("../settings-of-nobody/twining").join(name);
-        let told = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
+        let told =
+            json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
         assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{name}");
     }
 }
@@ -521,7 +689,11 @@ fn a_hook_that_does_not_fire_is_found_out() {
         "guards:\n  - id: no-push\n    tools: [Bash]\n    when: {command: git push}\n    say: no\n    examples: {blocks: [git push], allows: [git pull]}\n",
     );
     let claude = |matcher: &str, command: &str| json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": command, "timeout": 5, "onFailure": "block"}]}]}});
-    wired(&project, ".claude/settings.json", &claude("Write|Edit|Bash|Read", "twining hook --agent claude PreToolUse"));
+    wired(
+        &project,
+        ".claude/settings.json",
+        &claude("Write|Edit|Bash|Read", "twining hook --agent claude PreToolUse"),
+    );
     wired(
         &project,
         ".gemini/settings.json",
@@ -540,9 +712,21 @@ fn a_hook_that_does_not_fire_is_found_out() {
     wired(&project, ".codex/hooks.json", &claude("", "twining hook --agent codex PreToolUse"));
     let (code, told) = guard_test(&project);
     assert_eq!(code, 0, "{told}");
-    let hosts: Vec<&str> = told["wiring"].as_array().expect("a list").iter().filter_map(|host| host["host"].as_str()).collect();
+    let hosts: Vec<&str> = told["wiring"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|host| host["host"].as_str())
+        .collect();
     assert_eq!(hosts, ["claude", "codex", "gemini", "cursor", "copilot"]);
-    assert!(told["wiring"].as_array().expect("a list").iter().all(|host| host["tried"].as_u64() > Some(5)), "{told}");
+    assert!(
+        told["wiring"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|host| host["tried"].as_u64() > Some(5)),
+        "{told}"
+    );
 
     for (matcher, command, says) in [
         ("Write|Edit", "twining hook --agent claude PreToolUse", "no hook is called before `Bash`"),
@@ -555,12 +739,24 @@ fn a_hook_that_does_not_fire_is_found_out() {
         assert_eq!(code, 3, "{command}: {told}");
         assert!(told["wiring"][0]["problems"].to_string().contains(says), "{command}: {told}");
     }
-    assert!(!project.path().join("ran-it").exists(), "s9: nothing of a cloned repository is executed");
+    assert!(
+        !project.path().join("ran-it").exists(),
+        "s9: nothing of a cloned repository is executed"
+    );
     // The shape that hosts ignore without a word.
-    wired(&project, ".claude/settings.json", &json!({"hooks": {"PreToolUse": {"type": "command", "command": "twining hook PreToolUse"}}}));
+    wired(
+        &project,
+        ".claude/settings.json",
+        &json!({"hooks": {"PreToolUse": {"type": "command", "command": "twining hook PreToolUse"}}}),
+    );
     let (code, told) = guard_test(&project);
     assert_eq!(code, 3);
-    assert!(told["wiring"][0]["problems"].to_string().contains("nothing calls twining before a tool runs"), "{told}");
+    assert!(
+        told["wiring"][0]["problems"]
+            .to_string()
+            .contains("nothing calls twining before a tool runs"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -568,7 +764,8 @@ fn s9_a_program_that_comes_with_the_project_is_not_run() {
     let project = project();
     let program = project.path().join("twining");
     write(&project, "twining", "#!/bin/sh\ntouch ran-it\n");
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("may run");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("may run");
     let settings = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": program, "args": ["hook", "PreToolUse"]}]}]}});
     wired(&project, ".claude/settings.json", &settings);
     let (code, told) = guard_test(&project);

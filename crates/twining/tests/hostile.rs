@@ -43,7 +43,10 @@ impl Bench {
 
     fn refused_naming(&mut self, field: &str, tool: &str, arguments: &Value) {
         let message = self.refused(tool, arguments);
-        assert!(message.contains(&format!("`{field}`")), "{tool}: `{field}` is not named in: {message}");
+        assert!(
+            message.contains(&format!("`{field}`")),
+            "{tool}: `{field}` is not named in: {message}"
+        );
         assert!(message.len() < 700, "a message is for reading: {} bytes", message.len());
     }
 
@@ -57,9 +60,15 @@ impl Bench {
                 let path = file.path();
                 if path.is_dir() && !path.ends_with("local") {
                     todo.push(path);
-                } else if path.is_file() && !path.starts_with(folder.join("graph")) && !path.ends_with("decisions/index.json") {
+                } else if path.is_file()
+                    && !path.starts_with(folder.join("graph"))
+                    && !path.ends_with("decisions/index.json")
+                {
                     // The arrays follow a moment after the write before; the rest is settled.
-                    found.push((path.display().to_string(), std::fs::read(&path).expect("readable")));
+                    found.push((
+                        path.display().to_string(),
+                        std::fs::read(&path).expect("readable"),
+                    ));
                 }
             }
         }
@@ -83,10 +92,27 @@ fn decision(change: &Value) -> Value {
 #[test]
 fn s1_places_outside_the_project_are_refused_as_input() {
     let mut bench = Bench::new();
-    for place in ["../../etc/passwd", "/etc/passwd", "C:\\Windows\\x", "\\\\server\\share", "~/.ssh/id", "src/../../x", "a\u{0}b", ""] {
-        bench.refused_naming("scope", "twining_post", &json!({"entry_type": "finding", "summary": "s", "scope": place}));
+    for place in [
+        "../../etc/passwd",
+        "/etc/passwd",
+        "C:\\Windows\\x",
+        "\\\\server\\share",
+        "~/.ssh/id",
+        "src/../../x",
+        "a\u{0}b",
+        "",
+    ] {
+        bench.refused_naming(
+            "scope",
+            "twining_post",
+            &json!({"entry_type": "finding", "summary": "s", "scope": place}),
+        );
         bench.refused_naming("scope", "twining_decide", &decision(&json!({"scope": place})));
-        bench.refused_naming("affected_files", "twining_decide", &decision(&json!({"affected_files": ["src/ok.rs", place]})));
+        bench.refused_naming(
+            "affected_files",
+            "twining_decide",
+            &decision(&json!({"affected_files": ["src/ok.rs", place]})),
+        );
         bench.refused_naming("scope", "twining_why", &json!({"scope": place}));
     }
 }
@@ -107,20 +133,46 @@ fn s1_the_same_places_in_files_from_elsewhere_are_text() {
     std::fs::write(&board, text).expect("writes");
     let read = bench.good("twining_read", &json!({}));
     assert_eq!(read["total_count"], 4);
-    assert!(read["entries"].as_array().expect("a list").iter().any(|entry| entry["scope"] == "/etc/passwd"));
+    assert!(
+        read["entries"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|entry| entry["scope"] == "/etc/passwd")
+    );
 }
 
 #[test]
 fn s2_an_id_is_never_a_path() {
     let mut bench = Bench::new();
-    for id in ["../../x", "..", "CON", "", "a/b", "01M7EB3QWY4C5CPJF6982ZJQ1\u{0}", "x".repeat(5000).as_str()] {
+    for id in [
+        "../../x",
+        "..",
+        "CON",
+        "",
+        "a/b",
+        "01M7EB3QWY4C5CPJF6982ZJQ1\u{0}",
+        "x".repeat(5000).as_str(),
+    ] {
         bench.refused_naming("decision_id", "twining_trace", &json!({"decision_id": id}));
-        bench.refused_naming("decision_id", "twining_override", &json!({"decision_id": id, "reason": "r"}));
-        bench.refused_naming("decision_id", "twining_reconsider", &json!({"decision_id": id, "new_context": "c"}));
+        bench.refused_naming(
+            "decision_id",
+            "twining_override",
+            &json!({"decision_id": id, "reason": "r"}),
+        );
+        bench.refused_naming(
+            "decision_id",
+            "twining_reconsider",
+            &json!({"decision_id": id, "new_context": "c"}),
+        );
         bench.refused_naming("decision_id", "twining_impact", &json!({"decision_id": id}));
         bench.refused_naming("decision_ids", "twining_promote", &json!({"decision_ids": [id]}));
         bench.refused_naming("supersedes", "twining_decide", &decision(&json!({"supersedes": id})));
-        bench.refused_naming("depends_on", "twining_decide", &decision(&json!({"depends_on": [id]})));
+        bench.refused_naming(
+            "depends_on",
+            "twining_decide",
+            &decision(&json!({"depends_on": [id]})),
+        );
     }
 }
 
@@ -143,8 +195,16 @@ fn an_unknown_id_is_not_found_and_says_so() {
         let message = bench.refused(tool, &arguments);
         assert!(message.contains(unknown) || message.contains("nobody"), "{tool}: {message}");
     }
-    bench.refused_naming("supersedes", "twining_decide", &decision(&json!({"supersedes": unknown})));
-    bench.refused_naming("depends_on", "twining_decide", &decision(&json!({"depends_on": [unknown]})));
+    bench.refused_naming(
+        "supersedes",
+        "twining_decide",
+        &decision(&json!({"supersedes": unknown})),
+    );
+    bench.refused_naming(
+        "depends_on",
+        "twining_decide",
+        &decision(&json!({"depends_on": [unknown]})),
+    );
 }
 
 #[test]
@@ -155,7 +215,11 @@ fn s3_archive_names_are_ours() {
     }
     let archived = bench.good("twining_archive", &json!({}));
     let file = archived["archive_file"].as_str().expect("a name");
-    assert!(file.starts_with("archive/20") && file.ends_with("-blackboard.jsonl") || file.contains("/archive/20"), "{file}");
+    assert!(
+        file.starts_with("archive/20") && file.ends_with("-blackboard.jsonl")
+            || file.contains("/archive/20"),
+        "{file}"
+    );
 }
 
 #[test]
@@ -167,7 +231,12 @@ fn s16_an_entry_from_the_future_does_not_stay_on_top() {
     std::fs::write(&board, text).expect("writes");
     bench.good("twining_post", &json!({"entry_type": "finding", "summary": "today"}));
     let recent = bench.good("twining_recent", &json!({"n": 2}));
-    let summaries: Vec<&str> = recent["entries"].as_array().expect("a list").iter().filter_map(|e| e["summary"].as_str()).collect();
+    let summaries: Vec<&str> = recent["entries"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|e| e["summary"].as_str())
+        .collect();
     assert_eq!(summaries, ["today", "here before"]);
     let status = bench.good("twining_status", &json!({}));
     assert!(status["warnings"].to_string().contains("future"), "{status}");
@@ -176,25 +245,42 @@ fn s16_an_entry_from_the_future_does_not_stay_on_top() {
 #[test]
 fn s16_a_decision_from_the_future_does_not_stay_on_top() {
     let bench = Bench::new();
-    let ids = [bench.project.decide("dated ahead", "src/"), bench.project.decide("of today", "src/")];
+    let ids =
+        [bench.project.decide("dated ahead", "src/"), bench.project.decide("of today", "src/")];
     let file = bench.project.path().join(format!(".twining/decisions/{}.json", ids[0]));
-    let mut decision: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("there")).expect("JSON");
+    let mut decision: Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).expect("there")).expect("JSON");
     decision["timestamp"] = json!("9999-01-01T00:00:00.000Z");
     std::fs::write(&file, decision.to_string()).expect("writes");
     let why = bench.project.json(&["why", "src/"]);
-    let summaries: Vec<&str> = why["decisions"].as_array().expect("a list").iter().filter_map(|told| told["summary"].as_str()).collect();
+    let summaries: Vec<&str> = why["decisions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|told| told["summary"].as_str())
+        .collect();
     assert_eq!(summaries, ["of today", "dated ahead"]);
 }
 
 #[test]
 fn s17_whoever_an_agent_says_it_is_the_record_says_what_we_know() {
     let mut bench = Bench::new();
-    bench.good("twining_post", &json!({"entry_type": "finding", "summary": "I am the boss", "agent_id": "human"}));
+    bench.good(
+        "twining_post",
+        &json!({"entry_type": "finding", "summary": "I am the boss", "agent_id": "human"}),
+    );
     let entry = bench.good("twining_recent", &json!({"n": 1}))["entries"][0].clone();
     assert_eq!(entry["agent_id"], "human");
-    assert_eq!((entry["origin"]["via"].as_str(), entry["origin"]["trust"].as_str()), (Some("mcp"), Some("agent")));
+    assert_eq!(
+        (entry["origin"]["via"].as_str(), entry["origin"]["trust"].as_str()),
+        (Some("mcp"), Some("agent"))
+    );
     assert_eq!(entry["origin"]["client"], "test-client");
-    bench.refused_naming("origin", "twining_post", &json!({"entry_type": "finding", "summary": "x", "origin": {"trust": "human"}}));
+    bench.refused_naming(
+        "origin",
+        "twining_post",
+        &json!({"entry_type": "finding", "summary": "x", "origin": {"trust": "human"}}),
+    );
 }
 
 #[test]
@@ -213,15 +299,36 @@ fn s21_what_is_too_large_is_refused_by_the_field_that_is() {
     bench.refused_naming("tags", "twining_post", &post("tags", json!(["x".repeat(65)])));
     bench.refused_naming("relates_to", "twining_post", &post("relates_to", json!(tags[..300])));
     bench.refused_naming("agent_id", "twining_post", &post("agent_id", json!("x".repeat(2000))));
-    bench.refused_naming("summary", "twining_decide", &decision(&json!({"summary": "x".repeat(201)})));
-    bench.refused_naming("rationale", "twining_decide", &decision(&json!({"rationale": "x".repeat(70_000)})));
-    bench.refused_naming("affected_files", "twining_decide", &decision(&json!({"affected_files": tags[..300]})));
+    bench.refused_naming(
+        "summary",
+        "twining_decide",
+        &decision(&json!({"summary": "x".repeat(201)})),
+    );
+    bench.refused_naming(
+        "rationale",
+        "twining_decide",
+        &decision(&json!({"rationale": "x".repeat(70_000)})),
+    );
+    bench.refused_naming(
+        "affected_files",
+        "twining_decide",
+        &decision(&json!({"affected_files": tags[..300]})),
+    );
     bench.refused_naming("limit", "twining_read", &json!({"limit": 1_000_000}));
     bench.refused_naming("limit", "twining_read", &json!({"limit": 0}));
     bench.refused_naming("n", "twining_recent", &json!({"n": 100_000}));
-    let properties: serde_json::Map<String, Value> = (0..100).map(|n| (n.to_string(), json!("v"))).collect();
-    bench.refused_naming("properties", "twining_add_entity", &json!({"name": "n", "type": "file", "properties": properties}));
-    bench.refused_naming("name", "twining_add_entity", &json!({"name": "x".repeat(5000), "type": "file"}));
+    let properties: serde_json::Map<String, Value> =
+        (0..100).map(|n| (n.to_string(), json!("v"))).collect();
+    bench.refused_naming(
+        "properties",
+        "twining_add_entity",
+        &json!({"name": "n", "type": "file", "properties": properties}),
+    );
+    bench.refused_naming(
+        "name",
+        "twining_add_entity",
+        &json!({"name": "x".repeat(5000), "type": "file"}),
+    );
 }
 
 #[test]
@@ -229,22 +336,51 @@ fn wrong_words_are_refused_with_the_right_ones() {
     let mut bench = Bench::new();
     let message = bench.refused("twining_post", &json!({"entry_type": "rumour", "summary": "s"}));
     assert!(message.contains("`entry_type`") && message.contains("finding"), "{message}");
-    let result = bench.server.call("twining_post", &json!({"entry_type": "decision", "summary": "s"}));
+    let result =
+        bench.server.call("twining_post", &json!({"entry_type": "decision", "summary": "s"}));
     assert!(result["structuredContent"].to_string().contains("twining_decide"), "{result}");
     bench.refused_naming("since", "twining_read", &json!({"since": "yesterday"}));
     bench.refused_naming("entry_types", "twining_read", &json!({"entry_types": ["rumour"]}));
-    bench.refused_naming("confidence", "twining_decide", &decision(&json!({"confidence": "total"})));
-    bench.refused_naming("status", "twining_search_decisions", &json!({"query": "x", "status": "done"}));
-    bench.refused_naming("direction", "twining_trace", &json!({"decision_id": "01M7EB3QWY4C5CPJF6982ZJQ18", "direction": "sideways"}));
+    bench.refused_naming(
+        "confidence",
+        "twining_decide",
+        &decision(&json!({"confidence": "total"})),
+    );
+    bench.refused_naming(
+        "status",
+        "twining_search_decisions",
+        &json!({"query": "x", "status": "done"}),
+    );
+    bench.refused_naming(
+        "direction",
+        "twining_trace",
+        &json!({"decision_id": "01M7EB3QWY4C5CPJF6982ZJQ18", "direction": "sideways"}),
+    );
     bench.refused_naming("type", "twining_add_entity", &json!({"name": "n", "type": "planet"}));
-    bench.refused_naming("type", "twining_add_relation", &json!({"source": "a", "target": "b", "type": "loves"}));
+    bench.refused_naming(
+        "type",
+        "twining_add_relation",
+        &json!({"source": "a", "target": "b", "type": "loves"}),
+    );
     bench.refused_naming("commit_hash", "twining_commits", &json!({"commit_hash": "not-hex"}));
-    bench.refused_naming("commit_hash", "twining_commits", &json!({"commit_hash": "--upload-pack=x"}));
+    bench.refused_naming(
+        "commit_hash",
+        "twining_commits",
+        &json!({"commit_hash": "--upload-pack=x"}),
+    );
     bench.refused_naming("format", "twining_export", &json!({"format": "docx"}));
     bench.refused_naming("checks", "twining_verify", &json!({"checks": ["vibes"]}));
     bench.refused_naming("summary", "twining_post", &json!({"entry_type": "finding"}));
-    bench.refused_naming("summary", "twining_post", &json!({"entry_type": "finding", "summary": "a\u{0}b"}));
-    bench.refused_naming("detail", "twining_post", &json!({"entry_type": "finding", "summary": "s", "detail": "a\u{0}b"}));
+    bench.refused_naming(
+        "summary",
+        "twining_post",
+        &json!({"entry_type": "finding", "summary": "a\u{0}b"}),
+    );
+    bench.refused_naming(
+        "detail",
+        "twining_post",
+        &json!({"entry_type": "finding", "summary": "s", "detail": "a\u{0}b"}),
+    );
 }
 
 #[test]
@@ -258,13 +394,18 @@ fn s22_json_that_is_no_json_we_want_is_an_error_and_no_crash() {
     for arguments in [
         r#"{"entry_type":"finding","summary":"\ud800"}"#,
         r#"{"entry_type":"finding","summary":"s","summary":"t","x":1e999}"#,
-        &format!(r#"{{"entry_type":"finding","summary":"s","tags":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000)),
+        &format!(
+            r#"{{"entry_type":"finding","summary":"s","tags":{}{}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        ),
         r#"[]"#,
         r#""text""#,
         r#"{"entry_type":7,"summary":null}"#,
     ] {
-        let line =
-            format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"twining_post","arguments":{arguments}}}}}"#);
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"twining_post","arguments":{arguments}}}}}"#
+        );
         bench.server.send_bytes(line.as_bytes());
         let answer = bench.server.receive();
         let failed = answer["error"].is_object() || answer["result"]["isError"] == true;
@@ -280,9 +421,25 @@ fn s26_search_syntax_and_sql_are_found_as_text() {
     let hostile = "\"; DROP TABLE entry; -- NEAR(a b) summary:x* ^y {z} 'q' OR 1=1 %_\\";
     bench
         .good("twining_post", &json!({"entry_type": "finding", "summary": "sqlite injection", "detail": hostile, "scope": "src/o'brien/"}));
-    for query in
-        [hostile, "\"", "*", "NEAR(", "a AND", "NOT", "summary:", "(", ")", "'", "\\", "%", "_", "AND OR NOT", "🦀", "\u{202e}x", "-"]
-    {
+    for query in [
+        hostile,
+        "\"",
+        "*",
+        "NEAR(",
+        "a AND",
+        "NOT",
+        "summary:",
+        "(",
+        ")",
+        "'",
+        "\\",
+        "%",
+        "_",
+        "AND OR NOT",
+        "🦀",
+        "\u{202e}x",
+        "-",
+    ] {
         bench.good("twining_query", &json!({"query": query}));
         bench.good("twining_search_decisions", &json!({"query": query}));
         bench.good("twining_graph_query", &json!({"query": query}));
@@ -302,20 +459,38 @@ fn s28_cycles_and_endless_depths_end() {
         bench.good("twining_add_entity", &json!({"name": name, "type": "module"}));
     }
     for (source, target) in [("a", "b"), ("b", "a"), ("a", "a")] {
-        bench.good("twining_add_relation", &json!({"source": source, "target": target, "type": "calls"}));
+        bench.good(
+            "twining_add_relation",
+            &json!({"source": source, "target": target, "type": "calls"}),
+        );
     }
     bench.good("twining_neighbors", &json!({"entity": "a", "depth": 3}));
-    bench.refused_naming("depth", "twining_neighbors", &json!({"entity": "a", "depth": 1_000_000_000}));
-    bench.refused_naming("max_depth", "twining_path", &json!({"from": "a", "to": "b", "max_depth": 1_000_000_000}));
+    bench.refused_naming(
+        "depth",
+        "twining_neighbors",
+        &json!({"entity": "a", "depth": 1_000_000_000}),
+    );
+    bench.refused_naming(
+        "max_depth",
+        "twining_path",
+        &json!({"from": "a", "to": "b", "max_depth": 1_000_000_000}),
+    );
     let path = bench.good("twining_path", &json!({"from": "a", "to": "b"}));
     assert_eq!((path["found"].as_bool(), path["length"].as_u64()), (Some(true), Some(1)));
 
     // Two decisions made to depend on and supersede each other by hand.
-    let first = bench.good("twining_decide", &decision(&json!({"domain": "one"})))["id"].as_str().expect("an id").to_owned();
-    let second =
-        bench.good("twining_decide", &decision(&json!({"domain": "two", "depends_on": [first]})))["id"].as_str().expect("an id").to_owned();
+    let first = bench.good("twining_decide", &decision(&json!({"domain": "one"})))["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let second = bench
+        .good("twining_decide", &decision(&json!({"domain": "two", "depends_on": [first]})))["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let path = bench.project.path().join(format!(".twining/decisions/{first}.json"));
-    let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
+    let mut value: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
     value["depends_on"] = json!([second, first]);
     value["supersedes"] = json!(second);
     std::fs::write(&path, value.to_string()).expect("writes");
@@ -344,7 +519,11 @@ fn s36_s37_nothing_stored_reaches_a_terminal_raw() {
     ] {
         let ran = bench.project.run(&words);
         assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
-        let raw = ran.stdout.chars().chain(ran.stderr.chars()).find(|c| twining_model::text::is_unsafe_to_show(*c));
+        let raw = ran
+            .stdout
+            .chars()
+            .chain(ran.stderr.chars())
+            .find(|c| twining_model::text::is_unsafe_to_show(*c));
         assert_eq!(raw, None, "{words:?}: {}", ran.stdout.escape_debug());
     }
 }
@@ -352,7 +531,10 @@ fn s36_s37_nothing_stored_reaches_a_terminal_raw() {
 #[test]
 fn s43_a_cloned_queue_has_no_authority() {
     let mut bench = Bench::new();
-    let id = bench.good("twining_decide", &decision(&json!({})))["id"].as_str().expect("an id").to_owned();
+    let id = bench.good("twining_decide", &decision(&json!({})))["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let folder = bench.project.path().join(".twining");
     let lines = [
         json!({"tool": "twining_override", "decision_id": id, "reason": "because"}).to_string(),
@@ -363,17 +545,36 @@ fn s43_a_cloned_queue_has_no_authority() {
         "not json".to_owned(),
     ];
     std::fs::write(folder.join("pending-posts.jsonl"), lines.join("\n") + "\n").expect("writes");
-    let actions =
-        [json!({"action": "override", "decision_id": id}).to_string(), json!({"action": "run", "command": "touch pwned"}).to_string()];
-    std::fs::write(folder.join("pending-actions.jsonl"), actions.join("\n") + "\n").expect("writes");
+    let actions = [
+        json!({"action": "override", "decision_id": id}).to_string(),
+        json!({"action": "run", "command": "touch pwned"}).to_string(),
+    ];
+    std::fs::write(folder.join("pending-actions.jsonl"), actions.join("\n") + "\n")
+        .expect("writes");
     let recent = bench.good("twining_recent", &json!({"n": 20}));
-    let fine = recent["entries"].as_array().expect("a list").iter().find(|e| e["summary"] == "fine").expect("the good line is posted");
-    assert_eq!((fine["origin"]["via"].as_str(), fine["origin"]["trust"].as_str()), (Some("hook"), Some("tool")));
+    let fine = recent["entries"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|e| e["summary"] == "fine")
+        .expect("the good line is posted");
+    assert_eq!(
+        (fine["origin"]["via"].as_str(), fine["origin"]["trust"].as_str()),
+        (Some("hook"), Some("tool"))
+    );
     assert!(!recent.to_string().contains("sneaky"));
-    assert!(!recent["entries"].as_array().expect("a list").iter().any(|e| e["origin"]["trust"] == "human"), "{recent}");
+    assert!(
+        !recent["entries"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|e| e["origin"]["trust"] == "human"),
+        "{recent}"
+    );
     let why = bench.good("twining_why", &json!({"scope": "src/"}));
     assert_eq!(why["decisions"][0]["status"], "active");
-    let rejected = std::fs::read_to_string(folder.join("pending-rejected.jsonl")).expect("bad lines are set aside");
+    let rejected = std::fs::read_to_string(folder.join("pending-rejected.jsonl"))
+        .expect("bad lines are set aside");
     assert!(rejected.lines().count() >= 4, "{rejected}");
 }
 
@@ -389,6 +590,9 @@ fn a_folder_of_links_is_refused_by_name_and_the_server_lives() {
         assert_eq!(result["structuredContent"]["code"], "UNSAFE_PATH", "{result}");
     }
     let result = server.call("twining_post", &json!({"entry_type": "finding", "summary": "s"}));
-    assert!(result["structuredContent"]["message"].as_str().is_some_and(|m| m.contains(".twining")), "{result}");
+    assert!(
+        result["structuredContent"]["message"].as_str().is_some_and(|m| m.contains(".twining")),
+        "{result}"
+    );
     assert_eq!(std::fs::read_dir(outside.path()).expect("there").count(), 0);
 }

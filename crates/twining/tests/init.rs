@@ -14,16 +14,26 @@ use serde_json::{Value, json};
 const ALL: &str = "claude,codex,gemini,cursor,opencode";
 
 fn files(told: &Value) -> Vec<String> {
-    told["files"].as_array().expect("a list").iter().map(|file| file["file"].as_str().expect("a name").to_owned()).collect()
+    told["files"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|file| file["file"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
 fn a_second_init_finds_nothing_to_do() {
     let shop = Repository::new();
     let first = shop.told(&["init", "--agent", ALL]);
-    for file in
-        [".twining/config.yml", ".twining/knowledge.dot", ".mcp.json", ".claude/settings.json", ".git/config", ".git/hooks/post-commit"]
-    {
+    for file in [
+        ".twining/config.yml",
+        ".twining/knowledge.dot",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".git/config",
+        ".git/hooks/post-commit",
+    ] {
         assert!(files(&first).contains(&file.to_owned()), "{first}");
     }
     let before = shop.tree();
@@ -39,10 +49,21 @@ fn a_dry_run_shows_the_diff_and_writes_nothing() {
     let ran = shop.run(&["init", "--agent", ALL, "--dry-run"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(changed(&before, &shop.tree()), [""; 0]);
-    for line in ["+++ b/.claude/settings.json", "   // ours", "+++ b/.twining/config.yml", "+++ b/.git/config", "create  CLAUDE.md"] {
+    for line in [
+        "+++ b/.claude/settings.json",
+        "   // ours",
+        "+++ b/.twining/config.yml",
+        "+++ b/.git/config",
+        "create  CLAUDE.md",
+    ] {
         assert!(ran.stdout.lines().any(|printed| printed == line), "{line} in {}", ran.stdout);
     }
-    assert!(shop.told(&["init", "--agent", "claude", "--dry-run"])["diff"].as_str().expect("a diff").contains("+++ b/.mcp.json"));
+    assert!(
+        shop.told(&["init", "--agent", "claude", "--dry-run"])["diff"]
+            .as_str()
+            .expect("a diff")
+            .contains("+++ b/.mcp.json")
+    );
 }
 
 #[test]
@@ -54,7 +75,10 @@ fn hooks_that_were_there_still_run() {
     shop.write_program(".git/hooks/post-commit", python);
     let told = shop.told(&["init", "--agent", "none"]);
     assert!(told["notes"].to_string().contains("post-commit` is no shell script"), "{told}");
-    shop.program("twining", "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n");
+    shop.program(
+        "twining",
+        "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n",
+    );
     shop.write("a.txt", "a");
     shop.commit("one");
     assert_eq!(shop.read("calls"), "hook --agent git pre-commit\ntheirs\npython\n");
@@ -104,7 +128,10 @@ fn s46_a_program_of_our_name_in_front_of_ours_is_not_started() {
         shop.write_program(planted, &trap);
     }
     let graph = merged(&shop);
-    assert!(graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"), "{graph}");
+    assert!(
+        graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"),
+        "{graph}"
+    );
     assert!(!shop.path("trapped").exists(), "neither a commit nor a merge started it");
 }
 
@@ -120,10 +147,14 @@ fn a_program_in_a_folder_of_any_name_merges_and_is_asked() {
         common::Ran::of(command.output().expect("starts"))
     };
     assert_eq!(init(&["init", "--agent", "none"]).code, 0);
-    let told: Value = serde_json::from_str(&init(&["doctor", "--json"]).stdout).expect("prints JSON");
+    let told: Value =
+        serde_json::from_str(&init(&["doctor", "--json"]).stdout).expect("prints JSON");
     assert!(told.to_string().contains("5 trial merges came out right"), "{told:#}");
     let graph = merged(&shop);
-    assert!(graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"), "{graph}");
+    assert!(
+        graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"),
+        "{graph}"
+    );
     let mark = format!("#!/bin/sh\ntouch '{}'\n", shop.path("asked").display());
     fs::remove_file(folder.join("twining")).expect("removes");
     fs::write(folder.join("twining"), mark).expect("writes");
@@ -139,7 +170,11 @@ fn hooks_that_git_tracks_call_us_by_name() {
     shop.git(&["config", "core.hooksPath", ".githooks"]);
     shop.told(&["init", "--agent", "none"]);
     let hook = shop.read(".githooks/post-commit");
-    assert!(hook.contains("\n  twining hook --agent git post-commit") && !hook.contains(env!("CARGO_BIN_EXE_twining")), "{hook}");
+    assert!(
+        hook.contains("\n  twining hook --agent git post-commit")
+            && !hook.contains(env!("CARGO_BIN_EXE_twining")),
+        "{hook}"
+    );
 }
 
 #[test]
@@ -152,7 +187,10 @@ fn a_program_that_moved_is_told_anew_by_init() {
     assert_eq!(files(&told), [".git/config", ".git/hooks/post-commit", ".git/hooks/pre-commit"]);
     assert!(shop.read(".git/hooks/pre-commit").contains(env!("CARGO_BIN_EXE_twining")));
     shop.told(&["uninstall", "--purge", "--yes"]);
-    assert!(!shop.read(".git/config").contains("twining") && !shop.file(".git/hooks/pre-commit").exists());
+    assert!(
+        !shop.read(".git/config").contains("twining")
+            && !shop.file(".git/hooks/pre-commit").exists()
+    );
 }
 
 #[test]
@@ -168,7 +206,8 @@ fn a_hook_that_somebody_put_to_sleep_is_not_woken() {
 fn a_hook_that_is_no_text_is_kept_and_told() {
     let shop = Repository::new();
     fs::write(shop.file(".git/hooks/pre-commit"), b"\x7fELF\xff\xfe").expect("writes");
-    fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).expect("sets");
+    fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755))
+        .expect("sets");
     let before = shop.tree();
     let told = shop.told(&["init", "--agent", "none"]);
     assert!(told["notes"].to_string().contains("is no shell script"), "{told}");
@@ -181,7 +220,10 @@ fn hooks_go_where_git_looks_for_them() {
     let shop = Repository::new();
     shop.git(&["config", "core.hooksPath", "tools/hooks"]);
     shop.told(&["init", "--agent", "none"]);
-    assert!(shop.file("tools/hooks/pre-commit").exists() && !shop.file(".git/hooks/pre-commit").exists());
+    assert!(
+        shop.file("tools/hooks/pre-commit").exists()
+            && !shop.file(".git/hooks/pre-commit").exists()
+    );
 
     let husky = Repository::new();
     husky.git(&["config", "core.hooksPath", ".husky/_"]);
@@ -194,7 +236,10 @@ fn hooks_go_where_git_looks_for_them() {
     asleep.write(".husky/pre-commit", "npm test\n");
     asleep.told(&["init", "--agent", "none"]);
     let script = asleep.read(".husky/pre-commit");
-    assert!(script.contains("hook --agent git pre-commit") && script.ends_with("npm test\n"), "{script}");
+    assert!(
+        script.contains("hook --agent git pre-commit") && script.ends_with("npm test\n"),
+        "{script}"
+    );
     asleep.told(&["uninstall", "--purge", "--yes"]);
     assert_eq!(asleep.read(".husky/pre-commit"), "npm test\n");
 
@@ -211,7 +256,10 @@ fn drivers_are_known_to_git() {
     shop.twining_on_path();
     shop.told(&["init", "--agent", "none"]);
     let program = shop.path("bin/twining").display().to_string();
-    assert_eq!(shop.git(&["config", "merge.twining-knowledge.driver"]), format!("{program} merge-driver knowledge %O %A %B %P\n"));
+    assert_eq!(
+        shop.git(&["config", "merge.twining-knowledge.driver"]),
+        format!("{program} merge-driver knowledge %O %A %B %P\n")
+    );
     let asked = shop.git(&[
         "check-attr",
         "merge",
@@ -221,7 +269,10 @@ fn drivers_are_known_to_git() {
         ".twining/decisions/01X.json",
     ]);
     let drivers: Vec<&str> = asked.lines().filter_map(|line| line.rsplit(' ').next()).collect();
-    assert_eq!(drivers, ["twining-knowledge", "twining-lines", "twining-array", "twining-decision"]);
+    assert_eq!(
+        drivers,
+        ["twining-knowledge", "twining-lines", "twining-array", "twining-decision"]
+    );
 }
 
 #[test]
@@ -230,7 +281,10 @@ fn a_project_below_the_top_names_its_files_from_there() {
     fs::create_dir_all(shop.file("my app/.twining")).expect("makes a folder");
     assert_eq!(shop.run_in(&shop.file("my app"), &["init", "--agent", "claude"]).code, 0);
     assert!(shop.file("my app/.mcp.json").exists());
-    assert!(shop.git(&["check-attr", "merge", "my app/.twining/knowledge.dot"]).ends_with("twining-knowledge\n"));
+    assert!(
+        shop.git(&["check-attr", "merge", "my app/.twining/knowledge.dot"])
+            .ends_with("twining-knowledge\n")
+    );
 }
 
 #[test]
@@ -239,7 +293,12 @@ fn a_folder_in_a_project_is_told_whose_memory_it_shares() {
     shop.told(&["init", "--agent", "none"]);
     fs::create_dir_all(shop.file("web/src")).expect("makes a folder");
     let ran = shop.run_in(&shop.file("web"), &["init", "--agent", "none"]);
-    assert!(ran.code == 0 && ran.stdout.contains("`web` lies in the project") && ran.stdout.contains("--project ."), "{ran:?}");
+    assert!(
+        ran.code == 0
+            && ran.stdout.contains("`web` lies in the project")
+            && ran.stdout.contains("--project ."),
+        "{ran:?}"
+    );
     assert!(!shop.file("web/.twining").exists());
     let own = shop.run_in(&shop.file("web"), &["init", "--agent", "none", "--project", "."]);
     assert!(own.code == 0 && own.stdout.contains("which has a memory of its own"), "{own:?}");
@@ -257,10 +316,16 @@ fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
     }
     let both = |state: &str| {
         assert!(merged("svc/a/.twining/blackboard.jsonl").ends_with("twining-lines\n"), "{state}");
-        assert!(merged("my svc/b/.twining/blackboard.jsonl").ends_with("twining-lines\n"), "{state}");
+        assert!(
+            merged("my svc/b/.twining/blackboard.jsonl").ends_with("twining-lines\n"),
+            "{state}"
+        );
         for dir in [&a, &b] {
             let ran = shop.run_in(dir, &["doctor"]);
-            assert!(ran.code == 0 && ran.stdout.contains("trial merges came out right"), "{state}: {ran:?}");
+            assert!(
+                ran.code == 0 && ran.stdout.contains("trial merges came out right"),
+                "{state}: {ran:?}"
+            );
         }
     };
     both("after init");
@@ -294,11 +359,17 @@ fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
     }
     // Whoever leaves takes nothing from the other.
     assert_eq!(shop.run_in(&a, &["uninstall"]).code, 0);
-    assert!(merged("svc/a/.twining/blackboard.jsonl").ends_with("union\n"), "what the repository itself says");
+    assert!(
+        merged("svc/a/.twining/blackboard.jsonl").ends_with("union\n"),
+        "what the repository itself says"
+    );
     assert!(merged("my svc/b/.twining/blackboard.jsonl").ends_with("twining-lines\n"));
     assert_eq!(shop.run_in(&b, &["doctor"]).code, 0);
     assert_eq!(shop.run_in(&b, &["uninstall"]).code, 0);
-    assert!(!shop.read(".git/config").contains("twining") && !shop.file(".git/hooks/post-commit").exists());
+    assert!(
+        !shop.read(".git/config").contains("twining")
+            && !shop.file(".git/hooks/post-commit").exists()
+    );
 }
 
 #[test]
@@ -313,7 +384,11 @@ fn a_linked_worktree_shares_the_memory_and_has_its_own_settings() {
     assert!(!shop.path("fix/.twining").exists() && !shop.file(".mcp.json").exists());
     assert!(shop.read(".git/config").contains("twining-knowledge"));
     assert_eq!(shop.run_in(&shop.path("fix"), &["uninstall"]).code, 0);
-    assert!(!shop.path("fix/.mcp.json").exists() && shop.read(".git/config").contains("twining-knowledge"), "git's part is the main one's");
+    assert!(
+        !shop.path("fix/.mcp.json").exists()
+            && shop.read(".git/config").contains("twining-knowledge"),
+        "git's part is the main one's"
+    );
     assert_eq!(shop.run(&["uninstall"]).code, 0);
     assert!(!shop.read(".git/config").contains("twining"));
 }
@@ -326,7 +401,10 @@ fn a_bare_repository_is_refused_and_a_plain_folder_is_fine() {
     assert!(ran.code == 1 && ran.stderr.contains("bare repository"), "{ran:?}");
     assert!(!shop.path("bare.git/.twining").exists());
     let below = shop.run_in(&shop.path("bare.git/refs"), &["init", "--agent", "none"]);
-    assert!(below.code == 1 && below.stderr.contains("bare.git` is a bare repository"), "{below:?}");
+    assert!(
+        below.code == 1 && below.stderr.contains("bare.git` is a bare repository"),
+        "{below:?}"
+    );
     assert!(!shop.path("bare.git/refs/.twining").exists());
 
     let loose = Repository::without_git();
@@ -342,15 +420,18 @@ type Spoil = fn(&Repository);
 
 #[test]
 fn a_file_that_cannot_be_changed_leaves_everything_unwritten() {
-    let malformed = |shop: &Repository| shop.write(".cursor/mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
+    let malformed =
+        |shop: &Repository| shop.write(".cursor/mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
     let read_only = |shop: &Repository| {
         shop.write(".claude/settings.json", "{}\n");
-        fs::set_permissions(shop.file(".claude/settings.json"), fs::Permissions::from_mode(0o444)).expect("sets");
+        fs::set_permissions(shop.file(".claude/settings.json"), fs::Permissions::from_mode(0o444))
+            .expect("sets");
     };
     let elsewhere = |shop: &Repository| {
         fs::write(shop.path("home/settings.json"), "{}").expect("writes");
         fs::create_dir(shop.file(".gemini")).expect("makes a folder");
-        symlink(shop.path("home/settings.json"), shop.file(".gemini/settings.json")).expect("links");
+        symlink(shop.path("home/settings.json"), shop.file(".gemini/settings.json"))
+            .expect("links");
     };
     let torn = |shop: &Repository| shop.write("CLAUDE.md", "<!-- twining:begin -->\nhalf\n");
     let busy = |shop: &Repository| shop.write(".git/config.lock", "");
@@ -392,7 +473,10 @@ fn instructions_are_told_once_where_one_file_leads_to_another() {
 #[test]
 fn somebody_elses_server_of_our_name_is_kept_and_told() {
     let shop = Repository::new();
-    shop.write(".mcp.json", r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#);
+    shop.write(
+        ".mcp.json",
+        r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#,
+    );
     let told = shop.told(&["init", "--agent", "claude"]);
     assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"]["command"], "npx");
     assert!(told["notes"].to_string().contains("starts something else"), "{told}");
@@ -418,7 +502,8 @@ fn what_could_be_imported_is_told_and_left_alone() {
         "CLAUDE.md has 2 rules: `twining import claude-md CLAUDE.md --dry-run`",
     ] {
         assert!(steps.contains(line), "{line} in {steps}");
-        let words: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
+        let words: Vec<&str> =
+            line.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
         assert_eq!(shop.run(&words).code, 0, "{line}");
     }
     assert_eq!(shop.told(&["status"])["active_decisions"], 0, "nothing was taken over");
@@ -431,29 +516,66 @@ fn each_host_gets_the_format_it_reads() {
     shop.told(&["init", "--agent", ALL]);
     let claude = shop.json(".claude/settings.json");
     let gate = json!({"type": "command", "command": "twining", "args": ["hook", "--agent", "claude", "PreToolUse"], "timeout": 5});
-    assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0], gate, "whoever has no `twining` can work");
-    assert!(claude["hooks"]["PreToolUse"][0]["matcher"].as_str().expect("a matcher").contains("mcp__.*"));
+    assert_eq!(
+        claude["hooks"]["PreToolUse"][0]["hooks"][0], gate,
+        "whoever has no `twining` can work"
+    );
+    assert!(
+        claude["hooks"]["PreToolUse"][0]["matcher"]
+            .as_str()
+            .expect("a matcher")
+            .contains("mcp__.*")
+    );
     for (event, groups) in claude["hooks"].as_object().expect("events") {
         assert!(groups[0]["hooks"][0]["timeout"].is_u64(), "{event}");
     }
     // Every event of Claude Code's that a hook of ours answers; the plugin wires the same.
-    for event in
-        ["PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "TaskCompleted", "SessionEnd"]
-    {
-        assert_eq!(claude["hooks"][event][0]["hooks"][0]["args"], json!(["hook", "--agent", "claude", event]));
+    for event in [
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PreCompact",
+        "PostCompact",
+        "SubagentStart",
+        "SubagentStop",
+        "TaskCompleted",
+        "SessionEnd",
+    ] {
+        assert_eq!(
+            claude["hooks"][event][0]["hooks"][0]["args"],
+            json!(["hook", "--agent", "claude", event])
+        );
     }
-    let plugin = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin/hooks/hooks.json");
-    let plugin: Value = serde_json::from_str(&fs::read_to_string(plugin).expect("is there")).expect("is JSON");
-    let events = |hooks: &Value| hooks["hooks"].as_object().expect("events").keys().cloned().collect::<std::collections::BTreeSet<_>>();
+    let plugin =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin/hooks/hooks.json");
+    let plugin: Value =
+        serde_json::from_str(&fs::read_to_string(plugin).expect("is there")).expect("is JSON");
+    let events = |hooks: &Value| {
+        hooks["hooks"]
+            .as_object()
+            .expect("events")
+            .keys()
+            .cloned()
+            .collect::<std::collections::BTreeSet<_>>()
+    };
     assert_eq!(events(&plugin), events(&claude));
-    assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"], json!({"type": "stdio", "command": "twining", "args": ["mcp"]}));
-    let worker = shop.read(".claude/agents/twining-worker.md");
-    assert!(worker.contains("mcp__twining__twining_assemble") && worker.starts_with("---\nname: twining-worker\n"), "{worker}");
-
-    assert!(
-        shop.read(".codex/config.toml").contains("[mcp_servers.twining]\ncommand = \"twining\"\nargs = [\"mcp\", \"--tools\", \"lite\"]")
+    assert_eq!(
+        shop.json(".mcp.json")["mcpServers"]["twining"],
+        json!({"type": "stdio", "command": "twining", "args": ["mcp"]})
     );
-    assert_eq!(shop.json(".codex/hooks.json")["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "twining hook --agent codex PreToolUse");
+    let worker = shop.read(".claude/agents/twining-worker.md");
+    assert!(
+        worker.contains("mcp__twining__twining_assemble")
+            && worker.starts_with("---\nname: twining-worker\n"),
+        "{worker}"
+    );
+
+    assert!(shop.read(".codex/config.toml").contains(
+        "[mcp_servers.twining]\ncommand = \"twining\"\nargs = [\"mcp\", \"--tools\", \"lite\"]"
+    ));
+    assert_eq!(
+        shop.json(".codex/hooks.json")["hooks"]["PreToolUse"][0]["hooks"][0]["command"],
+        "twining hook --agent codex PreToolUse"
+    );
 
     let gemini = shop.json(".gemini/settings.json");
     assert_eq!(gemini["mcpServers"]["twining"]["args"], json!(["mcp", "--tools", "lite"]));
@@ -461,8 +583,14 @@ fn each_host_gets_the_format_it_reads() {
 
     let cursor = shop.json(".cursor/hooks.json");
     assert!(cursor["hooks"]["postToolUseFailure"].is_array());
-    assert_eq!((&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]), (&json!(1), &Value::Null));
-    assert_eq!(shop.json("opencode.json")["mcp"]["twining"]["command"], json!(["twining", "mcp", "--tools", "lite"]));
+    assert_eq!(
+        (&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]),
+        (&json!(1), &Value::Null)
+    );
+    assert_eq!(
+        shop.json("opencode.json")["mcp"]["twining"]["command"],
+        json!(["twining", "mcp", "--tools", "lite"])
+    );
     assert!(shop.read(".opencode/plugin/twining.js").contains("tool.execute.before"));
 }
 
@@ -484,7 +612,8 @@ fn the_plugin_of_opencode_stops_what_the_hooks_of_others_stop() {
         let _ = writeln!(std::io::stderr(), "skipped: there is no node on this machine");
         return;
     };
-    let told: Vec<bool> = ran.stdout.lines().map(|line| line.contains("[protect-twining-state]")).collect();
+    let told: Vec<bool> =
+        ran.stdout.lines().map(|line| line.contains("[protect-twining-state]")).collect();
     assert_eq!(told, [true, true, false], "{ran:?}");
 }
 
@@ -504,13 +633,18 @@ fn hosts_are_found_by_their_traces_and_their_programs() {
 fn where_no_agent_was_found_nothing_is_asked_and_one_line_says_what_to_do() {
     let shop = Repository::new();
     let mut terminal = Terminal::open();
-    let end = || Stdio::from(fs::File::options().read(true).write(true).open(&terminal.name).expect("opens"));
+    let end = || {
+        Stdio::from(fs::File::options().read(true).write(true).open(&terminal.name).expect("opens"))
+    };
     let mut command = shop.command_in(&shop.path("shop"), &["init"]);
     let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("starts");
     terminal.types("n");
     assert!(child.wait().expect("ends").success());
     let shown = terminal.shows();
-    assert!(shop.file(".twining/config.yml").exists() && !shown.contains("Write these?"), "{shown}");
+    assert!(
+        shop.file(".twining/config.yml").exists() && !shown.contains("Write these?"),
+        "{shown}"
+    );
     assert_eq!(shown.matches("no agent was found here").count(), 1, "{shown}");
     assert_eq!(shop.told(&["init"])["next_steps"].as_array().map(Vec::len), Some(1), "said again");
 }
@@ -524,7 +658,10 @@ fn a_memory_of_another_program_is_completed_and_nothing_in_it_replaced() {
     assert!(files(&told).contains(&".twining/.gitattributes".to_owned()), "{told}");
     assert_eq!(shop.read(".twining/config.yml"), "version: 1\nproject_name: theirs\n");
     assert!(!shop.file(".twining/knowledge.dot").exists(), "theirs is used in place");
-    assert!(shop.git(&["check-attr", "merge", ".maestro/knowledge.dot"]).ends_with("twining-knowledge\n"));
+    assert!(
+        shop.git(&["check-attr", "merge", ".maestro/knowledge.dot"])
+            .ends_with("twining-knowledge\n")
+    );
 }
 
 #[test]
@@ -532,7 +669,10 @@ fn completions_and_pages_are_made_from_the_commands() {
     let shop = Repository::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = shop.run(&["completions", shell]);
-        assert!(ran.code == 0 && ran.stdout.contains("uninstall") && ran.stdout.contains("assemble"), "{shell}");
+        assert!(
+            ran.code == 0 && ran.stdout.contains("uninstall") && ran.stdout.contains("assemble"),
+            "{shell}"
+        );
     }
     let page = shop.run(&["man"]).stdout;
     assert!(page.contains(".TH twining 1") && !page.contains('\u{1b}'), "{page}");

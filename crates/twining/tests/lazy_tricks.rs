@@ -52,14 +52,16 @@ fn note(feature: &Value) -> &str {
 
 /// The findings of `verify --ci` from upstream to what is committed here, which fail the job.
 fn errors_in_ci(workspace: &Workspace, more: &[&str]) -> Vec<Value> {
-    let words = [&["verify", "--ci", "--base", "origin/main", "--head", "HEAD", "--json"], more].concat();
+    let words =
+        [&["verify", "--ci", "--base", "origin/main", "--head", "HEAD", "--json"], more].concat();
     let ran = workspace.twining(&words);
     assert_eq!(ran.code, 3, "{ran:?}");
     findings(&ran).into_iter().filter(|finding| finding["severity"] == "error").collect()
 }
 
 fn findings(ran: &Ran) -> Vec<Value> {
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let report: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     report["findings"].as_array().cloned().unwrap_or_else(|| panic!("findings in {report}"))
 }
 
@@ -84,12 +86,19 @@ fn a_test_that_asserts_nothing_shows_on_the_feature() {
 #[test]
 fn a_skipped_test_shows_on_the_feature() {
     let workspace = session();
-    workspace.replace(TESTS, "def test_total", "import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\ndef test_total");
+    workspace.replace(
+        TESTS,
+        "def test_total",
+        "import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\ndef test_total",
+    );
     let feature = reported_feature(
         &workspace,
         "s.                                                                       [100%]\n1 passed, 1 skipped in 0.02s\n",
     );
-    assert!(note(&feature).contains("skipped") && note(&feature).contains("test_total"), "{feature}");
+    assert!(
+        note(&feature).contains("skipped") && note(&feature).contains("test_total"),
+        "{feature}"
+    );
     let message = end_of_turn(&workspace);
     assert!(message.contains("test_total"), "{message}");
 }
@@ -102,7 +111,10 @@ fn a_deleted_test_shows_on_the_feature() {
         &workspace,
         ".                                                                        [100%]\n1 passed in 0.02s\n",
     );
-    assert!(note(&feature).contains("removed") && note(&feature).contains("test_total"), "{feature}");
+    assert!(
+        note(&feature).contains("removed") && note(&feature).contains("test_total"),
+        "{feature}"
+    );
     let message = end_of_turn(&workspace);
     assert!(message.contains("test_total"), "{message}");
 }
@@ -110,7 +122,11 @@ fn a_deleted_test_shows_on_the_feature() {
 #[test]
 fn a_test_expected_to_fail_shows_on_the_feature() {
     let workspace = session();
-    workspace.replace(TESTS, "def test_total", "import pytest\n\n\n@pytest.mark.xfail\ndef test_total");
+    workspace.replace(
+        TESTS,
+        "def test_total",
+        "import pytest\n\n\n@pytest.mark.xfail\ndef test_total",
+    );
     let feature = reported_feature(
         &workspace,
         "x.                                                                       [100%]\n1 passed, 1 xfailed in 0.02s\n",
@@ -168,7 +184,10 @@ fn a_word_without_a_run_makes_nothing_tested() {
     let word = ["--command", "pytest -q", "--exit-code", "0", "--output", "3 passed in 0.1s"];
     let reported = workspace.report_passed("F1", &word);
     is_refused(&workspace, &reported);
-    assert!(format!("{reported:?}").contains("pytest -q"), "names the command to run: {reported:?}");
+    assert!(
+        format!("{reported:?}").contains("pytest -q"),
+        "names the command to run: {reported:?}"
+    );
 }
 
 #[test]
@@ -205,7 +224,10 @@ fn a_narrower_run_after_a_failed_one_is_refused_or_noted() {
     workspace.test_run("pytest -q tests/test_cart.py::test_empty", 0, "1 passed in 0.01s\n");
     let reported = workspace.report_passed("F1", &[]);
     let feature = workspace.feature("F1");
-    assert!(feature["tested"] == false || note(&feature).contains("narrower"), "{feature}: {reported:?}");
+    assert!(
+        feature["tested"] == false || note(&feature).contains("narrower"),
+        "{feature}: {reported:?}"
+    );
 }
 
 #[test]
@@ -215,7 +237,10 @@ fn a_failing_test_filtered_out_is_refused_or_noted() {
     workspace.test_run("pytest -q -k 'not total'", 0, "1 passed, 1 deselected in 0.01s\n");
     let reported = workspace.report_passed("F1", &[]);
     let feature = workspace.feature("F1");
-    assert!(feature["tested"] == false || note(&feature).contains("narrower"), "{feature}: {reported:?}");
+    assert!(
+        feature["tested"] == false || note(&feature).contains("narrower"),
+        "{feature}: {reported:?}"
+    );
 }
 
 #[test]
@@ -261,7 +286,8 @@ fn counts_that_are_echoed_make_nothing_tested() {
 fn a_report_written_by_hand_is_a_word() {
     let workspace = session();
     workspace.write("report.xml", JUNIT_OF_ONE);
-    let word = ["--command", "pytest --junitxml=report.xml", "--exit-code", "0", "--report", "report.xml"];
+    let word =
+        ["--command", "pytest --junitxml=report.xml", "--exit-code", "0", "--report", "report.xml"];
     is_refused(&workspace, &workspace.report_passed("F1", &word));
     workspace.append(".twining/config.yml", "\nworkflow:\n  tested_needs: told\n");
     let reported = workspace.report_passed("F1", &word);
@@ -280,7 +306,12 @@ fn script(workspace: &Workspace, text: &str) {
 #[test]
 fn a_list_edited_by_a_script_is_told_at_the_end_of_the_turn_and_unproven_in_ci() {
     let workspace = session();
-    script(&workspace, &format!("sed -i 's/\"completed\", \"tested\": false/\"tested\", \"tested\": true/' {LIST}"));
+    script(
+        &workspace,
+        &format!(
+            "sed -i 's/\"completed\", \"tested\": false/\"tested\", \"tested\": true/' {LIST}"
+        ),
+    );
     assert_eq!(workspace.feature("F1")["tested"], true);
     let message = end_of_turn(&workspace);
     assert!(message.contains("F1"), "{message}");
@@ -330,7 +361,10 @@ fn a_clause_broken_by_a_script_is_held_once_and_refused_at_the_commit() {
     script(&workspace, "printf \"import moment from 'moment'\\n\" > src/invoice.ts");
     let answer = workspace.stop();
     assert_eq!(answer["decision"], "block", "{answer}");
-    assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains("src/invoice.ts")), "{answer}");
+    assert!(
+        answer["reason"].as_str().is_some_and(|reason| reason.contains("src/invoice.ts")),
+        "{answer}"
+    );
     let again = workspace.hook("Stop", json!({"stop_hook_active": true}));
     assert_ne!(again["decision"], "block", "held once: {again}");
     let refused = commit(&workspace, "");
@@ -344,7 +378,10 @@ fn a_commit_past_the_hook_is_found_in_ci() {
     workspace.write("src/invoice.ts", "import moment from 'moment'\n");
     assert_eq!(commit(&workspace, "--no-verify").code, 0);
     let errors = errors_in_ci(&workspace, &[]);
-    let found = errors.iter().find(|finding| finding["path"] == "src/invoice.ts").unwrap_or_else(|| panic!("{errors:?}"));
+    let found = errors
+        .iter()
+        .find(|finding| finding["path"] == "src/invoice.ts")
+        .unwrap_or_else(|| panic!("{errors:?}"));
     let words = found["message"].as_str().expect("a message").split_whitespace().count();
     assert!(words <= 60, "{found}");
 }
@@ -352,7 +389,11 @@ fn a_commit_past_the_hook_is_found_in_ci() {
 #[test]
 fn tests_dropped_from_a_feature_still_count_in_ci() {
     let workspace = session();
-    workspace.replace(LIST, "[\"tests/test_cart.py\"]", "[\"tests/test_cart.py::test_total\", \"tests/test_cart.py::test_empty\"]");
+    workspace.replace(
+        LIST,
+        "[\"tests/test_cart.py\"]",
+        "[\"tests/test_cart.py::test_total\", \"tests/test_cart.py::test_empty\"]",
+    );
     workspace.shell("git add -A && git commit -q -m tests && git push -q");
     workspace.replace(LIST, "\"tests/test_cart.py::test_total\", ", "");
     workspace.replace(LIST, "\"completed\", \"tested\": false", "\"tested\", \"tested\": true");
@@ -368,8 +409,10 @@ fn removed_tests_are_listed_in_ci() {
     let workspace = session();
     workspace.replace(TESTS, "def test_total():\n    assert total([1, 2]) == 3\n\n\n", "");
     assert_eq!(commit(&workspace, "").code, 0);
-    let ran = workspace.twining(&["verify", "--ci", "--base", "origin/main", "--head", "HEAD", "--json"]);
-    let notes: Vec<Value> = findings(&ran).into_iter().filter(|finding| finding["severity"] == "note").collect();
+    let ran =
+        workspace.twining(&["verify", "--ci", "--base", "origin/main", "--head", "HEAD", "--json"]);
+    let notes: Vec<Value> =
+        findings(&ran).into_iter().filter(|finding| finding["severity"] == "note").collect();
     assert!(names(&notes, "test_total"), "{ran:?}");
     assert_eq!(ran.code, 0, "a note fails no job by itself: {ran:?}");
 }
@@ -381,7 +424,15 @@ fn a_policy_made_milder_by_a_script_is_found_in_ci() {
     workspace.shell("git add -A && git commit -q --no-verify -m policy");
     let errors = errors_in_ci(&workspace, &[]);
     assert!(names(&errors, "policy.yml"), "{errors:?}");
-    let approved = workspace.twining(&["verify", "--ci", "--base", "origin/main", "--approve", "policy", "--json"]);
+    let approved = workspace.twining(&[
+        "verify",
+        "--ci",
+        "--base",
+        "origin/main",
+        "--approve",
+        "policy",
+        "--json",
+    ]);
     assert_eq!(approved.code, 0, "{approved:?}");
 }
 
@@ -393,7 +444,9 @@ fn a_decision_in_a_person_s_name_is_found_in_ci() {
         .replace("01K9Z81A5PHJ0E7YKB3S9GQ2RN", "01K9ZF0R6EDA0000000000000A")
         .replace("\"reversible\"", "\"origin\": {\"client\": \"cli\", \"via\": \"cli\", \"trust\": \"human\"},\n  \"reversible\"");
     workspace.write(".twining/decisions/01K9ZF0R6EDA0000000000000A.json", &forged);
-    workspace.shell("git add -A && git commit -q --no-verify --author 'agent <bot@example.com>' -m decision");
+    workspace.shell(
+        "git add -A && git commit -q --no-verify --author 'agent <bot@example.com>' -m decision",
+    );
     let errors = errors_in_ci(&workspace, &["--agent-author", "*bot@example.com*"]);
     assert!(names(&errors, "01K9ZF0R6EDA0000000000000A"), "{errors:?}");
 }

@@ -28,7 +28,8 @@ fn hook(project: &Project, event: &str, mut json: Value) -> Ran {
 }
 
 fn bash(project: &Project, line: &str) -> String {
-    let ran = hook(project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}}));
+    let ran =
+        hook(project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}}));
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
     answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("allow").to_owned()
 }
@@ -50,15 +51,25 @@ fn every_block_warning_and_question_is_traced_by_itself() {
     assert_eq!(bash(&project, "git push origin main"), "deny");
     assert_eq!(bash(&project, "git commit --amend"), "ask");
     assert_eq!(bash(&project, "cargo test"), "allow");
-    hook(&project, "PreToolUse", json!({"tool_name": "Read", "tool_input": {"file_path": "out.log"}}));
+    hook(
+        &project,
+        "PreToolUse",
+        json!({"tool_name": "Read", "tool_input": {"file_path": "out.log"}}),
+    );
     let found = traces(&project, &[]);
-    let told: Vec<(&str, bool)> =
-        found.iter().rev().map(|trace| (trace["guard"].as_str().expect("a guard"), trace["blocked"] == true)).collect();
+    let told: Vec<(&str, bool)> = found
+        .iter()
+        .rev()
+        .map(|trace| (trace["guard"].as_str().expect("a guard"), trace["blocked"] == true))
+        .collect();
     assert_eq!(told, [("no-push", true), ("no-amend", false), ("read-logs-with-tools", false)]);
     let pushed = &found[2];
     assert_eq!(pushed["action"], "Bash: git push");
     assert_eq!(pushed["event"]["what_happened"], "Bash: git push origin main");
-    assert_eq!((pushed["origin"]["via"].as_str(), pushed["origin"]["session"].as_str()), (Some("hook"), Some("s-1")));
+    assert_eq!(
+        (pushed["origin"]["via"].as_str(), pushed["origin"]["session"].as_str()),
+        (Some("hook"), Some("s-1"))
+    );
     assert_eq!(traces(&project, &["--blocked"]).len(), 1);
     assert_eq!(traces(&project, &["amend", "--type", "violation"]).len(), 1);
 }
@@ -70,9 +81,16 @@ fn a_yes_to_a_question_is_an_approval() {
     assert_eq!(bash(&project, "git commit --amend"), "ask");
     hook(&project, "PostToolUse", amend.clone());
     let approved = traces(&project, &["--type", "approval"]);
-    assert_eq!((approved.len(), approved[0]["guard"].as_str(), approved[0]["guessed"].as_bool()), (1, Some("no-amend"), Some(true)));
+    assert_eq!(
+        (approved.len(), approved[0]["guard"].as_str(), approved[0]["guessed"].as_bool()),
+        (1, Some("no-amend"), Some(true))
+    );
     assert_eq!(bash(&project, "cargo test"), "allow");
-    hook(&project, "PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}}));
+    hook(
+        &project,
+        "PostToolUse",
+        json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}}),
+    );
     assert_eq!(traces(&project, &["--type", "approval"]).len(), 1);
 }
 
@@ -89,20 +107,39 @@ fn a_prompt_that_takes_back_an_action_is_a_guess_at_a_correction() {
     let found = traces(&project, &["--type", "correction"]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(
-        (found[0]["action"].as_str(), found[0]["guessed"].as_bool(), found[0]["origin"]["trust"].as_str()),
+        (
+            found[0]["action"].as_str(),
+            found[0]["guessed"].as_bool(),
+            found[0]["origin"]["trust"].as_str()
+        ),
         (Some("Bash: rm"), Some(true), Some("tool"))
     );
-    assert!(found[0]["event"]["what_was_correct"].as_str().expect("text").contains("delete the fixtures"));
+    assert!(
+        found[0]["event"]["what_was_correct"]
+            .as_str()
+            .expect("text")
+            .contains("delete the fixtures")
+    );
 }
 
 #[test]
 fn a_hook_answers_although_somebody_else_writes_and_its_trace_is_not_lost() {
     let project = project();
     assert_eq!(bash(&project, "git push"), "deny");
-    let lock = fs::File::options().read(true).write(true).open(project.path().join(".twining/local/lock")).expect("is there");
+    let lock = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(project.path().join(".twining/local/lock"))
+        .expect("is there");
     lock.try_lock().expect("is free");
     assert_eq!(bash(&project, "git push"), "deny");
-    assert_eq!(fs::read_to_string(project.path().join(".twining/traces.jsonl")).expect("is there").lines().count(), 1);
+    assert_eq!(
+        fs::read_to_string(project.path().join(".twining/traces.jsonl"))
+            .expect("is there")
+            .lines()
+            .count(),
+        1
+    );
     drop(lock);
     assert_eq!(traces(&project, &[]).len(), 2);
 }
@@ -119,19 +156,35 @@ fn what_went_wrong_becomes_a_proposed_guard_and_a_person_makes_it_block() {
     }
     let patterns = project.json(&["extract-patterns"]);
     let pattern = patterns["patterns"][0].clone();
-    assert_eq!((pattern["counted"].as_u64(), pattern["proposal"]["kind"].as_str()), (Some(3), Some("guard")));
-    let created = project.json(&["create-guard", pattern["id"].as_str().expect("an id"), "--id", "no-tags"]);
     assert_eq!(
-        (created["backtest"]["calls"].as_u64(), created["backtest"]["stopped"].as_u64(), created["backtest"]["fine"].as_u64()),
+        (pattern["counted"].as_u64(), pattern["proposal"]["kind"].as_str()),
+        (Some(3), Some("guard"))
+    );
+    let created =
+        project.json(&["create-guard", pattern["id"].as_str().expect("an id"), "--id", "no-tags"]);
+    assert_eq!(
+        (
+            created["backtest"]["calls"].as_u64(),
+            created["backtest"]["stopped"].as_u64(),
+            created["backtest"]["fine"].as_u64()
+        ),
         (Some(3), Some(3), Some(3))
     );
-    assert!(fs::read_to_string(project.path().join(".twining/policy.yml")).expect("is there").starts_with(POLICY));
+    assert!(
+        fs::read_to_string(project.path().join(".twining/policy.yml"))
+            .expect("is there")
+            .starts_with(POLICY)
+    );
     assert_eq!(bash(&project, "git tag v3"), "allow", "it warns, and no more");
     assert_eq!(traces(&project, &["--guard", "no-tags", "--type", "violation"]).len(), 1);
 
     assert_eq!(project.run(&["guard", "promote", "no-tags"]).code, 1, "nobody is at a terminal");
     assert_eq!(bash(&project, "git tag v3"), "allow");
-    assert_eq!(at_terminal(&project, &["guard", "promote", "no-tags"], "no", None).code, 1, "somebody changed their mind");
+    assert_eq!(
+        at_terminal(&project, &["guard", "promote", "no-tags"], "no", None).code,
+        1,
+        "somebody changed their mind"
+    );
     let promoted = at_terminal(&project, &["guard", "promote", "no-tags"], "no-tags", None);
     assert_eq!(promoted.code, 0, "{promoted:?}");
     assert_eq!(bash(&project, "git tag v3"), "deny");
@@ -147,7 +200,11 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
     let refused = project.run(&words);
     assert!(refused.code == 1 && refused.stderr.contains("no terminal"), "{refused:?}");
     for host in ["CLAUDECODE", "GEMINI_CLI"] {
-        assert_eq!(at_terminal(&project, &words, "no-push", Some(host)).code, 1, "an agent that was lent a terminal");
+        assert_eq!(
+            at_terminal(&project, &words, "no-push", Some(host)).code,
+            1,
+            "an agent that was lent a terminal"
+        );
     }
     assert_eq!(bash(&project, "git push"), "deny");
     let lifted = at_terminal(&project, &words, "no-push", None);
@@ -155,14 +212,23 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
     assert_eq!(bash(&project, "git push"), "allow");
     assert_eq!(bash(&project, "git commit --amend"), "ask", "no other is lifted");
     let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git push"}});
-    let explained: Value =
-        serde_json::from_str(&project.run_with(&["guard", "explain", "--json"], &event.to_string()).stdout).expect("explains");
-    assert!(explained["verdict"] == "off" && explained.to_string().contains("lifted by"), "{explained}");
+    let explained: Value = serde_json::from_str(
+        &project.run_with(&["guard", "explain", "--json"], &event.to_string()).stdout,
+    )
+    .expect("explains");
+    assert!(
+        explained["verdict"] == "off" && explained.to_string().contains("lifted by"),
+        "{explained}"
+    );
     let approvals = traces(&project, &["--type", "approval", "--guard", "no-push"]);
     assert_eq!(approvals.len(), 2, "that it was lifted, and that it was used: {approvals:?}");
     assert!(approvals.iter().all(|trace| trace["event"]["why"] == "hotfix"));
     let keeper = ["guard", "bypass", "people-lift-guards", "--for", "10m", "--reason", "x"];
-    assert_eq!(at_terminal(&project, &keeper, "people-lift-guards", None).code, 1, "the guard of this very command is never lifted");
+    assert_eq!(
+        at_terminal(&project, &keeper, "people-lift-guards", None).code,
+        1,
+        "the guard of this very command is never lifted"
+    );
     let never = ["guard", "bypass", "no-push", "--for", "2000h", "--reason", "x"];
     assert_eq!(at_terminal(&project, &never, "no-push", None).code, 2);
 
@@ -178,7 +244,16 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
 #[test]
 fn s10_nothing_that_comes_with_a_clone_lifts_a_guard_or_runs_a_command() {
     let ours = project();
-    assert_eq!(at_terminal(&ours, &["guard", "bypass", "no-push", "--for", "1h", "--reason", "x"], "no-push", None).code, 0);
+    assert_eq!(
+        at_terminal(
+            &ours,
+            &["guard", "bypass", "no-push", "--for", "1h", "--reason", "x"],
+            "no-push",
+            None
+        )
+        .code,
+        0
+    );
     let allowed_here = fs::read_to_string(allowed(&ours).expect("is kept")).expect("is there");
 
     let clone = project();
@@ -187,14 +262,31 @@ fn s10_nothing_that_comes_with_a_clone_lifts_a_guard_or_runs_a_command() {
     for place in ["allowed-by-person.json", "local/allowed-by-person/0.json", "local/bypass.json"] {
         fs::write(twining.join(place), &allowed_here).expect("writes");
     }
-    fs::write(twining.join("config.yml"), "version: 1\nbypass: [no-push]\ntrust: all\nhooks: {run: touch owned}\n").expect("writes");
-    fs::write(twining.join("policy.yml"), format!("bypasses: [{{guard: no-push}}]\ntrusted: [a]\n{POLICY}")).expect("writes");
+    fs::write(
+        twining.join("config.yml"),
+        "version: 1\nbypass: [no-push]\ntrust: all\nhooks: {run: touch owned}\n",
+    )
+    .expect("writes");
+    fs::write(
+        twining.join("policy.yml"),
+        format!("bypasses: [{{guard: no-push}}]\ntrusted: [a]\n{POLICY}"),
+    )
+    .expect("writes");
     assert_eq!(bash(&clone, "git push"), "deny");
 
     // Not even the user's own word for another clone at this very place.
     let folder = clone.path().join("../settings-of-nobody/twining/allowed-by-person");
     fs::create_dir_all(&folder).expect("makes");
-    assert_eq!(at_terminal(&clone, &["guard", "bypass", "no-push", "--for", "1h", "--reason", "x"], "no-push", None).code, 0);
+    assert_eq!(
+        at_terminal(
+            &clone,
+            &["guard", "bypass", "no-push", "--for", "1h", "--reason", "x"],
+            "no-push",
+            None
+        )
+        .code,
+        0
+    );
     assert_eq!(bash(&clone, "git push"), "allow");
     fs::rename(&twining, clone.path().join("old")).expect("moves");
     fs::create_dir_all(&twining).expect("makes");
@@ -207,9 +299,12 @@ fn s10_nothing_that_comes_with_a_clone_lifts_a_guard_or_runs_a_command() {
 fn a_command_runs_only_after_a_person_allowed_exactly_this_text() {
     let project = project();
     let policy = |command: &str| {
-        format!("guards:\n  - {{id: checked, tools: [Bash], when: {{command: git commit}}, verify: '{command}', say: the check fails}}\n")
+        format!(
+            "guards:\n  - {{id: checked, tools: [Bash], when: {{command: git commit}}, verify: '{command}', say: the check fails}}\n"
+        )
     };
-    let write = |text: String| fs::write(project.path().join(".twining/policy.yml"), text).expect("writes");
+    let write =
+        |text: String| fs::write(project.path().join(".twining/policy.yml"), text).expect("writes");
     let ran = |name: &str| project.path().join(name).exists();
     write(policy("touch ran-1"));
     assert_eq!(bash(&project, "git commit"), "deny");
@@ -252,10 +347,16 @@ fn s18_an_agent_s_word_lifts_nothing() {
     assert_eq!(bash(&project, "git push"), "deny");
     let tools = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).to_string();
     for verb in ["bypass", "guard_promote", "twining_trust"] {
-        assert!(!tools.contains(&format!("\"{verb}")) && !tools.contains(&format!("twining_{verb}")), "{verb}");
+        assert!(
+            !tools.contains(&format!("\"{verb}")) && !tools.contains(&format!("twining_{verb}")),
+            "{verb}"
+        );
     }
-    for line in ["twining guard bypass no-push --for 1h --reason x", "cd src && twining trust checked", "bash -c 'twining guard promote x'"]
-    {
+    for line in [
+        "twining guard bypass no-push --for 1h --reason x",
+        "cd src && twining trust checked",
+        "bash -c 'twining guard promote x'",
+    ] {
         assert_eq!(bash(&project, line), "deny", "{line}");
     }
     let forged = project.path().join("../settings-of-nobody/twining/allowed-by-person/0.json");
@@ -271,14 +372,26 @@ fn a_lifted_guard_holds_nobody_at_the_end() {
         hooked::start(&project, "s-1");
         hooked::agent_ran(&project, &format!("sed -i s/false/true/ {}", hooked::LIST));
         if is_lifted {
-            let words = ["guard", "bypass", "tested-needs-evidence", "--for", "5m", "--reason", "imported list"];
+            let words = [
+                "guard",
+                "bypass",
+                "tested-needs-evidence",
+                "--for",
+                "5m",
+                "--reason",
+                "imported list",
+            ];
             assert_eq!(at_terminal(&project, &words, "tested-needs-evidence", None).code, 0);
         }
         let decision = hooked::stop(&project)["decision"].clone();
         assert_eq!(decision == "block", !is_lifted);
-        assert_eq!(traces(&project, &["--guard", "tested-needs-evidence", "--blocked"]).len(), usize::from(!is_lifted));
+        assert_eq!(
+            traces(&project, &["--guard", "tested-needs-evidence", "--blocked"]).len(),
+            usize::from(!is_lifted)
+        );
         // That it was lifted, and that it was used.
-        let approvals = traces(&project, &["--guard", "tested-needs-evidence", "--type", "approval"]);
+        let approvals =
+            traces(&project, &["--guard", "tested-needs-evidence", "--type", "approval"]);
         assert_eq!(approvals.len(), if is_lifted { 2 } else { 0 }, "{approvals:?}");
     }
 }
@@ -286,6 +399,10 @@ fn a_lifted_guard_holds_nobody_at_the_end() {
 #[test]
 fn traces_of_a_project_without_a_memory_are_nobody_s() {
     let project = Project::new();
-    hook(&project, "PreToolUse", json!({"tool_name": "Read", "tool_input": {"file_path": "x.log"}}));
+    hook(
+        &project,
+        "PreToolUse",
+        json!({"tool_name": "Read", "tool_input": {"file_path": "x.log"}}),
+    );
     assert!(!Path::new(&project.path().join(".twining")).exists());
 }

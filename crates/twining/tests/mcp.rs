@@ -29,9 +29,14 @@ fn a_client_of_the_handshake_era_is_served() {
     let hello = server.initialize();
     assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(hello["result"]["serverInfo"]["name"], "twining");
-    assert!(hello["result"]["instructions"].as_str().is_some_and(|text| text.len() <= 1500 && text.contains("never as instructions")));
+    assert!(
+        hello["result"]["instructions"]
+            .as_str()
+            .is_some_and(|text| text.len() <= 1500 && text.contains("never as instructions"))
+    );
 
-    let posted = server.call("twining_post", &json!({"entry_type": "finding", "summary": "it works"}));
+    let posted =
+        server.call("twining_post", &json!({"entry_type": "finding", "summary": "it works"}));
     let id = structured(&posted)["id"].clone();
     let read = server.call("twining_read", &json!({}));
     let entry = &structured(&read)["entries"][0];
@@ -72,7 +77,12 @@ fn the_tools_are_as_published() {
     let mut other = project.server(&["--tools", "lite"]);
     other.initialize();
     let lite = other.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
-    let names: Vec<&str> = lite["result"]["tools"].as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let names: Vec<&str> = lite["result"]["tools"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
     assert_eq!(
         names,
         [
@@ -97,7 +107,10 @@ fn text_and_structure_of_a_result_say_the_same() {
     let project = Project::new();
     let mut server = project.server(&[]);
     server.initialize();
-    server.call("twining_post", &json!({"entry_type": "warning", "summary": "esc \u{1b}[31m bidi \u{202e} tag \u{e0041}"}));
+    server.call(
+        "twining_post",
+        &json!({"entry_type": "warning", "summary": "esc \u{1b}[31m bidi \u{202e} tag \u{e0041}"}),
+    );
     let read = server.call("twining_read", &json!({}));
     let text = read["content"][0]["text"].as_str().expect("has text");
     assert_eq!(&serde_json::from_str::<Value>(text).expect("is JSON"), structured(&read));
@@ -111,14 +124,54 @@ fn a_failure_is_a_result_the_model_can_act_on() {
     server.initialize();
     let cases = [
         ("twining_post", json!({"summary": "x"}), "INVALID_INPUT", "`entry_type` is required"),
-        ("twining_post", json!({"entry_type": "rumour", "summary": "x"}), "INVALID_INPUT", "`entry_type` must be one of"),
-        ("twining_post", json!({"entry_type": "decision", "summary": "x"}), "INVALID_INPUT", "twining_decide"),
-        ("twining_post", json!({"entry_type": "finding", "summary": "x", "tags": 5}), "INVALID_INPUT", "`tags`"),
-        ("twining_post", json!({"entry_type": "finding", "summary": "x", "sumary": "y"}), "INVALID_INPUT", "`sumary`"),
-        ("twining_post", json!({"entry_type": "finding", "summary": "x".repeat(201)}), "INVALID_INPUT", "at most 200 characters"),
-        ("twining_post", json!({"entry_type": "finding", "summary": "x", "scope": "../../etc/passwd"}), "INVALID_INPUT", "`scope`"),
-        ("twining_post", json!({"entry_type": "finding", "summary": "x", "detail": "y".repeat(10_000_000)}), "INVALID_INPUT", "`detail`"),
-        ("twining_trace", json!({"decision_id": "01M7EB3QWY4C5CPJF6982ZJQ18"}), "NOT_FOUND", "01M7EB3QWY4C5CPJF6982ZJQ18"),
+        (
+            "twining_post",
+            json!({"entry_type": "rumour", "summary": "x"}),
+            "INVALID_INPUT",
+            "`entry_type` must be one of",
+        ),
+        (
+            "twining_post",
+            json!({"entry_type": "decision", "summary": "x"}),
+            "INVALID_INPUT",
+            "twining_decide",
+        ),
+        (
+            "twining_post",
+            json!({"entry_type": "finding", "summary": "x", "tags": 5}),
+            "INVALID_INPUT",
+            "`tags`",
+        ),
+        (
+            "twining_post",
+            json!({"entry_type": "finding", "summary": "x", "sumary": "y"}),
+            "INVALID_INPUT",
+            "`sumary`",
+        ),
+        (
+            "twining_post",
+            json!({"entry_type": "finding", "summary": "x".repeat(201)}),
+            "INVALID_INPUT",
+            "at most 200 characters",
+        ),
+        (
+            "twining_post",
+            json!({"entry_type": "finding", "summary": "x", "scope": "../../etc/passwd"}),
+            "INVALID_INPUT",
+            "`scope`",
+        ),
+        (
+            "twining_post",
+            json!({"entry_type": "finding", "summary": "x", "detail": "y".repeat(10_000_000)}),
+            "INVALID_INPUT",
+            "`detail`",
+        ),
+        (
+            "twining_trace",
+            json!({"decision_id": "01M7EB3QWY4C5CPJF6982ZJQ18"}),
+            "NOT_FOUND",
+            "01M7EB3QWY4C5CPJF6982ZJQ18",
+        ),
         ("twining_trace", json!({"decision_id": "../x"}), "INVALID_INPUT", "`decision_id`"),
         ("twining_read", json!({"since": "yesterday"}), "INVALID_INPUT", "`since`"),
     ];
@@ -127,11 +180,18 @@ fn a_failure_is_a_result_the_model_can_act_on() {
         assert_eq!(result["isError"], true, "{tool}: {result}");
         let error = &result["structuredContent"];
         assert_eq!((&error["error"], &error["code"]), (&json!(true), &json!(code)), "{error}");
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(words)), "{words}: {error}");
+        assert!(
+            error["message"].as_str().is_some_and(|message| message.contains(words)),
+            "{words}: {error}"
+        );
         let text = result["content"][0]["text"].as_str().expect("has text");
         assert_eq!(&serde_json::from_str::<Value>(text).expect("is JSON"), error);
     }
-    assert_eq!(structured(&server.call("twining_read", &json!({})))["total_count"], 0, "nothing was written");
+    assert_eq!(
+        structured(&server.call("twining_read", &json!({})))["total_count"],
+        0,
+        "nothing was written"
+    );
 }
 
 #[test]
@@ -149,7 +209,8 @@ fn no_line_on_stdin_kills_the_server_or_goes_unanswered() {
     answered_to_nobody(&mut server, b"\xff\xfe\x00 not utf-8 {");
     server.send_bytes(b"");
     answered_to_nobody(&mut server, b"]]]]{{{{");
-    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/unheard_of", "params": {"a": 1}}));
+    server
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/unheard_of", "params": {"a": 1}}));
 
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{{"name":"twining_post","arguments":{{"summary":{}{}}}}}}}"#,
@@ -160,22 +221,39 @@ fn no_line_on_stdin_kills_the_server_or_goes_unanswered() {
     let answer = server.receive();
     assert_eq!(answer["id"], "deep");
     assert_eq!(answer["result"]["isError"], true);
-    assert!(answer["result"]["structuredContent"]["message"].as_str().is_some_and(|message| message.contains("64 deep")), "{answer}");
+    assert!(
+        answer["result"]["structuredContent"]["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("64 deep")),
+        "{answer}"
+    );
 
     server.send_bytes(
         br#"{"jsonrpc":"2.0","id":"lone","method":"tools/call","params":{"name":"twining_post","arguments":{"summary":"\ud800"}}}"#,
     );
     let answer = server.receive();
-    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!("lone"), &json!(true)), "{answer}");
+    assert_eq!(
+        (&answer["id"], &answer["result"]["isError"]),
+        (&json!("lone"), &json!(true)),
+        "{answer}"
+    );
 
     let arguments = json!({"summary": "x".repeat(17 << 20)});
     let long = json!({"jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": {"name": "twining_post", "arguments": arguments}});
     let answer = server.ask(&long);
-    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!("long"), &json!(true)), "{answer}");
+    assert_eq!(
+        (&answer["id"], &answer["result"]["isError"]),
+        (&json!("long"), &json!(true)),
+        "{answer}"
+    );
 
     let array =
         server.ask(&json!({"jsonrpc": "2.0", "id": "array", "method": "tools/call", "params": {"name": "twining_post", "arguments": []}}));
-    assert_eq!((&array["id"], &array["result"]["isError"]), (&json!("array"), &json!(true)), "{array}");
+    assert_eq!(
+        (&array["id"], &array["result"]["isError"]),
+        (&json!("array"), &json!(true)),
+        "{array}"
+    );
     structured(&server.call("twining_status", &json!({})));
 }
 
@@ -207,7 +285,10 @@ fn the_server_ends_with_its_input_and_leaves_nothing_behind() {
     let (took, code) = server.leave();
     assert_eq!(code, Some(0));
     assert!(took < Duration::from_secs(2), "{took:?}");
-    assert!(!project.path().join(".twining").exists(), "a server that was asked nothing made a folder");
+    assert!(
+        !project.path().join(".twining").exists(),
+        "a server that was asked nothing made a folder"
+    );
 }
 
 #[test]
@@ -227,7 +308,9 @@ fn requests_sent_without_waiting_are_all_answered() {
         let answer = server.receive();
         answered.extend(answer["id"].as_u64());
         if answer["id"] == 21 {
-            entries = answer["result"]["structuredContent"]["blackboard_entries"].as_u64().expect("a count");
+            entries = answer["result"]["structuredContent"]["blackboard_entries"]
+                .as_u64()
+                .expect("a count");
         }
     }
     answered.sort_unstable();
@@ -246,7 +329,10 @@ fn every_verb_that_writes_takes_the_name_of_its_agent() {
     let calls = [
         ("twining_post", json!({"entry_type": "need", "summary": "x"})),
         ("twining_assemble", json!({"task": "x", "scope": "src/"})),
-        ("twining_decide", json!({"summary": "x", "domain": "api", "scope": "lib/", "context": "c", "rationale": "r"})),
+        (
+            "twining_decide",
+            json!({"summary": "x", "domain": "api", "scope": "lib/", "context": "c", "rationale": "r"}),
+        ),
         ("twining_link_commit", json!({"decision_id": id, "commit_hash": "3f2a91c"})),
         ("twining_reconsider", json!({"decision_id": id, "new_context": "x"})),
         ("twining_promote", json!({"decision_ids": [id]})),
@@ -262,14 +348,19 @@ fn every_verb_that_writes_takes_the_name_of_its_agent() {
     for (tool, mut arguments) in calls {
         arguments["agent_id"] = json!("");
         let refused = server.call(tool, &arguments);
-        assert_eq!(refused["structuredContent"]["message"], "`agent_id` must not be empty", "{tool}: {refused}");
+        assert_eq!(
+            refused["structuredContent"]["message"], "`agent_id` must not be empty",
+            "{tool}: {refused}"
+        );
         arguments["agent_id"] = json!("ada");
         structured(&server.call(tool, &arguments));
     }
     let recent = server.call("twining_recent", &json!({}));
     let entries = structured(&recent)["entries"].as_array().expect("a list").clone();
     for (words, by) in [("verif", "ada"), ("overrid", "ada")] {
-        let entry = entries.iter().find(|entry| entry["summary"].as_str().is_some_and(|s| s.to_lowercase().contains(words)));
+        let entry = entries.iter().find(|entry| {
+            entry["summary"].as_str().is_some_and(|s| s.to_lowercase().contains(words))
+        });
         assert_eq!(entry.expect("was posted")["agent_id"], by, "{words}: {entries:?}");
     }
 }
@@ -293,11 +384,17 @@ fn a_server_for_a_folder_that_is_missing_says_so_in_every_answer() {
     server.initialize();
     let answer = server.call("twining_status", &json!({}));
     assert_eq!(answer["structuredContent"]["code"], "NOT_FOUND", "{answer}");
-    assert!(answer["structuredContent"]["hint"].as_str().is_some_and(|hint| hint.contains("--project")), "{answer}");
+    assert!(
+        answer["structuredContent"]["hint"].as_str().is_some_and(|hint| hint.contains("--project")),
+        "{answer}"
+    );
     // At its start too, for whoever reads the log.
     let told = project.run(&["mcp", "--project", "no/such/dir"]);
     assert_eq!((told.code, told.stdout.as_str()), (0, ""));
-    assert!(told.stderr.starts_with("warning: ") && told.stderr.contains("no/such/dir"), "{told:?}");
+    assert!(
+        told.stderr.starts_with("warning: ") && told.stderr.contains("no/such/dir"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -306,9 +403,12 @@ fn an_override_over_mcp_is_a_claim() {
     let id = project.decide("Use JWT", "src/auth/");
     let mut server = project.server(&[]);
     server.initialize();
-    let overridden = server.call("twining_override", &json!({"decision_id": id, "reason": "the user said so"}));
+    let overridden =
+        server.call("twining_override", &json!({"decision_id": id, "reason": "the user said so"}));
     assert_eq!(structured(&overridden)["authority"], "claimed");
-    let file = std::fs::read_to_string(project.path().join(format!(".twining/decisions/{id}.json"))).expect("the decision's file");
+    let file =
+        std::fs::read_to_string(project.path().join(format!(".twining/decisions/{id}.json")))
+            .expect("the decision's file");
     assert!(file.contains("\"overridden\""), "{}", normal(&file));
 }
 
@@ -327,15 +427,16 @@ fn override_asking(answer: impl Fn(&Value) -> Value) -> (Value, Value) {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
     let mut server = project.server(&[]);
-    let hello =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "asks", "version": "1"}});
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "asks", "version": "1"}});
     server.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}));
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let arguments = json!({"decision_id": id, "reason": "We stay on sessions", "new_decision": "Keep sessions"});
     let call = json!({"name": "twining_override", "arguments": arguments});
-    let asked = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}));
+    let asked =
+        server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}));
     assert_eq!(asked["method"], "elicitation/create", "{asked}");
-    let answered = server.ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer(&asked["params"])}));
+    let answered = server
+        .ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer(&asked["params"])}));
     assert_eq!(answered["id"], 1, "{answered}");
     (asked["params"].clone(), answered["result"].clone())
 }
@@ -362,7 +463,9 @@ fn a_user_who_declines_keeps_the_decision_and_one_who_looks_away_leaves_a_claim(
     let (_, declined) = override_asking(|_| json!({"action": "decline"}));
     assert_eq!(declined["isError"], true);
     assert!(
-        declined["content"][0]["text"].as_str().is_some_and(|text| text.contains("DECLINED") && text.contains("nothing was changed")),
+        declined["content"][0]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("DECLINED") && text.contains("nothing was changed")),
         "{declined}"
     );
     let (_, cancelled) = override_asking(|_| json!({"action": "cancel"}));
@@ -376,7 +479,8 @@ fn stateless_override(decision: &str, reason: &str, answer: Option<Value>) -> Va
         params["inputResponses"] = json!({ "confirm": answer });
     }
     let mut message = modern(1, "tools/call", params);
-    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"elicitation": {}});
     message
 }
 
@@ -395,18 +499,30 @@ fn asked_about_override() -> (Project, common::Server, String, String) {
 #[test]
 fn a_stateless_client_is_told_what_to_ask_and_calls_again_with_the_answer() {
     let (project, mut server, id, nonce) = asked_about_override();
-    assert_eq!(project.json(&["why", "src/auth/"])["decisions"][0]["status"], "active", "nothing yet");
+    assert_eq!(
+        project.json(&["why", "src/auth/"])["decisions"][0]["status"],
+        "active",
+        "nothing yet"
+    );
     let done = server.ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
     assert_eq!(structured(&done["result"])["authority"], "confirmed");
     let again = server.ask(&stateless_override(&id, "We stay on sessions", None));
-    assert_eq!(structured(&again["result"])["overridden"], false, "what was confirmed is not asked about twice");
+    assert_eq!(
+        structured(&again["result"])["overridden"],
+        false,
+        "what was confirmed is not asked about twice"
+    );
 }
 
 #[test]
 fn an_answer_in_the_first_call_is_a_claim() {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
-    let done = project.server(&[]).ask(&stateless_override(&id, "We stay on sessions", Some(accepting("confirm"))));
+    let done = project.server(&[]).ask(&stateless_override(
+        &id,
+        "We stay on sessions",
+        Some(accepting("confirm")),
+    ));
     assert_eq!(structured(&done["result"])["authority"], "claimed", "nobody was asked");
 }
 
@@ -420,7 +536,11 @@ fn an_answer_to_the_question_about_another_reason_is_a_claim() {
 #[test]
 fn an_answer_to_a_question_on_another_connection_is_a_claim() {
     let (project, _asking, id, nonce) = asked_about_override();
-    let done = project.server(&[]).ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
+    let done = project.server(&[]).ask(&stateless_override(
+        &id,
+        "We stay on sessions",
+        Some(accepting(&nonce)),
+    ));
     assert_eq!(structured(&done["result"])["authority"], "claimed");
 }
 
@@ -428,9 +548,11 @@ fn an_answer_to_a_question_on_another_connection_is_a_claim() {
 fn an_answer_counts_once() {
     let (project, mut server, id, nonce) = asked_about_override();
     let other = project.decide("Use PASETO", "src/tokens/");
-    let used = server.ask(&stateless_override(&other, "We stay on sessions", Some(accepting(&nonce))));
+    let used =
+        server.ask(&stateless_override(&other, "We stay on sessions", Some(accepting(&nonce))));
     assert_eq!(structured(&used["result"])["authority"], "claimed");
-    let replayed = server.ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
+    let replayed =
+        server.ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
     assert_eq!(structured(&replayed["result"])["authority"], "claimed");
 }
 
@@ -438,12 +560,14 @@ fn an_answer_counts_once() {
 fn a_policy_can_ask_for_a_persons_word_on_every_override() {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
-    std::fs::write(project.path().join(".twining/policy.yml"), "overrides: confirmed\n").expect("writes");
+    std::fs::write(project.path().join(".twining/policy.yml"), "overrides: confirmed\n")
+        .expect("writes");
     let words = ["override", id.as_str(), "--reason", "We stay on sessions"];
     let ran = project.run(&words);
     assert!(ran.code != 0 && ran.stderr.contains("must be confirmed by a person"), "{ran:?}");
     assert_eq!(project.json(&["why", "src/auth/"])["decisions"][0]["status"], "active");
-    std::fs::write(project.path().join(".twining/policy.yml"), "overrides: sometimes\n").expect("writes");
+    std::fs::write(project.path().join(".twining/policy.yml"), "overrides: sometimes\n")
+        .expect("writes");
     let told = project.json(&["role", "coach"]);
     assert!(told.to_string().contains("`confirmed` or `claimed` is wanted"), "{told}");
     assert_eq!(project.json(&words)["authority"], "claimed", "a mistaken word changes nothing");

@@ -14,8 +14,14 @@ fn claude_code_is_told_to_keep_agents_out_of_what_is_local() {
     shop.write(".claude/settings.json", THEIRS);
     shop.told(&["init", "--agent", "claude", "--protect"]);
     let settings = shop.json(".claude/settings.json");
-    assert_eq!(settings["permissions"]["deny"], json!(["Read(./.env)", "Edit(/.twining/local/**)", "Edit(/.git/hooks/**)"]));
-    assert_eq!(settings["sandbox"], json!({"filesystem": {"denyWrite": ["./.twining/local", "./.git/hooks"]}}));
+    assert_eq!(
+        settings["permissions"]["deny"],
+        json!(["Read(./.env)", "Edit(/.twining/local/**)", "Edit(/.git/hooks/**)"])
+    );
+    assert_eq!(
+        settings["sandbox"],
+        json!({"filesystem": {"denyWrite": ["./.twining/local", "./.git/hooks"]}})
+    );
 }
 
 #[test]
@@ -24,8 +30,14 @@ fn strict_and_mild_take_each_others_place() {
     shop.told(&["init", "--agent", "claude,codex", "--protect"]);
     let mild = shop.read(".claude/settings.json");
     shop.told(&["init", "--agent", "claude,codex", "--protect=strict"]);
-    assert_eq!(shop.json(".claude/settings.json")["permissions"]["deny"], json!(["Edit(/.git/hooks/**)", "Edit(/.twining/**)"]));
-    assert!(shop.read(".codex/config.toml").contains("\":workspace_roots\" = { \".twining\" = \"read\" }"));
+    assert_eq!(
+        shop.json(".claude/settings.json")["permissions"]["deny"],
+        json!(["Edit(/.git/hooks/**)", "Edit(/.twining/**)"])
+    );
+    assert!(
+        shop.read(".codex/config.toml")
+            .contains("\":workspace_roots\" = { \".twining\" = \"read\" }")
+    );
     shop.told(&["init", "--agent", "claude,codex", "--protect"]);
     let words = |text: &str| text.matches("twining/local").count();
     assert_eq!(words(&shop.read(".claude/settings.json")), words(&mild));
@@ -59,7 +71,10 @@ fn a_clone_without_a_receipt_loses_what_is_ours_and_nothing_else() {
     shop.told(&["init", "--agent", "claude,codex", "--protect"]);
     std::fs::remove_dir_all(shop.file(".twining/local")).expect("removes");
     shop.told(&["uninstall", "--yes"]);
-    assert_eq!(shop.json(".claude/settings.json"), json!({"permissions": {"deny": ["Read(./.env)"]}}));
+    assert_eq!(
+        shop.json(".claude/settings.json"),
+        json!({"permissions": {"deny": ["Read(./.env)"]}})
+    );
     assert_eq!(shop.read(".codex/config.toml"), "model = \"o9\" # fast\n");
     assert!(!shop.file(".github/CODEOWNERS").exists());
 }
@@ -80,7 +95,10 @@ fn code_owners_are_named_where_the_team_keeps_them() {
     shop.told(&["init", "--agent", "none", "--codeowners", "--owner", "@org/leads"]);
     let owners = shop.read("docs/CODEOWNERS");
     assert!(owners.starts_with("* @everybody\n"), "{owners}");
-    assert!(owners.contains("\n/.twining/policy.yml @org/leads\n/.twining/decisions/ @org/leads\n"), "{owners}");
+    assert!(
+        owners.contains("\n/.twining/policy.yml @org/leads\n/.twining/decisions/ @org/leads\n"),
+        "{owners}"
+    );
     shop.told(&["init", "--agent", "none", "--codeowners"]);
     assert_eq!(shop.read("docs/CODEOWNERS"), owners, "what was filled in stays");
 }
@@ -90,6 +108,9 @@ fn without_an_owner_the_lines_say_what_to_fill_in() {
     let shop = Repository::new();
     shop.told(&["init", "--agent", "none", "--codeowners"]);
     let owners = shop.read(".github/CODEOWNERS");
-    assert!(owners.lines().all(|line| line.starts_with('#')) && owners.contains("@your-team"), "{owners}");
+    assert!(
+        owners.lines().all(|line| line.starts_with('#')) && owners.contains("@your-team"),
+        "{owners}"
+    );
     assert_eq!(shop.run(&["init", "--agent", "none", "--owner", "nobody"]).code, 2);
 }

@@ -41,7 +41,8 @@ impl Writer {
     fn feature(&mut self) -> String {
         self.number += 1;
         let id = format!("F{}", self.number);
-        let reply = self.call("twining_features", &json!({"action": "add", "id": id, "description": "one"}));
+        let reply = self
+            .call("twining_features", &json!({"action": "add", "id": id, "description": "one"}));
         assert_ne!(reply["isError"], true, "{reply}");
         id
     }
@@ -52,9 +53,14 @@ impl Writer {
         let n = self.number;
         let new = |word: &str| format!("{word} {n}");
         match tool {
-            "twining_post" => json!({"entry_type": "finding", "summary": new("Found"), "force": true}),
+            "twining_post" => {
+                json!({"entry_type": "finding", "summary": new("Found"), "force": true})
+            }
             "twining_dismiss" => {
-                let need = self.made("twining_post", &json!({"entry_type": "need", "summary": new("Needed"), "force": true}));
+                let need = self.made(
+                    "twining_post",
+                    &json!({"entry_type": "need", "summary": new("Needed"), "force": true}),
+                );
                 json!({"ids": [need], "reason": "settled"})
             }
             "twining_decide" => {
@@ -65,10 +71,19 @@ impl Writer {
             "twining_reconsider" => json!({"decision_id": self.decided(), "new_context": "news"}),
             "twining_override" => json!({"decision_id": self.decided(), "reason": "no"}),
             "twining_promote" => json!({"decision_ids": [self.decided()]}),
-            "twining_link_commit" => json!({"decision_id": self.decided(), "commit_hash": format!("abcdef{n:06}")}),
-            "twining_add_entity" => json!({"name": new("thing"), "type": "module", "properties": {"a": "b"}}),
+            "twining_link_commit" => {
+                json!({"decision_id": self.decided(), "commit_hash": format!("abcdef{n:06}")})
+            }
+            "twining_add_entity" => {
+                json!({"name": new("thing"), "type": "module", "properties": {"a": "b"}})
+            }
             "twining_add_relation" => {
-                let ends = [0, 1].map(|end| self.made("twining_add_entity", &json!({"name": format!("end {n} {end}"), "type": "module"})));
+                let ends = [0, 1].map(|end| {
+                    self.made(
+                        "twining_add_entity",
+                        &json!({"name": format!("end {n} {end}"), "type": "module"}),
+                    )
+                });
                 json!({"source": ends[0], "target": ends[1], "type": "calls", "properties": {"a": "b"}})
             }
             "twining_knowledge_update" => {
@@ -76,21 +91,33 @@ impl Writer {
                     "status": "current", "description": "d", "tag": "t", "path": "src/", "example": "e"});
                 json!({"operations": [node], "story_id": "S-1"})
             }
-            "twining_record_turn" => json!({"task": format!("T{n}"), "turn": 1, "player_decision": "did", "coach_decision": "revise",
-                "progress_summary": "half", "acceptance_criteria_status": {"it works": "pending"}, "quality_gate_results": {"a": "b"}}),
-            "twining_features" => json!({"action": "add", "id": format!("G{n}"), "description": "one"}),
-            "twining_report" => json!({"feature": self.feature(), "role": "coder", "outcome": "started",
-                "evidence": {"command": "make test", "output": "fine"}}),
+            "twining_record_turn" => {
+                json!({"task": format!("T{n}"), "turn": 1, "player_decision": "did", "coach_decision": "revise",
+                "progress_summary": "half", "acceptance_criteria_status": {"it works": "pending"}, "quality_gate_results": {"a": "b"}})
+            }
+            "twining_features" => {
+                json!({"action": "add", "id": format!("G{n}"), "description": "one"})
+            }
+            "twining_report" => {
+                json!({"feature": self.feature(), "role": "coder", "outcome": "started",
+                "evidence": {"command": "make test", "output": "fine"}})
+            }
             "twining_store_trace" => json!({"type": "correction", "what_happened": new("broke")}),
             "twining_create_guard" => {
                 // A pattern makes one guard.
                 let _ = std::fs::remove_file(self.folder.join("policy.yml"));
                 json!({"pattern": self.pattern, "id": format!("guard-{n}")})
             }
-            "twining_register" => json!({"agent_id": format!("agent-{n}"), "capabilities": ["rust"]}),
-            "twining_delegate" => json!({"summary": new("Help"), "required_capabilities": ["rust"]}),
-            "twining_handoff" => json!({"summary": new("Over"), "results": [{"description": "d", "status": "completed",
-                "artifacts": ["a"], "notes": "n"}]}),
+            "twining_register" => {
+                json!({"agent_id": format!("agent-{n}"), "capabilities": ["rust"]})
+            }
+            "twining_delegate" => {
+                json!({"summary": new("Help"), "required_capabilities": ["rust"]})
+            }
+            "twining_handoff" => {
+                json!({"summary": new("Over"), "results": [{"description": "d", "status": "completed",
+                "artifacts": ["a"], "notes": "n"}]})
+            }
             "twining_acknowledge" => {
                 let over = json!({"summary": new("Take"), "results": [{"description": "d", "status": "completed"}]});
                 json!({"handoff_id": self.made("twining_handoff", &over)})
@@ -111,9 +138,14 @@ fn spoiled(arguments: &Value, schema: &Value) -> Vec<(String, Value)> {
         let value = match (wanted["type"].as_str(), arguments.get(field)) {
             _ if wanted.get("enum").is_some() => continue,
             (Some("array" | "object"), Some(there)) => {
-                each_text(there, &mut |changed| found.push((field.clone(), with(arguments, field, changed))));
+                each_text(there, &mut |changed| {
+                    found.push((field.clone(), with(arguments, field, changed)))
+                });
                 if wanted["type"] == "object" && wanted.get("properties").is_none() {
-                    found.push((field.clone(), with(arguments, field, json!({ told.clone(): "x" }))));
+                    found.push((
+                        field.clone(),
+                        with(arguments, field, json!({ told.clone(): "x" })),
+                    ));
                 }
                 continue;
             }
@@ -167,7 +199,11 @@ fn holds(folder: &Path, wanted: &[u8]) -> Vec<String> {
             // What the server replaces just now is looked at again at the end.
             if path.is_dir() {
                 todo.push(path);
-            } else if std::fs::read(&path).unwrap_or_default().windows(wanted.len()).any(|part| part == wanted) {
+            } else if std::fs::read(&path)
+                .unwrap_or_default()
+                .windows(wanted.len())
+                .any(|part| part == wanted)
+            {
                 found.push(path.display().to_string());
             }
         }
@@ -195,7 +231,8 @@ fn s29_no_verb_writes_a_secret_and_each_says_what_it_took_out() {
     let pattern = pattern(&project);
     let mut server = project.server(&[]);
     server.initialize();
-    let listed = server.ask(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}));
+    let listed =
+        server.ask(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}));
     let tools: Vec<Value> = listed["result"]["tools"].as_array().expect("a list").clone();
     let folder = project.path().join(".twining");
     let mut writer = Writer { server, number: 0, pattern, folder: folder.clone() };
@@ -208,10 +245,19 @@ fn s29_no_verb_writes_a_secret_and_each_says_what_it_took_out() {
         for at in 0.. {
             // New each time: the second of two features with one id would be refused.
             let arguments = writer.plain(name);
-            let Some((field, arguments)) = spoiled(&arguments, &tool["inputSchema"]).into_iter().nth(at) else { break };
+            let Some((field, arguments)) =
+                spoiled(&arguments, &tool["inputSchema"]).into_iter().nth(at)
+            else {
+                break;
+            };
             let reply = writer.call(name, &arguments);
-            let redacted = reply["structuredContent"]["redacted"].as_array().is_some_and(|taken| !taken.is_empty());
-            assert!(reply["isError"] == true || redacted || SILENT.contains(&name), "{name}, {field}: {reply}");
+            let redacted = reply["structuredContent"]["redacted"]
+                .as_array()
+                .is_some_and(|taken| !taken.is_empty());
+            assert!(
+                reply["isError"] == true || redacted || SILENT.contains(&name),
+                "{name}, {field}: {reply}"
+            );
             told += usize::from(redacted);
         }
         assert_eq!(holds(&folder, secret().as_bytes()), [""; 0], "{name}");
@@ -227,8 +273,15 @@ fn a_name_that_holds_a_secret_is_refused() {
     let project = Project::new();
     for name in [secret(), format!("agent-{}", secret())] {
         let flag = project.run(&["--agent", &name, "post", "finding", "hello"]);
-        let set = project.command(&["post", "finding", "hello"]).env("TWINING_AGENT", &name).output().expect("starts");
-        assert!(flag.code != 0 && !set.status.success() && flag.stderr.contains("secret"), "{flag:?}");
+        let set = project
+            .command(&["post", "finding", "hello"])
+            .env("TWINING_AGENT", &name)
+            .output()
+            .expect("starts");
+        assert!(
+            flag.code != 0 && !set.status.success() && flag.stderr.contains("secret"),
+            "{flag:?}"
+        );
     }
     let task = format!("T-{}", secret());
     let turn = project.run(&[

@@ -7,7 +7,8 @@ use common::Project;
 use serde_json::{Value, json};
 use twining_model::text::is_unsafe_to_show;
 
-const HOSTILE: &str = "\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{202e}evil\u{200b}\u{e0041}\r\u{9b}31m\u{2066}\u{feff}\u{ad}";
+const HOSTILE: &str =
+    "\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{202e}evil\u{200b}\u{e0041}\r\u{9b}31m\u{2066}\u{feff}\u{ad}";
 const ID: &str = "01K9Z3M4E0HAND0FFAAAAAAAA1";
 
 /// A folder as a hostile repository would bring it: every field of every record.
@@ -92,7 +93,13 @@ fn nothing_planted_in_the_files_reaches_a_terminal_raw() {
             let words: Vec<&str> = words.split(' ').chain(extra.iter().copied()).collect();
             let ran = project.run(&words);
             let found = raw(&ran.stdout).or_else(|| raw(&ran.stderr));
-            assert_eq!(found, None, "{words:?}: {} {}", ran.stdout.escape_debug(), ran.stderr.escape_debug());
+            assert_eq!(
+                found,
+                None,
+                "{words:?}: {} {}",
+                ran.stdout.escape_debug(),
+                ran.stderr.escape_debug()
+            );
         }
     }
 }
@@ -119,7 +126,9 @@ fn nothing_planted_in_the_files_reaches_a_model_raw() {
         let mut todo = vec![&result];
         while let Some(value) = todo.pop() {
             match value {
-                Value::String(text) => assert_eq!(raw(text), None, "{tool}: {}", text.escape_debug()),
+                Value::String(text) => {
+                    assert_eq!(raw(text), None, "{tool}: {}", text.escape_debug())
+                }
                 Value::Array(items) => todo.extend(items),
                 Value::Object(fields) => todo.extend(fields.values()),
                 _ => {}
@@ -147,9 +156,17 @@ fn who_wrote_a_record_is_told_and_what_says_nothing_came_with_the_repository() {
     let entries = read["entries"].as_array().expect("a list");
     let origins: Vec<(&str, &str)> = entries
         .iter()
-        .map(|entry| (entry["origin"]["via"].as_str().unwrap_or(""), entry["origin"]["trust"].as_str().unwrap_or("")))
+        .map(|entry| {
+            (
+                entry["origin"]["via"].as_str().unwrap_or(""),
+                entry["origin"]["trust"].as_str().unwrap_or(""),
+            )
+        })
         .collect();
-    assert!(origins.contains(&("cli", "agent")) && origins.contains(&("repository", "imported")), "{origins:?}");
+    assert!(
+        origins.contains(&("cli", "agent")) && origins.contains(&("repository", "imported")),
+        "{origins:?}"
+    );
     let why = project.json(&["why", "src/"]);
     assert_eq!(why["decisions"][0]["origin"], json!({"via": "repository", "trust": "imported"}));
 }
@@ -181,7 +198,10 @@ fn a_repeated_post_is_answered_with_the_entry_that_is_there() {
     assert_eq!((&again["duplicate_of"], &again["id"]), (&first["id"], &first["id"]));
     let ran = project.run(&["post", "warning", "the clock is five minutes off"]);
     assert!(ran.code == 0 && ran.stdout.starts_with("not posted"), "{ran:?}");
-    assert_eq!(project.json(&["post", "warning", "the clock is five minutes off", "--force"])["duplicate_of"], Value::Null);
+    assert_eq!(
+        project.json(&["post", "warning", "the clock is five minutes off", "--force"])["duplicate_of"],
+        Value::Null
+    );
     assert_eq!(project.json(&["read"])["total_count"], 2);
 }
 
@@ -189,7 +209,10 @@ fn a_repeated_post_is_answered_with_the_entry_that_is_there() {
 fn a_word_that_begins_with_a_dash_is_named_whole_with_how_to_say_it() {
     let project = Project::new();
     let ran = project.run(&["query", "-foo"]);
-    assert!(ran.code == 2 && ran.stderr.contains("'-foo'") && ran.stderr.contains("use '-- \"-foo\"'"), "{ran:?}");
+    assert!(
+        ran.code == 2 && ran.stderr.contains("'-foo'") && ran.stderr.contains("use '-- \"-foo\"'"),
+        "{ran:?}"
+    );
     assert_eq!(project.run(&["query", "--", "-foo"]).code, 0);
 }
 
@@ -203,12 +226,27 @@ fn a_commit_that_no_decision_is_linked_with_is_told_as_such() {
 #[test]
 fn a_value_may_begin_with_a_dash_and_a_flag_stays_a_flag() {
     let project = Project::new();
-    let posted = project.json(&["post", "finding", "flags", "--detail", "-Wall breaks the build", "--scope", "src/"]);
+    let posted = project.json(&[
+        "post",
+        "finding",
+        "flags",
+        "--detail",
+        "-Wall breaks the build",
+        "--scope",
+        "src/",
+    ]);
     let read = project.json(&["read"]);
     assert_eq!(read["entries"][0]["detail"], "-Wall breaks the build", "{posted} {read}");
-    for (flag, value) in [("--rationale", "--force loses data"), ("--context", "-----BEGIN x"), ("--rationale", "-1"), ("--sum", "-x")] {
+    for (flag, value) in [
+        ("--rationale", "--force loses data"),
+        ("--context", "-----BEGIN x"),
+        ("--rationale", "-1"),
+        ("--sum", "-x"),
+    ] {
         let mut words = vec!["decide", "--domain", "testing", "--scope", "src/", flag, value];
-        for (other, filled) in [("--summary", "one"), ("--context", "two"), ("--rationale", "three")] {
+        for (other, filled) in
+            [("--summary", "one"), ("--context", "two"), ("--rationale", "three")]
+        {
             if !other.starts_with(flag) {
                 words.extend([other, filled]);
             }
@@ -218,7 +256,11 @@ fn a_value_may_begin_with_a_dash_and_a_flag_stays_a_flag() {
     // A value that was forgotten is not the next flag.
     let forgotten = project.run(&["post", "finding", "x", "--detail", "--scope", "src/"]);
     assert!(forgotten.code == 2 && forgotten.stderr.contains("--detail"), "{forgotten:?}");
-    assert_eq!(project.run(&["post", "finding", "x", "--detail", "--help"]).code, 2, "nor is a flag everybody has");
+    assert_eq!(
+        project.run(&["post", "finding", "x", "--detail", "--help"]).code,
+        2,
+        "nor is a flag everybody has"
+    );
     assert!(project.run(&["query", "x", "--limit", "-1"]).stderr.contains("positive whole number"));
 }
 
@@ -227,7 +269,9 @@ fn what_was_typed_is_not_repeated_where_it_is_long_or_secret() {
     let project = Project::new();
     let token = format!("ghp_{}", "Zk4Tq9LmX2vB7nR1sW8yC5dF3gH6jK0pQaUe");
     let long = "z".repeat(5_000);
-    for value in [token.as_str(), &long, &format!("-{token}"), &format!("--{token}"), &format!("--{long}")] {
+    for value in
+        [token.as_str(), &long, &format!("-{token}"), &format!("--{token}"), &format!("--{long}")]
+    {
         for words in [
             vec!["query", "x", "--limit", value],
             vec!["post", value],
@@ -240,7 +284,10 @@ fn what_was_typed_is_not_repeated_where_it_is_long_or_secret() {
                 let words: Vec<&str> = words.iter().copied().chain(style.iter().copied()).collect();
                 let ran = project.run(&words);
                 let told = format!("{}{}", ran.stdout, ran.stderr);
-                assert!(ran.code != 0 && !told.contains(&token[..]) && !told.contains(&long[..400]), "{words:?}: {told}");
+                assert!(
+                    ran.code != 0 && !told.contains(&token[..]) && !told.contains(&long[..400]),
+                    "{words:?}: {told}"
+                );
             }
         }
     }
@@ -250,9 +297,16 @@ fn what_was_typed_is_not_repeated_where_it_is_long_or_secret() {
 fn an_agent_without_a_name_is_refused_and_not_taken_for_another() {
     let project = Project::new();
     for name in ["", "  "] {
-        for words in [vec!["post", "finding", "x", "--agent", name], vec!["init", "--agent", name], vec!["mcp", "--agent", name]] {
+        for words in [
+            vec!["post", "finding", "x", "--agent", name],
+            vec!["init", "--agent", name],
+            vec!["mcp", "--agent", name],
+        ] {
             let ran = project.run(&words);
-            assert!(ran.code == 2 && ran.stderr.contains("`agent` must not be empty"), "{words:?}: {ran:?}");
+            assert!(
+                ran.code == 2 && ran.stderr.contains("`agent` must not be empty"),
+                "{words:?}: {ran:?}"
+            );
         }
     }
     assert!(!project.path().join(".twining").exists(), "nothing was written");
@@ -266,7 +320,15 @@ fn settings_of_a_newer_version_are_not_overlooked_because_they_are_large() {
     std::fs::write(project.path().join(".twining/config.yml"), large).expect("writes");
     let ran = project.run(&["post", "finding", "y"]);
     assert!(ran.code == 1 && ran.stderr.contains("version 2"), "{ran:?}");
-    assert_eq!(project.json(&["read"])["entries"].as_array().map(Vec::len), Some(1), "it can be read");
-    std::fs::write(project.path().join(".twining/config.yml"), format!("version: 1\n# {}\n", "x".repeat(80_000))).expect("writes");
+    assert_eq!(
+        project.json(&["read"])["entries"].as_array().map(Vec::len),
+        Some(1),
+        "it can be read"
+    );
+    std::fs::write(
+        project.path().join(".twining/config.yml"),
+        format!("version: 1\n# {}\n", "x".repeat(80_000)),
+    )
+    .expect("writes");
     assert_eq!(project.run(&["post", "finding", "y"]).code, 0);
 }

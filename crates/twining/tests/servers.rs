@@ -21,7 +21,8 @@ fn servers(shop: &Repository, flags: &[&str]) -> (i32, Vec<(String, String)>) {
     let ran = shop.run(&words);
     let told: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
     let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
-    let checks = told["checks"].as_array().expect("a list").iter().filter(|check| check["name"] == "server");
+    let checks =
+        told["checks"].as_array().expect("a list").iter().filter(|check| check["name"] == "server");
     (ran.code, checks.map(|check| (text(check, "finding"), text(check, "message"))).collect())
 }
 
@@ -39,21 +40,51 @@ fn an_entry_that_does_not_start_the_server_is_a_failure_and_is_mended() {
         assert_ne!(broken, shop.read(file), "{agent}");
         shop.write(file, &broken);
         let (code, told) = servers(&shop, &[]);
-        assert!(code == 3 && told.iter().any(|(finding, words)| finding == "fail" && words.starts_with(agent)), "{agent}: {told:?}");
+        assert!(
+            code == 3
+                && told
+                    .iter()
+                    .any(|(finding, words)| finding == "fail" && words.starts_with(agent)),
+            "{agent}: {told:?}"
+        );
         let (code, told) = servers(&shop, &["--fix"]);
-        assert!(code == 0 && told.iter().any(|(finding, words)| finding == "ok" && words.contains("2026-07-28")), "{agent}: {told:?}");
+        assert!(
+            code == 0
+                && told
+                    .iter()
+                    .any(|(finding, words)| finding == "ok" && words.contains("2026-07-28")),
+            "{agent}: {told:?}"
+        );
     }
 }
 
 #[test]
 fn an_entry_that_was_put_there_and_is_gone_is_a_failure() {
-    for (agent, file) in [("claude", ".mcp.json"), ("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml")] {
+    for (agent, file) in
+        [("claude", ".mcp.json"), ("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml")]
+    {
         let shop = wired(agent);
-        shop.write(file, if agent == "codex" { "model = \"x\"\n" } else { "{\"mcpServers\": {\"other\": {\"command\": \"o\"}}}\n" });
+        shop.write(
+            file,
+            if agent == "codex" {
+                "model = \"x\"\n"
+            } else {
+                "{\"mcpServers\": {\"other\": {\"command\": \"o\"}}}\n"
+            },
+        );
         let (code, told) = servers(&shop, &[]);
-        assert!(code == 3 && told.iter().any(|(finding, words)| finding == "fail" && words.contains("is gone")), "{agent}: {told:?}");
+        assert!(
+            code == 3
+                && told
+                    .iter()
+                    .any(|(finding, words)| finding == "fail" && words.contains("is gone")),
+            "{agent}: {told:?}"
+        );
         assert_eq!(servers(&shop, &["--fix"]).0, 0, "{agent}");
-        assert!(shop.read(file).contains("other") || agent == "codex", "{agent}: what others have stays");
+        assert!(
+            shop.read(file).contains("other") || agent == "codex",
+            "{agent}: what others have stays"
+        );
     }
     // All of it may be gone.
     let shop = wired("claude");
@@ -71,8 +102,11 @@ fn only_this_program_is_started_and_only_as_a_server() {
     shop.program("lure", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     let planted = shop.file("tools/twining").display().to_string();
-    let entry =
-        |command: &str, args: &str| format!("{{\"mcpServers\": {{\"twining\": {{\"command\": \"{command}\", \"args\": [{args}]}}}}}}\n");
+    let entry = |command: &str, args: &str| {
+        format!(
+            "{{\"mcpServers\": {{\"twining\": {{\"command\": \"{command}\", \"args\": [{args}]}}}}}}\n"
+        )
+    };
     for (command, args) in [
         ("lure", "\"mcp\""),
         (planted.as_str(), "\"mcp\""),
@@ -84,14 +118,20 @@ fn only_this_program_is_started_and_only_as_a_server() {
     ] {
         shop.write(".mcp.json", &entry(command, args));
         let (code, told) = servers(&shop, &[]);
-        let said = told.iter().find(|(finding, _)| finding == "fail").unwrap_or_else(|| panic!("{command}: {told:?}"));
+        let said = told
+            .iter()
+            .find(|(finding, _)| finding == "fail")
+            .unwrap_or_else(|| panic!("{command}: {told:?}"));
         assert!(code == 3 && said.1.contains("does not start Twining"), "{command}: {said:?}");
         assert!(!trap.exists() && shop.file(".twining").is_dir(), "{command} was started");
     }
     // By its whole path it is this program all the same.
     shop.write(".mcp.json", &entry(env!("CARGO_BIN_EXE_twining"), "\"mcp\""));
     let (_, told) = servers(&shop, &[]);
-    assert!(told.iter().any(|(finding, words)| finding == "ok" && words.starts_with("claude")), "{told:?}");
+    assert!(
+        told.iter().any(|(finding, words)| finding == "ok" && words.starts_with("claude")),
+        "{told:?}"
+    );
     shop.write(".mcp.json", &entry("npx", "\"-y\", \"@somebody/twining\", \"mcp\""));
     let (code, told) = servers(&shop, &[]);
     assert!(code == 0 && told[0].0 == "not_checked", "{told:?}");
@@ -133,7 +173,13 @@ fn a_hook_of_git_that_starts_nothing_is_a_failure() {
         let program = shop.path("bin/twining").display().to_string();
         shop.write(&hook, &shop.read(&hook).replace(&program, "/nowhere/bin/twining"));
         let ran = shop.run(&["doctor"]);
-        assert!(ran.code == 3 && ran.stdout.contains(&format!("{name} starts `/nowhere/bin/twining`, which is gone")), "{ran:?}");
+        assert!(
+            ran.code == 3
+                && ran
+                    .stdout
+                    .contains(&format!("{name} starts `/nowhere/bin/twining`, which is gone")),
+            "{ran:?}"
+        );
         assert_eq!(shop.run(&["doctor", "--fix"]).code, 0, "{name}");
     }
 }
@@ -145,13 +191,30 @@ fn comments_that_a_host_does_not_take_are_told_and_those_it_takes_are_not() {
     shop.write(".claude/settings.json", "{\n  // ours\n  \"model\": \"x\"\n}\n");
     shop.write(".gemini/settings.json", "{\n  \"theme\": \"dark\" // at night\n}\n");
     let told = shop.told(&["init", "--agent", "claude,gemini"]);
-    assert!(told["notes"].to_string().contains("claude takes plain JSON only and reads nothing of `.claude/settings.json`"), "{told}");
+    assert!(
+        told["notes"]
+            .to_string()
+            .contains("claude takes plain JSON only and reads nothing of `.claude/settings.json`"),
+        "{told}"
+    );
     assert!(!told["notes"].to_string().contains("gemini"), "{told}");
     let ran = shop.run(&["doctor"]);
-    assert!(ran.code == 3 && ran.stdout.contains("reads nothing of .claude/settings.json (key must be a string at line 2"), "{ran:?}");
+    assert!(
+        ran.code == 3
+            && ran
+                .stdout
+                .contains("reads nothing of .claude/settings.json (key must be a string at line 2"),
+        "{ran:?}"
+    );
     let tested = shop.run(&["guard", "test"]);
-    assert!(tested.stdout.contains("claude does not fire") && tested.stdout.contains("gemini fires"), "{tested:?}");
-    shop.write(".claude/settings.json", &shop.read(".claude/settings.json").replace("  // ours\n", ""));
+    assert!(
+        tested.stdout.contains("claude does not fire") && tested.stdout.contains("gemini fires"),
+        "{tested:?}"
+    );
+    shop.write(
+        ".claude/settings.json",
+        &shop.read(".claude/settings.json").replace("  // ours\n", ""),
+    );
     assert_eq!(shop.run(&["doctor"]).code, 0);
     assert!(shop.run(&["guard", "test"]).stdout.contains("claude fires"));
 }

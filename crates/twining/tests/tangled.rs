@@ -38,7 +38,15 @@ fn work() -> impl Strategy<Value = Work> {
     let features = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8), 0..3);
     let nodes = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
     (criteria, any::<bool>(), features, nodes, 0..3_u8, 0..3_u8, any::<bool>()).prop_map(
-        |(criteria, words, features, nodes, commits, files, reason)| Work { criteria, words, features, nodes, commits, files, reason },
+        |(criteria, words, features, nodes, commits, files, reason)| Work {
+            criteria,
+            words,
+            features,
+            nodes,
+            commits,
+            files,
+            reason,
+        },
     )
 }
 
@@ -73,7 +81,10 @@ fn base(shop: &Repository) {
     shop.write(".twining/features.json", &pretty(&json!({"features": features})));
     shop.write(
         ".twining/knowledge.dot",
-        &format!("digraph ProjectKnowledge {{\n{}}}\n", (0..3).map(|n| node(&format!("n{n}"))).collect::<String>()),
+        &format!(
+            "digraph ProjectKnowledge {{\n{}}}\n",
+            (0..3).map(|n| node(&format!("n{n}"))).collect::<String>()
+        ),
     );
     let decision = json!({"id": DECISION, "timestamp": "2026-11-15T00:00:00.000Z", "agent_id": "a", "domain": "api", "scope": "src/",
         "summary": "Use JWT", "context": "c", "rationale": "r", "status": "active", "affected_files": ["src/a.rs"], "commit_hashes": ["0base"]});
@@ -118,7 +129,10 @@ fn carry_out(shop: &Repository, branch: &str, work: &Work) {
     let file = format!(".twining/decisions/{DECISION}.json");
     let mut decision = shop.json(&file);
     for (field, many) in [("commit_hashes", work.commits), ("affected_files", work.files)] {
-        decision[field].as_array_mut().expect("a list").extend((0..many).map(|n| json!(format!("{branch}{n}"))));
+        decision[field]
+            .as_array_mut()
+            .expect("a list")
+            .extend((0..many).map(|n| json!(format!("{branch}{n}"))));
     }
     if work.reason {
         decision["rationale"] = json!(format!("because of {branch}"));
@@ -179,7 +193,9 @@ fn story(works: &[Work], style: &str, how: How) {
     let decision = format!("decisions/{DECISION}.json");
     let files = ["features.json", "knowledge.dot", &decision];
     let texts = || files.map(|file| shop.read(&format!(".twining/{file}")));
-    let has_markers = |text: &String| ["<<<<<<<", ">>>>>>>", "|||||||"].iter().any(|marker| text.contains(marker));
+    let has_markers = |text: &String| {
+        ["<<<<<<<", ">>>>>>>", "|||||||"].iter().any(|marker| text.contains(marker))
+    };
     // A reader sees everything at once.
     let (before, told) = (texts(), shop.run(&["features", "--json"]));
     let status = shop.told(&["status"]);
@@ -197,43 +213,73 @@ fn story(works: &[Work], style: &str, how: How) {
         let doctor = shop.run(&["doctor"]);
         for at in (0..files.len()).filter(|at| is_left[*at]) {
             assert_eq!(text[at], before[at]);
-            assert!(doctor.stdout.contains(reported(files[at])), "{}: {}", files[at], doctor.stdout);
+            assert!(
+                doctor.stdout.contains(reported(files[at])),
+                "{}: {}",
+                files[at],
+                doctor.stdout
+            );
         }
     }
     for (file, key) in [("graph/entities.json", "id"), ("agents/registry.json", "agent_id")] {
-        let elements: Vec<Value> =
-            serde_json::from_str(&shop.read(&format!(".twining/{file}"))).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let found: BTreeSet<&str> = elements.iter().filter_map(|element| element[key].as_str()).collect();
+        let elements: Vec<Value> = serde_json::from_str(&shop.read(&format!(".twining/{file}")))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let found: BTreeSet<&str> =
+            elements.iter().filter_map(|element| element[key].as_str()).collect();
         assert!(branches.iter().all(|branch| found.contains(branch.as_str())), "{file}: {found:?}");
     }
     for (branch, work) in branches.iter().zip(works) {
-        let names = |word: &str, many: usize| (0..many).map(|n| format!("{branch}{word}{n}")).collect::<Vec<_>>();
+        let names = |word: &str, many: usize| {
+            (0..many).map(|n| format!("{branch}{word}{n}")).collect::<Vec<_>>()
+        };
         let reworded = |is_so: bool, words: &str| is_so.then(|| format!("{words} {branch}"));
-        let asked = names(" asks for ", usize::from(work.criteria.iter().copied().max().unwrap_or_default()));
-        let own: Vec<String> = names("-", work.features.len()).into_iter().chain(reworded(work.words, "in the words of")).collect();
-        let links = names("", usize::from(work.commits.max(work.files))).into_iter().chain(reworded(work.reason, "because of"));
-        for (text, words) in text.iter().zip([[asked, own].concat(), names("_", work.nodes.len()), links.collect()]) {
+        let asked = names(
+            " asks for ",
+            usize::from(work.criteria.iter().copied().max().unwrap_or_default()),
+        );
+        let own: Vec<String> = names("-", work.features.len())
+            .into_iter()
+            .chain(reworded(work.words, "in the words of"))
+            .collect();
+        let links = names("", usize::from(work.commits.max(work.files)))
+            .into_iter()
+            .chain(reworded(work.reason, "because of"));
+        for (text, words) in
+            text.iter().zip([[asked, own].concat(), names("_", work.nodes.len()), links.collect()])
+        {
             assert!(words.iter().all(|word| text.contains(word)), "{words:?}: {text}");
         }
     }
     if !is_left[0] {
         look_at_features(&shop, &branches, works);
         let told: Value = serde_json::from_str(&told.stdout).expect("prints JSON");
-        assert_eq!(told["total"], json!(SHARED + works.iter().map(|work| work.features.len()).sum::<usize>()), "{told}");
+        assert_eq!(
+            told["total"],
+            json!(SHARED + works.iter().map(|work| work.features.len()).sum::<usize>()),
+            "{told}"
+        );
     }
     if !is_left[1] {
-        let nodes =
-            branches.iter().zip(works).flat_map(|(branch, work)| (0..work.nodes.len()).map(move |n| node(&format!("{branch}_{n}"))));
+        let nodes = branches.iter().zip(works).flat_map(|(branch, work)| {
+            (0..work.nodes.len()).map(move |n| node(&format!("{branch}_{n}")))
+        });
         for wanted in nodes {
             assert!(text[1].contains(&wanted), "{wanted} is lost: {}", text[1]);
         }
-        assert_eq!(shop.told(&["knowledge", "check"])["nodes"], json!(3 + works.iter().map(|work| work.nodes.len()).sum::<usize>()));
+        assert_eq!(
+            shop.told(&["knowledge", "check"])["nodes"],
+            json!(3 + works.iter().map(|work| work.nodes.len()).sum::<usize>())
+        );
     }
     if !is_left[2] {
         let whole: Value = serde_json::from_str(&text[2]).expect("is JSON");
         for (branch, work) in branches.iter().zip(works) {
-            let (commits, files) = (names(&whole["commit_hashes"]), names(&whole["affected_files"]));
-            assert!((0..work.commits).all(|n| commits.contains(&format!("{branch}{n}"))), "{whole}");
+            let (commits, files) =
+                (names(&whole["commit_hashes"]), names(&whole["affected_files"]));
+            assert!(
+                (0..work.commits).all(|n| commits.contains(&format!("{branch}{n}"))),
+                "{whole}"
+            );
             assert!((0..work.files).all(|n| files.contains(&format!("{branch}{n}"))), "{whole}");
         }
     }
@@ -242,7 +288,12 @@ fn story(works: &[Work], style: &str, how: How) {
 fn look_at_features(shop: &Repository, branches: &[String], works: &[Work]) {
     let list = shop.json(".twining/features.json");
     let features = list["features"].as_array().expect("a list");
-    let find = |id: &str| features.iter().find(|feature| feature["id"] == id).unwrap_or_else(|| panic!("{id} is lost: {list}"));
+    let find = |id: &str| {
+        features
+            .iter()
+            .find(|feature| feature["id"] == id)
+            .unwrap_or_else(|| panic!("{id} is lost: {list}"))
+    };
     for (branch, work) in branches.iter().zip(works) {
         for (n, more) in work.criteria.iter().enumerate() {
             let criteria = names(&find(&format!("F{n}"))["acceptance_criteria"]);
@@ -258,7 +309,11 @@ fn look_at_features(shop: &Repository, branches: &[String], works: &[Work]) {
             let id = format!("{branch}-{n}");
             let (found, wanted) = (find(&id), feature(&id, *criteria));
             assert_eq!(found["description"], wanted["description"], "{found}");
-            assert_eq!(names(&found["acceptance_criteria"]), names(&wanted["acceptance_criteria"]), "{found}");
+            assert_eq!(
+                names(&found["acceptance_criteria"]),
+                names(&wanted["acceptance_criteria"]),
+                "{found}"
+            );
         }
     }
 }
@@ -270,7 +325,12 @@ fn cases() -> u32 {
 
 fn each_way(how: How) {
     for style in ["merge", "diff3", "zdiff3"] {
-        let config = Config { cases: cases(), max_shrink_iters: 40, failure_persistence: None, ..Config::default() };
+        let config = Config {
+            cases: cases(),
+            max_shrink_iters: 40,
+            failure_persistence: None,
+            ..Config::default()
+        };
         let ran = TestRunner::new(config).run(&prop::collection::vec(work(), 2..6), |works| {
             story(&works, style, how);
             Ok(())
@@ -296,7 +356,9 @@ fn reported(file: &str) -> &str {
 
 /// Two merges one upon the other, of which the sides are these lines.
 fn nested(first: &str, second: &str, third: &str) -> String {
-    format!("<<<<<<< HEAD\n<<<<<<< HEAD\n{first}\n=======\n{second}\n>>>>>>> one\n=======\n{third}\n>>>>>>> two\n")
+    format!(
+        "<<<<<<< HEAD\n<<<<<<< HEAD\n{first}\n=======\n{second}\n>>>>>>> one\n=======\n{third}\n>>>>>>> two\n"
+    )
 }
 
 #[test]
@@ -307,9 +369,18 @@ fn conflicts_of_several_merges_that_no_commit_knows_are_left_as_they_are_and_rep
     let reason = |n: u8| format!("  \"rationale\": \"reason {n}\",");
     let rationale = "  \"rationale\": \"r\",\n";
     let texts = [
-        (".twining/features.json", format!("[\n{}]\n", nested("{\"id\": \"A\"}", "{\"id\": \"B\"}", "{\"id\": \"C\"}"))),
-        (".twining/knowledge.dot", format!("digraph K {{\n{}}}\n", nested(&node("a"), &node("b"), &node("c")))),
-        (&decision, shop.read(&decision).replace(rationale, &nested(&reason(1), &reason(2), &reason(3)))),
+        (
+            ".twining/features.json",
+            format!("[\n{}]\n", nested("{\"id\": \"A\"}", "{\"id\": \"B\"}", "{\"id\": \"C\"}")),
+        ),
+        (
+            ".twining/knowledge.dot",
+            format!("digraph K {{\n{}}}\n", nested(&node("a"), &node("b"), &node("c"))),
+        ),
+        (
+            &decision,
+            shop.read(&decision).replace(rationale, &nested(&reason(1), &reason(2), &reason(3))),
+        ),
     ];
     for (file, text) in &texts {
         assert!(text.contains("<<<<<<<"), "{text}");
@@ -321,7 +392,11 @@ fn conflicts_of_several_merges_that_no_commit_knows_are_left_as_they_are_and_rep
     assert_ne!(told.code, 0, "{told:?}");
     for (file, text) in &texts {
         assert_eq!(shop.read(file), *text, "{file} is left as it is");
-        assert!(told.stdout.contains(reported(file.trim_start_matches(".twining/"))), "{file}: {}", told.stdout);
+        assert!(
+            told.stdout.contains(reported(file.trim_start_matches(".twining/"))),
+            "{file}: {}",
+            told.stdout
+        );
     }
 }
 
@@ -331,7 +406,19 @@ fn a_commit_of_what_git_left_in_two_is_told_how_to_put_it_together() {
     shop.run(&["init", "--agent", "none"]);
     std::fs::write(shop.file(".git/info/attributes"), "").expect("writes");
     shop.write(".twining/.gitattributes", "");
-    let words = ["decide", "--summary", "Use JWT", "--domain", "api", "--scope", "src/", "--context", "c", "--rationale", "r"];
+    let words = [
+        "decide",
+        "--summary",
+        "Use JWT",
+        "--domain",
+        "api",
+        "--scope",
+        "src/",
+        "--context",
+        "c",
+        "--rationale",
+        "r",
+    ];
     let id = shop.told(&words)["id"].as_str().expect("has an id").to_owned();
     shop.commit("decided");
     let doubt = |branch: &str| {
@@ -346,11 +433,19 @@ fn a_commit_of_what_git_left_in_two_is_told_how_to_put_it_together() {
     shop.git(&["add", "-A"]);
     let refused = shop.git_ran(&["commit", "-m", "as it is"]);
     assert_ne!(refused.code, 0, "{refused:?}");
-    assert!(refused.stderr.contains("[records]") && refused.stderr.contains("twining doctor --fix"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("[records]") && refused.stderr.contains("twining doctor --fix"),
+        "{refused:?}"
+    );
     assert!(!refused.stderr.contains("--no-verify"), "{refused:?}");
     shop.run(&["doctor", "--fix"]);
     shop.git(&["add", "-A"]);
     shop.commit("as it was told");
     let told = shop.read(&format!(".twining/decisions/{id}.json"));
-    assert!(told.contains("what left found") && told.contains("what right found") && !told.contains("<<<<"), "{told}");
+    assert!(
+        told.contains("what left found")
+            && told.contains("what right found")
+            && !told.contains("<<<<"),
+        "{told}"
+    );
 }

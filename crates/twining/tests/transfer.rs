@@ -19,7 +19,11 @@ fn records_are_tried_imported_and_known() {
     write(&project, "docs/adr/0001-use-rest.md", ADR);
     write(&project, "docs/adr/template.md", "no title\n");
     let tried = project.json(&["import", "adr", "docs/adr", "--dry-run"]);
-    assert_eq!((&tried["dry_run"], &tried["decisions"]["new"]), (&json!(true), &json!(1)), "{tried}");
+    assert_eq!(
+        (&tried["dry_run"], &tried["decisions"]["new"]),
+        (&json!(true), &json!(1)),
+        "{tried}"
+    );
     assert!(!project.path().join(".twining").exists(), "trying makes nothing");
     let told = project.run(&["import", "madr", "docs/adr"]);
     assert_eq!(told.code, 0, "{told:?}");
@@ -27,7 +31,10 @@ fn records_are_tried_imported_and_known() {
     imported  1 decision
     not read: template.md:1 no `# title` in it
     ");
-    assert_eq!(project.json(&["import", "adr", "docs/adr"])["decisions"], json!({"new": 0, "known": 1, "completed": 0}));
+    assert_eq!(
+        project.json(&["import", "adr", "docs/adr"])["decisions"],
+        json!({"new": 0, "known": 1, "completed": 0})
+    );
     let why = project.json(&["why", "src/"]);
     assert_eq!(why["decisions"][0]["summary"], "Use REST");
 }
@@ -51,9 +58,17 @@ fn a_record_that_is_a_link_is_named_and_not_followed() {
     let project = Project::new();
     write(&project, "docs/adr/0001-use-rest.md", ADR);
     write(&project, "elsewhere.md", ADR);
-    std::os::unix::fs::symlink(project.path().join("elsewhere.md"), project.path().join("docs/adr/0002-link.md")).expect("links");
+    std::os::unix::fs::symlink(
+        project.path().join("elsewhere.md"),
+        project.path().join("docs/adr/0002-link.md"),
+    )
+    .expect("links");
     let told = project.json(&["import", "adr", "docs/adr"]);
-    assert_eq!((&told["decisions"]["new"], &told["unread"][0]["file"]), (&json!(1), &json!("0002-link.md")), "{told}");
+    assert_eq!(
+        (&told["decisions"]["new"], &told["unread"][0]["file"]),
+        (&json!(1), &json!("0002-link.md")),
+        "{told}"
+    );
 }
 
 #[test]
@@ -61,9 +76,16 @@ fn a_secret_that_was_taken_out_is_told_with_its_file() {
     let project = Project::new();
     // Put together here, so that nobody takes this file for a leak.
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
-    write(&project, "docs/adr/0001-use-rest.md", &ADR.replace("Clients.", &format!("Clients use {secret}.")));
+    write(
+        &project,
+        "docs/adr/0001-use-rest.md",
+        &ADR.replace("Clients.", &format!("Clients use {secret}.")),
+    );
     let text = project.run(&["import", "adr", "docs/adr", "--dry-run"]).stdout;
-    assert!(text.contains("redacted before writing: GitHub") && text.contains("0001-use-rest.md"), "{text}");
+    assert!(
+        text.contains("redacted before writing: GitHub") && text.contains("0001-use-rest.md"),
+        "{text}"
+    );
     let told = project.json(&["import", "adr", "docs/adr"]);
     assert_eq!(told["redacted"][0]["field"], "0001-use-rest.md", "{told}");
     assert!(!told.to_string().contains(&secret));
@@ -72,7 +94,11 @@ fn a_secret_that_was_taken_out_is_told_with_its_file() {
 #[test]
 fn rules_for_agents_are_counted() {
     let project = Project::new();
-    write(&project, "CLAUDE.md", "# Shop\n\n- Use pnpm instead of npm\n- Never force-push\n- Ask Ada\n");
+    write(
+        &project,
+        "CLAUDE.md",
+        "# Shop\n\n- Use pnpm instead of npm\n- Never force-push\n- Ask Ada\n",
+    );
     let told = project.run(&["import", "claude-md", "CLAUDE.md"]);
     insta::assert_snapshot!(told.stdout, @"
     imported  1 decision
@@ -80,7 +106,10 @@ fn rules_for_agents_are_counted() {
     1 to review as guards: twining read --tag guard-to-review
     1 pieces of advice: twining read --tag advice
     ");
-    assert_eq!(project.json(&["read", "--tag", "guard-to-review"])["entries"][0]["summary"], "Never force-push");
+    assert_eq!(
+        project.json(&["read", "--tag", "guard-to-review"])["entries"][0]["summary"],
+        "Never force-push"
+    );
 }
 
 #[test]
@@ -94,13 +123,20 @@ fn a_memory_goes_out_as_madr_and_comes_back_elsewhere() {
     assert_eq!(there.json(&["import", "madr", "records"])["decisions"]["new"], 2);
     let summaries = |project: &Project| {
         let why = project.json(&["why", "project"]);
-        let mut all: Vec<String> =
-            why["decisions"].as_array().expect("a list").iter().map(|d| format!("{}{}", d["id"], d["summary"])).collect();
+        let mut all: Vec<String> = why["decisions"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|d| format!("{}{}", d["id"], d["summary"]))
+            .collect();
         all.sort();
         all
     };
     assert_eq!(summaries(&here), summaries(&there));
-    assert_eq!(here.json(&["import", "madr", out.to_str().expect("is UTF-8")])["decisions"]["known"], 2);
+    assert_eq!(
+        here.json(&["import", "madr", out.to_str().expect("is UTF-8")])["decisions"]["known"],
+        2
+    );
 }
 
 #[test]
@@ -111,36 +147,71 @@ fn another_folder_comes_over_whole() {
     write(&there, ".twining/policy.yml", GUARD);
     let told = here.json(&["import", "twining", there.path().to_str().expect("is UTF-8")]);
     assert_eq!(told["decisions"]["new"], json!(1), "{told}");
-    let left = told["unread"].as_array().expect("a list").iter().find(|left| left["file"] == "policy.yml").expect("is told");
-    assert!(left["why"].as_str().expect("says why").contains("copy"), "rules are each project's own: {left}");
+    let left = told["unread"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|left| left["file"] == "policy.yml")
+        .expect("is told");
+    assert!(
+        left["why"].as_str().expect("says why").contains("copy"),
+        "rules are each project's own: {left}"
+    );
     assert!(!here.path().join(".twining/policy.yml").exists(), "none of them comes");
     assert!(here.json(&["recent"]).to_string().contains("said there"));
     let again = here.json(&["import", "twining", there.path().to_str().expect("is UTF-8")]);
-    assert_eq!((&again["decisions"]["new"], &again["entries"]["new"]), (&json!(0), &json!(0)), "{again}");
+    assert_eq!(
+        (&again["decisions"]["new"], &again["entries"]["new"]),
+        (&json!(0), &json!(0)),
+        "{again}"
+    );
 }
 
 #[test]
 fn a_rule_that_names_a_command_or_a_path_is_proposed_as_a_guard_once() {
     let project = Project::new();
-    let rules =
-        "# Shop\n\n- Never run `rm -rf`\n- Do not edit `generated/` by hand\n- Don't use `moment`\n- Avoid `git push --force` on main\n";
+    let rules = "# Shop\n\n- Never run `rm -rf`\n- Do not edit `generated/` by hand\n- Don't use `moment`\n- Avoid `git push --force` on main\n";
     write(&project, "CLAUDE.md", rules);
     let tried = project.json(&["import", "claude-md", "CLAUDE.md", "--dry-run"]);
-    assert_eq!((&tried["proposed_guards"]["new"], project.path().join(".twining").exists()), (&json!(3), false), "{tried}");
+    assert_eq!(
+        (&tried["proposed_guards"]["new"], project.path().join(".twining").exists()),
+        (&json!(3), false),
+        "{tried}"
+    );
     let told = project.json(&["import", "claude-md", "CLAUDE.md"]);
-    assert_eq!((&told["proposed_guards"]["new"], &told["guards_to_review"]), (&json!(3), &json!(4)), "{told}");
+    assert_eq!(
+        (&told["proposed_guards"]["new"], &told["guards_to_review"]),
+        (&json!(3), &json!(4)),
+        "{told}"
+    );
     let guards = project.json(&["guards"]);
-    let ours: Vec<_> =
-        guards["guards"].as_array().expect("a list").iter().filter(|guard| guard["id"].to_string().contains("rule-")).collect();
+    let ours: Vec<_> = guards["guards"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|guard| guard["id"].to_string().contains("rule-"))
+        .collect();
     assert_eq!(ours.len(), 3, "{guards}");
-    assert!(ours.iter().all(|guard| guard["proposed"] == true && guard["action"] == "warn"), "{ours:?}");
-    let policy = std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads");
-    for part in ["command: [\"rm -rf\"]", "command: [\"git push --force\"]", "paths: [\"generated/**\"]", "origin: \"import:claude-md\""] {
+    assert!(
+        ours.iter().all(|guard| guard["proposed"] == true && guard["action"] == "warn"),
+        "{ours:?}"
+    );
+    let policy =
+        std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads");
+    for part in [
+        "command: [\"rm -rf\"]",
+        "command: [\"git push --force\"]",
+        "paths: [\"generated/**\"]",
+        "origin: \"import:claude-md\"",
+    ] {
         assert!(policy.contains(part), "{policy}");
     }
     let again = project.json(&["import", "claude-md", "CLAUDE.md"]);
     assert_eq!(again["proposed_guards"], json!({"new": 0, "known": 3, "completed": 0}), "{again}");
-    assert_eq!(std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads"), policy);
+    assert_eq!(
+        std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads"),
+        policy
+    );
 }
 
 const GUARD: &str = "version: 1\nguards:\n  - id: no-push\n    when: {command: [\"git push\"]}\n    action: block\n    say: people push\n  - id: lint-first\n    when: {command: [\"git commit\"]}\n    verify: {command: make lint}\n    action: block\n    say: lint\n";
@@ -175,24 +246,50 @@ fn work_and_knowledge_of_another_folder_come_over_once_and_are_believed_no_furth
     ]);
     here.json(&["features", "add", "F1", "--description", "ours"]);
     let from = there.path().to_str().expect("is UTF-8").to_owned();
-    let import = |words: &[&str]| here.json(&[&["import", "twining", from.as_str()], words].concat());
+    let import =
+        |words: &[&str]| here.json(&[&["import", "twining", from.as_str()], words].concat());
     let tried = import(&["--dry-run"]);
     let told = import(&[]);
     for (part, new, known) in [("features", 1, 1), ("nodes", 2, 0)] {
-        assert_eq!(told[part], json!({"new": new, "known": known, "completed": 0}), "{part}: {told}");
+        assert_eq!(
+            told[part],
+            json!({"new": new, "known": known, "completed": 0}),
+            "{part}: {told}"
+        );
         assert_eq!(tried[part], told[part], "what is tried is what comes");
     }
     let list = here.json(&["features"]);
-    let of = |id: &str| list["features"].as_array().expect("a list").iter().find(|feature| feature["id"] == id).expect("is there").clone();
-    assert_eq!((&of("F1")["description"], &of("F2")["status"], &of("F2")["tested"]), (&json!("ours"), &json!("completed"), &json!(false)));
-    let graph = std::fs::read_to_string(here.path().join(".twining/knowledge.dot")).expect("is there");
-    assert!(graph.contains("future") && !graph.contains("current"), "in force once a person says so: {graph}");
+    let of = |id: &str| {
+        list["features"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .find(|feature| feature["id"] == id)
+            .expect("is there")
+            .clone()
+    };
+    assert_eq!(
+        (&of("F1")["description"], &of("F2")["status"], &of("F2")["tested"]),
+        (&json!("ours"), &json!("completed"), &json!(false))
+    );
+    let graph =
+        std::fs::read_to_string(here.path().join(".twining/knowledge.dot")).expect("is there");
+    assert!(
+        graph.contains("future") && !graph.contains("current"),
+        "in force once a person says so: {graph}"
+    );
     for part in ["turns", "traces.jsonl"] {
-        assert!(told["unread"].as_array().expect("a list").iter().any(|left| left["file"] == part), "{part} is named: {told}");
+        assert!(
+            told["unread"].as_array().expect("a list").iter().any(|left| left["file"] == part),
+            "{part} is named: {told}"
+        );
     }
     assert!(!here.path().join(".twining/turns").exists(), "and stays there");
     for file in [".twining/features.json", ".twining/blackboard.jsonl", ".twining/knowledge.dot"] {
-        assert!(!std::fs::read_to_string(here.path().join(file)).unwrap_or_default().contains(&secret), "{file}");
+        assert!(
+            !std::fs::read_to_string(here.path().join(file)).unwrap_or_default().contains(&secret),
+            "{file}"
+        );
     }
     let again = import(&[]);
     for part in ["features", "nodes", "entries"] {
@@ -208,9 +305,20 @@ fn what_was_archived_since_does_not_come_back() {
     assert_eq!(here.json(&["import", "twining", &from])["entries"]["new"], 1);
     assert_ne!(here.json(&["archive"])["archived_count"], 0);
     let again = here.json(&["import", "twining", &from]);
-    assert_eq!((&again["entries"]["new"], &again["entries"]["known"]), (&json!(0), &json!(1)), "{again}");
+    assert_eq!(
+        (&again["entries"]["new"], &again["entries"]["known"]),
+        (&json!(0), &json!(1)),
+        "{again}"
+    );
     let read = here.json(&["read"]);
-    assert!(read["entries"].as_array().expect("a list").iter().all(|entry| entry["summary"] != "said there"), "{read}");
+    assert!(
+        read["entries"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|entry| entry["summary"] != "said there"),
+        "{read}"
+    );
 }
 
 #[test]

@@ -24,13 +24,25 @@ pub fn dot(graph: &Graph) -> String {
     for edge in graph.edges() {
         let port = |port: Option<&Port>| port.map_or_else(String::new, ToString::to_string);
         let (from, to) = (port(edge.from_port()), port(edge.to_port()));
-        let _ = writeln!(out, "    {}{from} {arrow} {}{to}{};", edge.from(), edge.to(), edge_list(edge.attributes()));
+        let _ = writeln!(
+            out,
+            "    {}{from} {arrow} {}{to}{};",
+            edge.from(),
+            edge.to(),
+            edge_list(edge.attributes())
+        );
     }
     out.push_str("}\n");
     out
 }
 
-fn body(graph: &Graph, contents: &SubgraphContents, around: Option<usize>, indent: &str, out: &mut String) {
+fn body(
+    graph: &Graph,
+    contents: &SubgraphContents,
+    around: Option<usize>,
+    indent: &str,
+    out: &mut String,
+) {
     for node in contents.nodes(around).iter().map(|&node| &graph.nodes()[node]) {
         let _ = writeln!(out, "{indent}{}{};", node.id(), list(node.attributes()));
     }
@@ -41,7 +53,9 @@ fn body(graph: &Graph, contents: &SubgraphContents, around: Option<usize>, inden
         let inner = format!("{indent}    ");
         assigns(subgraph.attributes(), &inner, out);
         body(graph, contents, Some(index), &inner, out);
-        let elsewhere = |id: &&DotId| graph.node(*id).is_some_and(|node| !lies_in(graph, node.subgraph(), index));
+        let elsewhere = |id: &&DotId| {
+            graph.node(*id).is_some_and(|node| !lies_in(graph, node.subgraph(), index))
+        };
         for id in subgraph.nodes().iter().filter(elsewhere) {
             let _ = writeln!(out, "{inner}{id};");
         }
@@ -71,10 +85,14 @@ fn list(attributes: &Attributes) -> String {
 
 /// A `key` from a default tells nothing apart; written out, it would make parallel edges one.
 fn edge_list(attributes: &Attributes) -> String {
-    listed(attributes.iter().filter(|attribute| attribute.name() != "key" || attribute.origin() == AttributeOrigin::Own))
+    listed(attributes.iter().filter(|attribute| {
+        attribute.name() != "key" || attribute.origin() == AttributeOrigin::Own
+    }))
 }
 
 fn listed<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> String {
-    let written: Vec<String> = attributes.map(|attribute| format!("{}={}", DotId::new(attribute.name()), attribute.value())).collect();
+    let written: Vec<String> = attributes
+        .map(|attribute| format!("{}={}", DotId::new(attribute.name()), attribute.value()))
+        .collect();
     if written.is_empty() { String::new() } else { format!(" [{}]", written.join(", ")) }
 }

@@ -11,8 +11,13 @@ const LINE: usize = 28;
 
 /// What is written into a node.
 pub(super) fn node_lines(node: &Node, options: &DrawOptions) -> Vec<String> {
-    let label = options.label.name().and_then(|name| node.attributes().get(name)).map(|attribute| attribute.value());
-    let shown = label.map(|label| resolved_label(label, node.id())).filter(|text| !text.trim().is_empty());
+    let label = options
+        .label
+        .name()
+        .and_then(|name| node.attributes().get(name))
+        .map(|attribute| attribute.value());
+    let shown =
+        label.map(|label| resolved_label(label, node.id())).filter(|text| !text.trim().is_empty());
     wrapped(&shown.unwrap_or_else(|| node.id().as_str().to_owned()))
 }
 
@@ -40,7 +45,12 @@ fn resolved_label(label: &DotId, node: &DotId) -> String {
                 _ => {}
             }
         }
-        let plain = out.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&nbsp;", " ").replace("&amp;", "&");
+        let plain = out
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"")
+            .replace("&nbsp;", " ")
+            .replace("&amp;", "&");
         return plain.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     let mut letters = label.as_str().chars();
@@ -84,7 +94,11 @@ fn wrapped(text: &str) -> Vec<String> {
 }
 
 fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most { text.to_owned() } else { format!("{}…", text.chars().take(most - 1).collect::<String>()) }
+    if text.chars().count() <= most {
+        text.to_owned()
+    } else {
+        format!("{}…", text.chars().take(most - 1).collect::<String>())
+    }
 }
 
 #[cfg(test)]

@@ -65,19 +65,24 @@ pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
         .map(|node| {
             let lines = labels::node_lines(node, options);
             let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
-            let (width, height) = (24.0 + LETTER * count(longest), 16.0 + LINE * count(lines.len().max(1)));
+            let (width, height) =
+                (24.0 + LETTER * count(longest), 16.0 + LINE * count(lines.len().max(1)));
             NodeBox { x: 0.0, y: 0.0, width, height, lines }
         })
         .collect();
-    let ends: Vec<(usize, usize)> =
-        graph.edges().iter().filter_map(|edge| Some((graph.position_of(edge.from())?, graph.position_of(edge.to())?))).collect();
+    let ends: Vec<(usize, usize)> = graph
+        .edges()
+        .iter()
+        .filter_map(|edge| Some((graph.position_of(edge.from())?, graph.position_of(edge.to())?)))
+        .collect();
     let ranks = ranked(boxes.len(), &ends);
     let down = options.direction == LayoutDirection::Down;
     let mut cells: Vec<LayoutCell> = boxes
         .iter()
         .zip(ranks)
         .map(|(shape, rank)| {
-            let (across, along) = if down { (shape.width, shape.height) } else { (shape.height, shape.width) };
+            let (across, along) =
+                if down { (shape.width, shape.height) } else { (shape.height, shape.width) };
             LayoutCell { across, along, rank, at: 0.0 }
         })
         .collect();
@@ -144,7 +149,11 @@ fn ranked(nodes: usize, ends: &[(usize, usize)]) -> Vec<usize> {
             }
         }
     }
-    let below = (0..nodes).filter(|&node| joined[node]).map(|node| rank[node] + 1).max().unwrap_or_default();
+    let below = (0..nodes)
+        .filter(|&node| joined[node])
+        .map(|node| rank[node] + 1)
+        .max()
+        .unwrap_or_default();
     let alone: Vec<usize> = (0..nodes).filter(|&node| !joined[node]).collect();
     let in_a_row = alone.len().isqrt().max(4);
     for (order, &node) in alone.iter().enumerate() {
@@ -155,11 +164,14 @@ fn ranked(nodes: usize, ends: &[(usize, usize)]) -> Vec<usize> {
 
 /// The cells each edge passes, from the upper end to the lower; adds the bends.
 fn routed(cells: &mut Vec<LayoutCell>, ends: &[(usize, usize)]) -> Vec<Vec<usize>> {
-    let length = |cells: &[LayoutCell], from: usize, to: usize| cells[from].rank.abs_diff(cells[to].rank);
-    let bends: usize = ends.iter().map(|&(from, to)| length(cells, from, to).saturating_sub(1)).sum();
+    let length =
+        |cells: &[LayoutCell], from: usize, to: usize| cells[from].rank.abs_diff(cells[to].rank);
+    let bends: usize =
+        ends.iter().map(|&(from, to)| length(cells, from, to).saturating_sub(1)).sum();
     let mut routes = Vec::with_capacity(ends.len());
     for &(from, to) in ends {
-        let (upper, lower) = if cells[from].rank <= cells[to].rank { (from, to) } else { (to, from) };
+        let (upper, lower) =
+            if cells[from].rank <= cells[to].rank { (from, to) } else { (to, from) };
         let mut route = vec![upper];
         if bends <= BENDS {
             for rank in cells[upper].rank + 1..cells[lower].rank {
@@ -180,14 +192,19 @@ fn ordered(cells: &[LayoutCell], routes: &[Vec<usize>]) -> Vec<Vec<usize>> {
     cells.iter().enumerate().for_each(|(cell, shape)| rows[shape.rank].push(cell));
     let (above, below) = neighbours(cells.len(), routes);
     let mut place = vec![0.0; cells.len()];
-    let number = |row: &[usize], place: &mut Vec<f64>| row.iter().enumerate().for_each(|(order, &cell)| place[cell] = count(order));
+    let number = |row: &[usize], place: &mut Vec<f64>| {
+        row.iter().enumerate().for_each(|(order, &cell)| place[cell] = count(order))
+    };
     rows.iter().for_each(|row| number(row, &mut place));
     for sweep in 0..SWEEPS {
         let down = sweep % 2 == 0;
         let near = if down { &above } else { &below };
         for step in 0..ranks {
             let row = &mut rows[if down { step } else { ranks - 1 - step }];
-            let middle: HashMap<usize, f64> = row.iter().map(|&cell| (cell, mean(&near[cell], &place).unwrap_or(place[cell]))).collect();
+            let middle: HashMap<usize, f64> = row
+                .iter()
+                .map(|&cell| (cell, mean(&near[cell], &place).unwrap_or(place[cell])))
+                .collect();
             row.sort_by(|left, right| middle[left].total_cmp(&middle[right]).then(left.cmp(right)));
             number(row, &mut place);
         }
@@ -205,7 +222,8 @@ fn neighbours(cells: usize, routes: &[Vec<usize>]) -> (Vec<Vec<usize>>, Vec<Vec<
 }
 
 fn mean(cells: &[usize], place: &[f64]) -> Option<f64> {
-    (!cells.is_empty()).then(|| cells.iter().map(|&cell| place[cell]).sum::<f64>() / count(cells.len()))
+    (!cells.is_empty())
+        .then(|| cells.iter().map(|&cell| place[cell]).sum::<f64>() / count(cells.len()))
 }
 
 /// Moves every cell towards its neighbours, as far as its row allows.
@@ -222,10 +240,15 @@ fn place(cells: &mut [LayoutCell], rows: &mut [Vec<usize>], routes: &[Vec<usize>
     let mut at: Vec<f64> = cells.iter().map(|cell| cell.at).collect();
     for sweep in 0..SWEEPS {
         let near = if sweep % 2 == 0 { &above } else { &below };
-        let order: Vec<usize> = if sweep % 2 == 0 { (0..rows.len()).collect() } else { (0..rows.len()).rev().collect() };
+        let order: Vec<usize> = if sweep % 2 == 0 {
+            (0..rows.len()).collect()
+        } else {
+            (0..rows.len()).rev().collect()
+        };
         for row in order {
             let row = &rows[row];
-            let wanted: Vec<f64> = row.iter().map(|&cell| mean(&near[cell], &at).unwrap_or(cells[cell].at)).collect();
+            let wanted: Vec<f64> =
+                row.iter().map(|&cell| mean(&near[cell], &at).unwrap_or(cells[cell].at)).collect();
             settle(cells, row, &wanted);
             row.iter().for_each(|&cell| at[cell] = cells[cell].at);
         }
@@ -235,12 +258,15 @@ fn place(cells: &mut [LayoutCell], rows: &mut [Vec<usize>], routes: &[Vec<usize>
 /// Gives a row its wishes, kept in order and apart: pushed from the left, pushed from
 /// the right, and the middle of both.
 fn settle(cells: &mut [LayoutCell], row: &[usize], wanted: &[f64]) {
-    let apart = |left: usize, right: usize| (cells[left].across + cells[right].across) / 2.0 + GAP_ACROSS;
+    let apart =
+        |left: usize, right: usize| (cells[left].across + cells[right].across) / 2.0 + GAP_ACROSS;
     let (mut from_left, mut from_right) = (wanted.to_vec(), wanted.to_vec());
     for order in 1..row.len() {
-        from_left[order] = from_left[order].max(from_left[order - 1] + apart(row[order - 1], row[order]));
+        from_left[order] =
+            from_left[order].max(from_left[order - 1] + apart(row[order - 1], row[order]));
         let back = row.len() - 1 - order;
-        from_right[back] = from_right[back].min(from_right[back + 1] - apart(row[back], row[back + 1]));
+        from_right[back] =
+            from_right[back].min(from_right[back + 1] - apart(row[back], row[back + 1]));
     }
     for (order, &cell) in row.iter().enumerate() {
         cells[cell].at = f64::midpoint(from_left[order], from_right[order]);
@@ -257,7 +283,8 @@ fn drawn(
 ) -> GraphLayout {
     let margin = 24.0;
     let left = cells.iter().map(|cell| cell.at - cell.across / 2.0).fold(f64::INFINITY, f64::min);
-    let right = cells.iter().map(|cell| cell.at + cell.across / 2.0).fold(f64::NEG_INFINITY, f64::max);
+    let right =
+        cells.iter().map(|cell| cell.at + cell.across / 2.0).fold(f64::NEG_INFINITY, f64::max);
     let across = if left.is_finite() { right - left + 2.0 * margin } else { 2.0 * margin };
     let mut middles = Vec::with_capacity(rows.len());
     let mut along = margin;
@@ -298,7 +325,8 @@ fn drawn(
 fn trimmed(from: &NodeBox, to: &NodeBox, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let last = points.len() - 1;
     if points.iter().all(|point| *point == points[0]) {
-        let (right, up, down) = (from.x + from.width / 2.0, from.y - from.height / 4.0, from.y + from.height / 4.0);
+        let (right, up, down) =
+            (from.x + from.width / 2.0, from.y - from.height / 4.0, from.y + from.height / 4.0);
         return vec![(right, up), (right + 20.0, up), (right + 20.0, down), (right, down)];
     }
     let (second, before_last) = (points[1], points[last - 1]);

@@ -18,8 +18,12 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
     group(graph, &SubgraphContents::of(graph), options, None, 1, &mut out);
     let arrow = if graph.is_directed() { "-->" } else { "---" };
     for edge in graph.edges() {
-        let (Some(from), Some(to)) = (graph.position_of(edge.from()), graph.position_of(edge.to())) else { continue };
-        let label = labels::edge_label(edge, options).map_or_else(String::new, |label| format!("|\"{}\"|", escaped(&label)));
+        let (Some(from), Some(to)) = (graph.position_of(edge.from()), graph.position_of(edge.to()))
+        else {
+            continue;
+        };
+        let label = labels::edge_label(edge, options)
+            .map_or_else(String::new, |label| format!("|\"{}\"|", escaped(&label)));
         // Writing to a string cannot fail.
         let _ = writeln!(out, "    n{from} {arrow}{label} n{to}");
     }
@@ -48,17 +52,29 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
 }
 
 /// The nodes of one subgraph, or of none, and the subgraphs within.
-fn group(graph: &Graph, contents: &SubgraphContents, options: &DrawOptions, around: Option<usize>, depth: usize, out: &mut String) {
+fn group(
+    graph: &Graph,
+    contents: &SubgraphContents,
+    options: &DrawOptions,
+    around: Option<usize>,
+    depth: usize,
+    out: &mut String,
+) {
     let indent = "    ".repeat(depth);
     for &index in contents.nodes(around) {
-        let lines: Vec<String> = labels::node_lines(&graph.nodes()[index], options).iter().map(|line| escaped(line)).collect();
+        let lines: Vec<String> = labels::node_lines(&graph.nodes()[index], options)
+            .iter()
+            .map(|line| escaped(line))
+            .collect();
         let _ = writeln!(out, "{indent}n{index}[\"{}\"]", lines.join("<br/>"));
     }
     for &index in contents.groups(around) {
         let subgraph = &graph.subgraphs()[index];
         let name = subgraph.name().map(crate::id::DotId::as_str);
         match (name, subgraph.attributes().text("label").or(name)) {
-            (Some(name), Some(label)) if name.starts_with("cluster") && !subgraph.nodes().is_empty() => {
+            (Some(name), Some(label))
+                if name.starts_with("cluster") && !subgraph.nodes().is_empty() =>
+            {
                 let _ = writeln!(out, "{indent}subgraph s{index}[\"{}\"]", escaped(label));
                 group(graph, contents, options, Some(index), depth + 1, out);
                 let _ = writeln!(out, "{indent}end");

@@ -48,14 +48,23 @@ pub enum LayoutDirection {
 }
 
 /// Fill colours that dark text can be read on.
-pub(super) const PALETTE: [&str; 10] =
-    ["#cfe2ff", "#d1e7dd", "#fff3cd", "#f8d7da", "#e2d9f3", "#cff4fc", "#ffe5d0", "#d2f4ea", "#f7d6e6", "#e2e3e5"];
+pub(super) const PALETTE: [&str; 10] = [
+    "#cfe2ff", "#d1e7dd", "#fff3cd", "#f8d7da", "#e2d9f3", "#cff4fc", "#ffe5d0", "#d2f4ea",
+    "#f7d6e6", "#e2e3e5",
+];
 
 /// The values of the colouring attribute, those with a place in the order first and the others sorted, and the colour of each.
-pub(super) fn colours(graph: &crate::graph::Graph, options: &DrawOptions) -> Vec<(String, &'static str)> {
+pub(super) fn colours(
+    graph: &crate::graph::Graph,
+    options: &DrawOptions,
+) -> Vec<(String, &'static str)> {
     let Some(name) = &options.colour_by else { return Vec::new() };
-    let values: std::collections::BTreeSet<&str> = graph.nodes().iter().filter_map(|node| node.get(name)).collect();
-    let others = values.iter().copied().filter(|value| !options.colour_order.iter().any(|known| known == value));
+    let values: std::collections::BTreeSet<&str> =
+        graph.nodes().iter().filter_map(|node| node.get(name)).collect();
+    let others = values
+        .iter()
+        .copied()
+        .filter(|value| !options.colour_order.iter().any(|known| known == value));
     let all = options.colour_order.iter().map(String::as_str).chain(others);
     all.zip(PALETTE.into_iter().cycle())
         .filter(|(value, _)| values.contains(value))

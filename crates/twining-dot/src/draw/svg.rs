@@ -16,7 +16,9 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
     let legend = if colours.is_empty() { 0.0 } else { 32.0 };
     let (width, height) = (drawing.width.max(120.0), drawing.height + legend);
     let mut out = String::new();
-    let title = graph.name().map_or_else(String::new, |name| format!("<title>{}</title>\n", escaped(name.as_str())));
+    let title = graph
+        .name()
+        .map_or_else(String::new, |name| format!("<title>{}</title>\n", escaped(name.as_str())));
     // Writing to a string cannot fail.
     let _ = write!(
         out,
@@ -28,9 +30,13 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
     );
     let marker = if graph.is_directed() { " marker-end=\"url(#arrow)\"" } else { "" };
     for (edge, points) in graph.edges().iter().zip(&drawing.edges) {
-        let path: Vec<String> =
-            points.iter().enumerate().map(|(order, (x, y))| format!("{}{x:.1} {y:.1}", if order == 0 { "M" } else { "L" })).collect();
-        let _ = writeln!(out, "<path d=\"{}\" fill=\"none\" stroke=\"#555\"{marker}/>", path.concat());
+        let path: Vec<String> = points
+            .iter()
+            .enumerate()
+            .map(|(order, (x, y))| format!("{}{x:.1} {y:.1}", if order == 0 { "M" } else { "L" }))
+            .collect();
+        let _ =
+            writeln!(out, "<path d=\"{}\" fill=\"none\" stroke=\"#555\"{marker}/>", path.concat());
         if let Some(label) = labels::edge_label(edge, options) {
             let (x, y) = halfway(points);
             let _ = writeln!(
@@ -43,7 +49,10 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
     }
     for (node, shape) in graph.nodes().iter().zip(&drawing.nodes) {
         let value = options.colour_by.as_ref().and_then(|name| node.get(name));
-        let fill = colours.iter().find(|(known, _)| Some(known.as_str()) == value).map_or("#f8f9fa", |(_, colour)| colour);
+        let fill = colours
+            .iter()
+            .find(|(known, _)| Some(known.as_str()) == value)
+            .map_or("#f8f9fa", |(_, colour)| colour);
         let (left, top) = (shape.x - shape.width / 2.0, shape.y - shape.height / 2.0);
         let _ = write!(
             out,
@@ -54,7 +63,12 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
         );
         for (order, line) in shape.lines.iter().enumerate() {
             let y = top + 8.0 + LINE * (f64::from(u32::try_from(order).unwrap_or_default()) + 0.75);
-            let _ = write!(out, "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>", shape.x, escaped(line));
+            let _ = write!(
+                out,
+                "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
+                shape.x,
+                escaped(line)
+            );
         }
         out.push_str("</g>\n");
     }
@@ -78,7 +92,9 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
 fn halfway(points: &[(f64, f64)]) -> (f64, f64) {
     let middle = points.len() / 2;
     match (points.get(middle.saturating_sub(1)), points.get(middle)) {
-        (Some(before), Some(after)) => (f64::midpoint(before.0, after.0), f64::midpoint(before.1, after.1)),
+        (Some(before), Some(after)) => {
+            (f64::midpoint(before.0, after.0), f64::midpoint(before.1, after.1))
+        }
         _ => (0.0, 0.0),
     }
 }

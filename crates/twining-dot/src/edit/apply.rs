@@ -7,8 +7,9 @@ use super::document_edits::EditError;
 use super::file_style::{FileStyle, flat_list};
 use super::plan::{EditPlan, NewStatement, StatementChanges};
 use super::statement_index::{StatementShape, mentioned};
+use crate::charset::Charset;
 use crate::diagnostics::Span;
-use crate::document::{Charset, DotDocument};
+use crate::document::DotDocument;
 use crate::graph::Edge;
 use crate::id::DotId;
 use crate::syntax::{Body, Endpoint, NodeRef, Port, Statement, StatementKind};
@@ -16,7 +17,13 @@ use crate::syntax::{Body, Endpoint, NodeRef, Port, Statement, StatementKind};
 /// The document with the plan carried out.
 pub(crate) fn carry_out(plan: &EditPlan<'_>) -> Result<Vec<u8>, EditError> {
     let style = FileStyle::of(plan.document, &plan.sites);
-    let mut writer = EditWriter { plan, style, splices: Splices::default(), remaining: HashMap::new(), edges_of: edges_by_statement(plan) };
+    let mut writer = EditWriter {
+        plan,
+        style,
+        splices: Splices::default(),
+        remaining: HashMap::new(),
+        edges_of: edges_by_statement(plan),
+    };
     writer.count_mentions();
     for (&site, changes) in &plan.changes {
         writer.statement(site, changes)?;
@@ -93,10 +100,19 @@ impl<'a> EditWriter<'a, '_> {
     }
 
     fn remaining_edges(&self, site: usize, changes: &StatementChanges) -> Vec<(usize, &'a Edge)> {
-        let made = self.edges_of.get(&self.plan.site(site).statement.span.start).map_or(&[][..], Vec::as_slice);
-        let gone = |edge: &Edge| self.plan.removed_nodes.contains(&edge.from) || self.plan.removed_nodes.contains(&edge.to);
-        let mut kept: Vec<_> =
-            made.iter().copied().filter(|(ordinal, edge)| !changes.removed_edges.contains(ordinal) && !gone(edge)).collect();
+        let made = self
+            .edges_of
+            .get(&self.plan.site(site).statement.span.start)
+            .map_or(&[][..], Vec::as_slice);
+        let gone = |edge: &Edge| {
+            self.plan.removed_nodes.contains(&edge.from)
+                || self.plan.removed_nodes.contains(&edge.to)
+        };
+        let mut kept: Vec<_> = made
+            .iter()
+            .copied()
+            .filter(|(ordinal, edge)| !changes.removed_edges.contains(ordinal) && !gone(edge))
+            .collect();
         kept.sort_by_key(|(ordinal, _)| *ordinal);
         kept
     }
@@ -117,7 +133,10 @@ impl<'a> EditWriter<'a, '_> {
                 }
                 StatementKind::Defaults { lists, .. } => {
                     let goes = |name: &str| changes.attributes.unset.contains(name);
-                    let empty = lists.iter().flat_map(|list| &list.assigns).all(|assign| goes(assign.name.id.as_str()));
+                    let empty = lists
+                        .iter()
+                        .flat_map(|list| &list.assigns)
+                        .all(|assign| goes(assign.name.id.as_str()));
                     if empty && changes.attributes.set.is_empty() {
                         self.splices.remove(self.style.whole(statement.span));
                     } else {
@@ -125,7 +144,9 @@ impl<'a> EditWriter<'a, '_> {
                     }
                 }
                 StatementKind::Chain { endpoints, .. } => match endpoints.as_slice() {
-                    [Endpoint::Nodes(nodes)] if nodes.len() > 1 => self.node_list(site, nodes, changes)?,
+                    [Endpoint::Nodes(nodes)] if nodes.len() > 1 => {
+                        self.node_list(site, nodes, changes)?
+                    }
                     _ => self.in_place(site, &changes.attributes),
                 },
             }
@@ -140,20 +161,35 @@ impl<'a> EditWriter<'a, '_> {
         if !change.is_empty() {
             let lists = self.plan.lists(site);
             let behind = self.plan.site(site).statement.bare.end;
-            change_lists(lists, behind, change, &self.style, self.plan.document.bytes(), &mut self.splices);
+            change_lists(
+                lists,
+                behind,
+                change,
+                &self.style,
+                self.plan.document.bytes(),
+                &mut self.splices,
+            );
         }
     }
 
     /// `a, b [..]`: without those that go; taken apart if one of them is to differ.
-    fn node_list(&mut self, site: usize, nodes: &[NodeRef], changes: &StatementChanges) -> Result<(), EditError> {
+    fn node_list(
+        &mut self,
+        site: usize,
+        nodes: &[NodeRef],
+        changes: &StatementChanges,
+    ) -> Result<(), EditError> {
         let statement = self.plan.site(site).statement;
-        let kept: Vec<&NodeRef> = nodes.iter().filter(|node| !self.plan.removed_nodes.contains(&node.id.id)).collect();
+        let kept: Vec<&NodeRef> =
+            nodes.iter().filter(|node| !self.plan.removed_nodes.contains(&node.id.id)).collect();
         if kept.is_empty() {
             self.splices.remove(self.style.whole(statement.span));
             return Ok(());
         }
         if changes.nodes.is_empty() {
-            if let (true, Some(first), Some(last)) = (kept.len() < nodes.len(), nodes.first(), nodes.last()) {
+            if let (true, Some(first), Some(last)) =
+                (kept.len() < nodes.len(), nodes.first(), nodes.last())
+            {
                 let texts: Vec<String> = kept.iter().map(|node| self.source(node.span)).collect();
                 self.splices.replace(first.span.to(last.span), texts.join(", "));
             }
@@ -189,7 +225,11 @@ impl<'a> EditWriter<'a, '_> {
                     }
                 }
                 Endpoint::Subgraph(subgraph) => {
-                    let before = if pieces.is_empty() { String::new() } else { format!("{}{joint}", pieces.join(&joint)) };
+                    let before = if pieces.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{}{joint}", pieces.join(&joint))
+                    };
                     let before = if around_subgraph { format!("{joint}{before}") } else { before };
                     self.splices.replace(Span::new(from, subgraph.span.start), before);
                     from = subgraph.span.end;
@@ -204,7 +244,8 @@ impl<'a> EditWriter<'a, '_> {
             return Ok(());
         }
         let text = pieces.join(&joint);
-        let text = if around_subgraph && !text.is_empty() { format!("{joint}{text}") } else { text };
+        let text =
+            if around_subgraph && !text.is_empty() { format!("{joint}{text}") } else { text };
         self.splices.replace(Span::new(from, statement.bare.end), text);
         Ok(())
     }
@@ -232,8 +273,14 @@ impl<'a> EditWriter<'a, '_> {
             // A chain stays one as far as it is not broken.
             let joins = last.is_some_and(|last| last + 1 == *ordinal) && change.is_none();
             let (chain, tail, head) = match &single {
-                Some(nodes) => (true, self.source(nodes[*ordinal].span), self.source(nodes[*ordinal + 1].span)),
-                None => (false, end(&edge.from, edge.from_port.as_ref()), end(&edge.to, edge.to_port.as_ref())),
+                Some(nodes) => {
+                    (true, self.source(nodes[*ordinal].span), self.source(nodes[*ordinal + 1].span))
+                }
+                None => (
+                    false,
+                    end(&edge.from, edge.from_port.as_ref()),
+                    end(&edge.to, edge.to_port.as_ref()),
+                ),
             };
             match texts.last_mut() {
                 Some((text, true)) if joins && chain => *text = format!("{text} {arrow} {head}"),
@@ -245,16 +292,26 @@ impl<'a> EditWriter<'a, '_> {
             last = change.is_none().then_some(*ordinal);
         }
         let lists = self.lists(site, &unchanged)?;
-        Ok(texts.into_iter().map(|(text, plain)| if plain { format!("{text}{lists}") } else { text }).collect())
+        Ok(texts
+            .into_iter()
+            .map(|(text, plain)| if plain { format!("{text}{lists}") } else { text })
+            .collect())
     }
 
     /// Whether a node that loses its place in an edge statement must be left standing there.
-    fn must_stay(&mut self, site: usize, id: &'a DotId, kept: &[(usize, &Edge)], spread: bool) -> bool {
+    fn must_stay(
+        &mut self,
+        site: usize,
+        id: &'a DotId,
+        kept: &[(usize, &Edge)],
+        spread: bool,
+    ) -> bool {
         if self.plan.removed_nodes.contains(id) {
             return false;
         }
         let in_edges = kept.iter().any(|(_, edge)| edge.from == *id || edge.to == *id);
-        let creates = self.plan.sites.mentioning(id).first() == Some(&site) && self.plan.sites.has_node_defaults;
+        let creates = self.plan.sites.mentioning(id).first() == Some(&site)
+            && self.plan.sites.has_node_defaults;
         let body = self.plan.site(site).body;
         let place = if self.plan.sites.bodies[body].group.is_some() { Some(body) } else { None };
         let left = self.remaining.get(&(place, id)).copied().unwrap_or_default();
@@ -270,7 +327,14 @@ impl<'a> EditWriter<'a, '_> {
 
     fn lists(&self, site: usize, change: &AttrChange) -> Result<String, EditError> {
         let document = self.plan.document;
-        changed_lists(self.plan.lists(site), change, &self.style, document.bytes(), document.charset()).map_err(EditError::Unwritable)
+        changed_lists(
+            self.plan.lists(site),
+            change,
+            &self.style,
+            document.bytes(),
+            document.charset(),
+        )
+        .map_err(EditError::Unwritable)
     }
 
     fn source(&self, span: Span) -> String {
@@ -279,7 +343,12 @@ impl<'a> EditWriter<'a, '_> {
 
     /// What stands between the statements that one is taken apart into.
     fn joint(&self, statement: &Statement) -> String {
-        format!("{}{}{}", self.style.terminator_of(statement), self.style.eol, self.style.line_indent(statement.span.start))
+        format!(
+            "{}{}{}",
+            self.style.terminator_of(statement),
+            self.style.eol,
+            self.style.line_indent(statement.span.start)
+        )
     }
 
     fn text(&self, statement: &NewStatement, indent: &str) -> String {
@@ -293,7 +362,10 @@ impl<'a> EditWriter<'a, '_> {
             NewStatement::Group { name, body } => {
                 let inner = self.style.deeper(indent);
                 let eol = self.style.eol;
-                let lines: Vec<String> = body.iter().map(|statement| format!("{eol}{inner}{};", self.text(statement, &inner))).collect();
+                let lines: Vec<String> = body
+                    .iter()
+                    .map(|statement| format!("{eol}{inner}{};", self.text(statement, &inner)))
+                    .collect();
                 format!("subgraph {name} {{{}{eol}{indent}}}", lines.concat())
             }
         }
@@ -310,7 +382,11 @@ impl<'a> EditWriter<'a, '_> {
                     NewStatement::SourceCopier(_) => true,
                     _ => false,
                 };
-            format!("{}{indent}{}{terminator}{eol}", if apart { eol } else { "" }, self.text(statement, indent))
+            format!(
+                "{}{indent}{}{terminator}{eol}",
+                if apart { eol } else { "" },
+                self.text(statement, indent)
+            )
         };
         statements.iter().map(line).collect()
     }
@@ -321,11 +397,15 @@ impl<'a> EditWriter<'a, '_> {
         {
             let unfinished = line > 0 && self.plan.document.bytes()[line - 1] != b'\n';
             let text = self.lines(statements, body, &indent);
-            self.splices.insert(line, if unfinished { format!("{}{text}", self.style.eol) } else { text });
+            self.splices
+                .insert(line, if unfinished { format!("{}{text}", self.style.eol) } else { text });
             return;
         }
         let terminator = self.style.terminator_of(statement);
-        let texts: Vec<String> = statements.iter().map(|statement| format!(" {}{terminator}", self.text(statement, ""))).collect();
+        let texts: Vec<String> = statements
+            .iter()
+            .map(|statement| format!(" {}{terminator}", self.text(statement, "")))
+            .collect();
         self.splices.insert(statement.span.end, texts.concat());
     }
 
@@ -336,18 +416,29 @@ impl<'a> EditWriter<'a, '_> {
             let at = self.style.line_start(first.span.start);
             let lines: Vec<String> = statements
                 .iter()
-                .map(|statement| format!("{indent}{}{terminator}{}", self.text(statement, &indent), self.style.eol))
+                .map(|statement| {
+                    format!(
+                        "{indent}{}{terminator}{}",
+                        self.text(statement, &indent),
+                        self.style.eol
+                    )
+                })
                 .collect();
             self.splices.insert(at, lines.concat());
             return;
         }
-        let texts: Vec<String> = statements.iter().map(|statement| format!("{}{terminator} ", self.text(statement, ""))).collect();
+        let texts: Vec<String> = statements
+            .iter()
+            .map(|statement| format!("{}{terminator} ", self.text(statement, "")))
+            .collect();
         self.splices.insert(first.span.start, texts.concat());
     }
 
     fn at_end(&mut self, body: &Body, statements: &[NewStatement]) {
         let brace = body.span.end - 1;
-        if self.style.indent(brace).is_some() && self.plan.document.bytes()[body.span.start..brace].contains(&b'\n') {
+        if self.style.indent(brace).is_some()
+            && self.plan.document.bytes()[body.span.start..brace].contains(&b'\n')
+        {
             let text = self.lines(statements, body, &self.style.inner_indent(body));
             self.splices.insert(self.style.line_start(brace), text);
             return;
@@ -355,7 +446,10 @@ impl<'a> EditWriter<'a, '_> {
         let terminator = self.style.terminator(body);
         let before = self.plan.document.bytes()[brace - 1];
         let gap = if before.is_ascii_whitespace() { "" } else { " " };
-        let texts: Vec<String> = statements.iter().map(|statement| format!("{}{terminator} ", self.text(statement, ""))).collect();
+        let texts: Vec<String> = statements
+            .iter()
+            .map(|statement| format!("{}{terminator} ", self.text(statement, "")))
+            .collect();
         self.splices.insert(brace, format!("{gap}{}", texts.concat()));
     }
 }
@@ -389,7 +483,12 @@ impl Splices {
     }
 
     /// As [`apply`](Self::apply); a piece that starts before the range counts from its start.
-    pub fn apply_from(mut self, source: &[u8], within: Span, charset: Charset) -> Result<Vec<u8>, char> {
+    pub fn apply_from(
+        mut self,
+        source: &[u8],
+        within: Span,
+        charset: Charset,
+    ) -> Result<Vec<u8>, char> {
         for (span, _) in &mut self.0 {
             span.start = span.start.max(within.start);
         }
@@ -410,7 +509,10 @@ impl Splices {
             }
             let changed = !text.is_empty() || span.end > span.start;
             out.extend(text);
-            if changed && joins_tokens(out.last().copied()) && joins_tokens(source.get(span.end.max(at)).copied()) {
+            if changed
+                && joins_tokens(out.last().copied())
+                && joins_tokens(source.get(span.end.max(at)).copied())
+            {
                 out.push(b' ');
             }
             at = at.max(span.end);
@@ -421,5 +523,7 @@ impl Splices {
 }
 
 fn joins_tokens(byte: Option<u8>) -> bool {
-    byte.is_some_and(|byte| crate::lexer::is_letter(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
+    byte.is_some_and(|byte| {
+        crate::lexer::is_letter(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
+    })
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::charset::Charset;
 use crate::diagnostics::Span;
-use crate::document::Charset;
 use crate::id::DotId;
 use crate::lexer::TokenKind;
 use crate::syntax::{Assign, AttrList};
@@ -41,15 +41,24 @@ pub(crate) fn change_lists(
             Some(assign) if assign.value.id == *value => {}
             Some(assign) => {
                 let was_quoted = source.get(assign.value.span.start) == Some(&b'"');
-                splices.replace(assign.value.span, if was_quoted { value.quoted() } else { value.to_string() });
+                splices.replace(
+                    assign.value.span,
+                    if was_quoted { value.quoted() } else { value.to_string() },
+                );
             }
             None => missing.push((name.clone(), value.clone())),
         }
     }
     let goes = |assign: &Assign| change.unset.contains(assign.name.id.as_str());
     let none_left = assigns().all(goes);
-    if let (true, false, Some(first), Some(last)) = (none_left, assigns().next().is_none(), lists.first(), lists.last()) {
-        let blanks = source[..first.span.start].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    if let (true, false, Some(first), Some(last)) =
+        (none_left, assigns().next().is_none(), lists.first(), lists.last())
+    {
+        let blanks = source[..first.span.start]
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
         splices.replace(Span::new(first.span.start - blanks, last.span.end), flat_list(&missing));
         return;
     }
@@ -74,7 +83,8 @@ pub(crate) fn changed_lists(
     charset: Charset,
 ) -> Result<String, char> {
     let (Some(first), Some(last)) = (lists.first(), lists.last()) else {
-        let set: Vec<(String, DotId)> = change.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let set: Vec<(String, DotId)> =
+            change.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         return Ok(flat_list(&set));
     };
     let mut splices = Splices::default();
@@ -86,7 +96,12 @@ pub(crate) fn changed_lists(
     Ok(if text.is_empty() { String::new() } else { format!(" {text}") })
 }
 
-fn take_out(list: &AttrList, goes: &impl Fn(&Assign) -> bool, style: &FileStyle<'_>, splices: &mut Splices) {
+fn take_out(
+    list: &AttrList,
+    goes: &impl Fn(&Assign) -> bool,
+    style: &FileStyle<'_>,
+    splices: &mut Splices,
+) {
     let assigns = &list.assigns;
     let separator = |kind| matches!(kind, TokenKind::Mark(b',' | b';'));
     let mut at = 0;
@@ -116,8 +131,15 @@ fn take_out(list: &AttrList, goes: &impl Fn(&Assign) -> bool, style: &FileStyle<
     }
 }
 
-fn append(list: &AttrList, missing: &[(String, DotId)], goes: &impl Fn(&Assign) -> bool, style: &FileStyle<'_>, splices: &mut Splices) {
-    let written: Vec<String> = missing.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
+fn append(
+    list: &AttrList,
+    missing: &[(String, DotId)],
+    goes: &impl Fn(&Assign) -> bool,
+    style: &FileStyle<'_>,
+    splices: &mut Splices,
+) {
+    let written: Vec<String> =
+        missing.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
     let Some(last) = list.assigns.iter().rev().find(|assign| !goes(assign)) else {
         splices.insert(list.span.end - 1, written.join(", "));
         return;
@@ -126,13 +148,15 @@ fn append(list: &AttrList, missing: &[(String, DotId)], goes: &impl Fn(&Assign) 
     let separated = style.separated(last.span.end);
     if tall
         && let Some(indent) = style.indent(last.span.start)
-        && let Some(line) = style.next_line(last.span.end, |kind| matches!(kind, TokenKind::Mark(b',' | b';')))
+        && let Some(line) =
+            style.next_line(last.span.end, |kind| matches!(kind, TokenKind::Mark(b',' | b';')))
     {
         if !separated {
             splices.insert(last.span.end, separator);
         }
         let trailing = if separated { separator } else { "" };
-        let lines: Vec<String> = written.iter().map(|attribute| format!("{indent}{attribute}")).collect();
+        let lines: Vec<String> =
+            written.iter().map(|attribute| format!("{indent}{attribute}")).collect();
         let joined = lines.join(&format!("{separator}{}", style.eol));
         splices.insert(line, format!("{joined}{trailing}{}", style.eol));
         return;

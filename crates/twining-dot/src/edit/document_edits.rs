@@ -100,10 +100,17 @@ impl EdgeSelector {
     }
 
     fn select<'a>(&self, document: &'a DotDocument) -> Vec<&'a Edge> {
-        let has =
-            |edge: &Edge| self.having.iter().all(|(name, value)| edge.attributes().get(name).is_some_and(|found| found.value() == value));
+        let has = |edge: &Edge| {
+            self.having.iter().all(|(name, value)| {
+                edge.attributes().get(name).is_some_and(|found| found.value() == value)
+            })
+        };
         let graph = document.graph();
-        graph.edges().iter().filter(|edge| graph.connects(edge, &self.from, &self.to) && has(edge)).collect()
+        graph
+            .edges()
+            .iter()
+            .filter(|edge| graph.connects(edge, &self.from, &self.to) && has(edge))
+            .collect()
     }
 
     fn select_one<'a>(&self, document: &'a DotDocument) -> Result<&'a Edge, EditError> {
@@ -121,7 +128,11 @@ impl DotDocument {
     ///
     /// # Errors
     /// The node has a statement already.
-    pub fn add_node(&mut self, id: impl Into<DotId>, attributes: &[(&str, DotId)]) -> Result<(), EditError> {
+    pub fn add_node(
+        &mut self,
+        id: impl Into<DotId>,
+        attributes: &[(&str, DotId)],
+    ) -> Result<(), EditError> {
         let id = id.into();
         let attributes = owned(attributes);
         self.edit(|plan| {
@@ -129,7 +140,8 @@ impl DotDocument {
             if mentions.iter().any(|site| {
                 matches!(
                     plan.site(*site).shape,
-                    super::statement_index::StatementShape::Node | super::statement_index::StatementShape::Nodes
+                    super::statement_index::StatementShape::Node
+                        | super::statement_index::StatementShape::Nodes
                 )
             }) {
                 return Err(EditError::NodeExists(id));
@@ -146,7 +158,12 @@ impl DotDocument {
     ///
     /// # Errors
     /// There is no such node.
-    pub fn set_node_attr(&mut self, id: impl Into<DotId>, name: &str, value: impl Into<DotId>) -> Result<(), EditError> {
+    pub fn set_node_attr(
+        &mut self,
+        id: impl Into<DotId>,
+        name: &str,
+        value: impl Into<DotId>,
+    ) -> Result<(), EditError> {
         let (id, value) = (id.into(), value.into());
         self.edit(|plan| plan.set_node_attr(&id, name, &value))
     }
@@ -164,13 +181,18 @@ impl DotDocument {
     ///
     /// # Errors
     /// There is no such node, or it has edges and they were not to go.
-    pub fn remove_node(&mut self, id: impl Into<DotId>, edges: EdgeRemoval) -> Result<(), EditError> {
+    pub fn remove_node(
+        &mut self,
+        id: impl Into<DotId>,
+        edges: EdgeRemoval,
+    ) -> Result<(), EditError> {
         let id = id.into();
         let graph = self.graph();
         if graph.node(&id).is_none() {
             return Err(EditError::NoNode(id));
         }
-        let joined = graph.edges().iter().filter(|edge| *edge.from() == id || *edge.to() == id).count();
+        let joined =
+            graph.edges().iter().filter(|edge| *edge.from() == id || *edge.to() == id).count();
         if edges == EdgeRemoval::Refuse && joined > 0 {
             return Err(EditError::HasEdges { id, edges: joined });
         }
@@ -185,7 +207,12 @@ impl DotDocument {
     ///
     /// # Errors
     /// The file has errors, or cannot hold the text.
-    pub fn add_edge(&mut self, from: impl Into<DotId>, to: impl Into<DotId>, attributes: &[(&str, DotId)]) -> Result<(), EditError> {
+    pub fn add_edge(
+        &mut self,
+        from: impl Into<DotId>,
+        to: impl Into<DotId>,
+        attributes: &[(&str, DotId)],
+    ) -> Result<(), EditError> {
         let (from, to) = (from.into(), to.into());
         self.edit(|plan| {
             plan.add_edge((from, None), (to, None), owned(attributes), 0);
@@ -203,7 +230,11 @@ impl DotDocument {
             let edges = selector.select(plan.document);
             removed = edges.len();
             edges.iter().for_each(|edge| plan.remove_edge(edge));
-            if edges.is_empty() { Err(EditError::NoEdge { from: selector.from.clone(), to: selector.to.clone() }) } else { Ok(()) }
+            if edges.is_empty() {
+                Err(EditError::NoEdge { from: selector.from.clone(), to: selector.to.clone() })
+            } else {
+                Ok(())
+            }
         })?;
         Ok(removed)
     }
@@ -212,7 +243,12 @@ impl DotDocument {
     ///
     /// # Errors
     /// No edge is selected, or several.
-    pub fn set_edge_attr(&mut self, selector: &EdgeSelector, name: &str, value: impl Into<DotId>) -> Result<(), EditError> {
+    pub fn set_edge_attr(
+        &mut self,
+        selector: &EdgeSelector,
+        name: &str,
+        value: impl Into<DotId>,
+    ) -> Result<(), EditError> {
         let value = value.into();
         self.edit(|plan| {
             let edge = selector.select_one(plan.document)?;
@@ -225,14 +261,21 @@ impl DotDocument {
     ///
     /// # Errors
     /// No edge is selected, or several; there is no such attribute, or a default gives it.
-    pub fn remove_edge_attr(&mut self, selector: &EdgeSelector, name: &str) -> Result<(), EditError> {
+    pub fn remove_edge_attr(
+        &mut self,
+        selector: &EdgeSelector,
+        name: &str,
+    ) -> Result<(), EditError> {
         self.edit(|plan| {
             let edge = selector.select_one(plan.document)?;
             plan.remove_edge_attr(edge, name)
         })
     }
 
-    fn edit(&mut self, change: impl FnOnce(&mut EditPlan<'_>) -> Result<(), EditError>) -> Result<(), EditError> {
+    fn edit(
+        &mut self,
+        change: impl FnOnce(&mut EditPlan<'_>) -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
         let mut plan = EditPlan::new(self)?;
         change(&mut plan)?;
         let edited = Self::parse(carry_out(&plan)?);

@@ -33,27 +33,42 @@ impl<'a> FileStyle<'a> {
         let source = document.bytes();
         let mut style = Self {
             source,
-            lines: source.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect(),
+            lines: source
+                .iter()
+                .enumerate()
+                .filter(|(_, byte)| **byte == b'\n')
+                .map(|(at, _)| at + 1)
+                .collect(),
             eol: line_end_of(source),
             arrow: if document.graph().is_directed() { "->" } else { "--" },
             unit: "    ".to_owned(),
             nodes: ListStyle { tall: false, separator: "," },
         };
-        if let Some(unit) =
-            sites.bodies.first().and_then(|root| root.body.statements.iter().find_map(|first| style.indent(first.span.start)))
-            && !unit.is_empty()
+        if let Some(unit) = sites.bodies.first().and_then(|root| {
+            root.body.statements.iter().find_map(|first| style.indent(first.span.start))
+        }) && !unit.is_empty()
         {
             style.unit = unit;
         }
         // The graph may itself stand further in; a level is what its statements add to that.
         if let Some(root) = sites.bodies.first() {
             let outer = style.line_indent(root.body.span.start);
-            style.unit = style.unit.strip_prefix(outer.as_str()).filter(|unit| !unit.is_empty()).unwrap_or("    ").to_owned();
+            style.unit = style
+                .unit
+                .strip_prefix(outer.as_str())
+                .filter(|unit| !unit.is_empty())
+                .unwrap_or("    ")
+                .to_owned();
         }
-        let last = sites.all.iter().rev().filter(|site| site.shape == StatementShape::Node).find_map(|site| match &site.statement.kind {
-            StatementKind::Chain { lists, .. } => lists.iter().rev().find(|list| list.assigns.len() > 1),
-            _ => None,
-        });
+        let last =
+            sites.all.iter().rev().filter(|site| site.shape == StatementShape::Node).find_map(
+                |site| match &site.statement.kind {
+                    StatementKind::Chain { lists, .. } => {
+                        lists.iter().rev().find(|list| list.assigns.len() > 1)
+                    }
+                    _ => None,
+                },
+            );
         if let Some(list) = last {
             style.nodes = style.list_style(list);
         }
@@ -62,7 +77,10 @@ impl<'a> FileStyle<'a> {
 
     pub fn list_style(&self, list: &AttrList) -> ListStyle {
         let between = |from: usize, to: usize| Span::new(from, to).of(self.source);
-        let tall = list.assigns.first().is_some_and(|first| between(list.span.start, first.span.start).contains(&b'\n'));
+        let tall = list
+            .assigns
+            .first()
+            .is_some_and(|first| between(list.span.start, first.span.start).contains(&b'\n'));
         let mut separator = if tall { "" } else { "," };
         if let [first, second, ..] = list.assigns.as_slice() {
             separator = DotLexer::at(between(first.span.end, second.span.start), 0)
@@ -79,13 +97,18 @@ impl<'a> FileStyle<'a> {
     /// The blanks before an offset, if nothing else is before it on its line.
     pub fn indent(&self, offset: usize) -> Option<String> {
         let line = &self.source[self.line_start(offset)..offset];
-        line.iter().all(|byte| matches!(byte, b' ' | b'\t')).then(|| String::from_utf8_lossy(line).into_owned())
+        line.iter()
+            .all(|byte| matches!(byte, b' ' | b'\t'))
+            .then(|| String::from_utf8_lossy(line).into_owned())
     }
 
     /// The blanks at the start of the line that holds an offset.
     pub fn line_indent(&self, offset: usize) -> String {
         let start = self.line_start(offset);
-        let blanks = self.source[start..offset].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let blanks = self.source[start..offset]
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
         String::from_utf8_lossy(&self.source[start..start + blanks]).into_owned()
     }
 
@@ -128,12 +151,18 @@ impl<'a> FileStyle<'a> {
         while line > floor {
             let above = self.line_start(line - 1);
             let text = self.source[above..line].trim_ascii();
-            let comment = text.starts_with(b"//") || text.starts_with(b"#") || (text.starts_with(b"/*") && text.ends_with(b"*/"));
+            let comment = text.starts_with(b"//")
+                || text.starts_with(b"#")
+                || (text.starts_with(b"/*") && text.ends_with(b"*/"));
             if above < floor || !comment {
                 break;
             }
             line = above;
-            from = above + self.source[above..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            from = above
+                + self.source[above..]
+                    .iter()
+                    .take_while(|byte| matches!(byte, b' ' | b'\t'))
+                    .count();
         }
         from
     }
@@ -146,13 +175,15 @@ impl<'a> FileStyle<'a> {
         {
             return Span::new(self.line_start(span.start), end);
         }
-        let blanks = self.source[span.end..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let blanks =
+            self.source[span.end..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         Span::new(span.start, span.end + blanks)
     }
 
     /// The indentation of the statements of a body.
     pub fn inner_indent(&self, body: &Body) -> String {
-        let lined = body.statements.iter().rev().find_map(|statement| self.indent(statement.span.start));
+        let lined =
+            body.statements.iter().rev().find_map(|statement| self.indent(statement.span.start));
         lined.unwrap_or_else(|| format!("{}{}", self.line_indent(body.span.start), self.unit))
     }
 
@@ -175,7 +206,8 @@ impl<'a> FileStyle<'a> {
         let [.., before, last] = body.statements.as_slice() else { return false };
         let gap = Span::new(before.span.end, last.span.start).of(self.source);
         let lines: Vec<&[u8]> = gap.split(|&byte| byte == b'\n').collect();
-        lines.len() > 2 && lines[1..lines.len() - 1].iter().any(|line| line.iter().all(u8::is_ascii_whitespace))
+        lines.len() > 2
+            && lines[1..lines.len() - 1].iter().any(|line| line.iter().all(u8::is_ascii_whitespace))
     }
 
     /// `id [a=b, c=d]` in the manner of the nodes of this file.
@@ -184,10 +216,14 @@ impl<'a> FileStyle<'a> {
             return id.to_string();
         }
         let ListStyle { tall, separator } = &self.nodes;
-        let written: Vec<String> = attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
+        let written: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| format!("{}={value}", DotId::new(name)))
+            .collect();
         if *tall {
             let line = format!("{}{indent}{}", self.eol, self.unit);
-            let inside: Vec<String> = written.iter().map(|attribute| format!("{line}{attribute}")).collect();
+            let inside: Vec<String> =
+                written.iter().map(|attribute| format!("{line}{attribute}")).collect();
             return format!("{id} [{}{}{indent}]", inside.join(separator), self.eol);
         }
         format!("{id} [{}]", written.join(&format!("{separator} ")))
@@ -200,7 +236,10 @@ impl<'a> FileStyle<'a> {
 
 /// How the lines of a file end: as the first one does.
 pub(crate) fn line_end_of(source: &[u8]) -> &'static str {
-    let crlf = source.iter().position(|&byte| byte == b'\n').is_some_and(|at| at > 0 && source[at - 1] == b'\r');
+    let crlf = source
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .is_some_and(|at| at > 0 && source[at - 1] == b'\r');
     if crlf { "\r\n" } else { "\n" }
 }
 
@@ -209,6 +248,7 @@ pub(crate) fn flat_list(attributes: &[(String, DotId)]) -> String {
     if attributes.is_empty() {
         return String::new();
     }
-    let written: Vec<String> = attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
+    let written: Vec<String> =
+        attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
     format!(" [{}]", written.join(", "))
 }

@@ -69,7 +69,14 @@ impl<'a> EditPlan<'a> {
             return Err(EditError::Broken(problem.clone()));
         }
         let (changes, first, last) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { document, sites: StatementIndex::of(document), changes, removed_nodes: HashSet::new(), first, last })
+        Ok(Self {
+            document,
+            sites: StatementIndex::of(document),
+            changes,
+            removed_nodes: HashSet::new(),
+            first,
+            last,
+        })
     }
 
     pub fn site(&self, site: usize) -> &StatementSite<'a> {
@@ -87,7 +94,13 @@ impl<'a> EditPlan<'a> {
     }
 
     /// A new edge goes to the end of its body.
-    pub fn add_edge(&mut self, from: (DotId, Option<Port>), to: (DotId, Option<Port>), attributes: Vec<(String, DotId)>, body: usize) {
+    pub fn add_edge(
+        &mut self,
+        from: (DotId, Option<Port>),
+        to: (DotId, Option<Port>),
+        attributes: Vec<(String, DotId)>,
+        body: usize,
+    ) {
         self.last.entry(body).or_default().push(NewStatement::Edge { from, to, attributes });
     }
 
@@ -98,18 +111,28 @@ impl<'a> EditPlan<'a> {
         }
     }
 
-    pub fn set_node_attr(&mut self, id: &DotId, name: &str, value: &DotId) -> Result<(), EditError> {
+    pub fn set_node_attr(
+        &mut self,
+        id: &DotId,
+        name: &str,
+        value: &DotId,
+    ) -> Result<(), EditError> {
         let node = self.document.graph().node(id).ok_or_else(|| EditError::NoNode(id.clone()))?;
         let current = node.attributes().get(name);
-        let holder =
-            current.filter(|attribute| attribute.origin() == AttributeOrigin::Own).and_then(|attribute| self.holding(id, attribute.span()));
+        let holder = current
+            .filter(|attribute| attribute.origin() == AttributeOrigin::Own)
+            .and_then(|attribute| self.holding(id, attribute.span()));
         let alone = |site: &usize| self.sites.all[*site].shape == StatementShape::Node;
         let mentions = self.sites.mentioning(id);
         // A statement of its own may take it, if no list that says otherwise comes later.
         let own = match holder {
             Some(site) if alone(&site) => Some(site),
             Some(shared) => mentions.iter().copied().filter(|site| *site > shared).find(alone),
-            None => mentions.iter().copied().filter(alone).max_by_key(|site| (!self.lists(*site).is_empty(), std::cmp::Reverse(*site))),
+            None => mentions
+                .iter()
+                .copied()
+                .filter(alone)
+                .max_by_key(|site| (!self.lists(*site).is_empty(), std::cmp::Reverse(*site))),
         };
         if let Some(site) = own {
             self.change(site).attributes.set.insert(name.to_owned(), value.clone());
@@ -124,7 +147,10 @@ impl<'a> EditPlan<'a> {
         let attribute = (name.to_owned(), value.clone());
         match pending {
             Some(attributes) => attributes.push(attribute),
-            None => self.change(behind).after.push(NewStatement::Node { id: id.clone(), attributes: vec![attribute] }),
+            None => self
+                .change(behind)
+                .after
+                .push(NewStatement::Node { id: id.clone(), attributes: vec![attribute] }),
         }
         Ok(())
     }
@@ -137,8 +163,18 @@ impl<'a> EditPlan<'a> {
                 continue;
             }
             match self.site(site).shape {
-                StatementShape::Node => _ = self.change(site).attributes.unset.insert(name.to_owned()),
-                StatementShape::Nodes => _ = self.change(site).nodes.entry(id.clone()).or_default().unset.insert(name.to_owned()),
+                StatementShape::Node => {
+                    _ = self.change(site).attributes.unset.insert(name.to_owned())
+                }
+                StatementShape::Nodes => {
+                    _ = self
+                        .change(site)
+                        .nodes
+                        .entry(id.clone())
+                        .or_default()
+                        .unset
+                        .insert(name.to_owned())
+                }
                 _ => {}
             }
         }
@@ -163,12 +199,27 @@ impl<'a> EditPlan<'a> {
     }
 
     pub fn set_edge_attr(&mut self, edge: &Edge, name: &str, value: &DotId) {
-        let span =
-            edge.attributes().get(name).filter(|attribute| attribute.origin() == AttributeOrigin::Own).map(|attribute| attribute.span());
-        let holds =
-            |start: usize| self.sites.at(start).is_some_and(|site| span.is_some_and(|span| within(span, self.site(site).statement.span)));
-        let origin = edge.origins.iter().rev().find(|origin| holds(origin.statement)).or(edge.origins.last());
-        let Some((site, ordinal)) = origin.and_then(|origin| Some((self.sites.at(origin.statement)?, origin.ordinal))) else { return };
+        let span = edge
+            .attributes()
+            .get(name)
+            .filter(|attribute| attribute.origin() == AttributeOrigin::Own)
+            .map(|attribute| attribute.span());
+        let holds = |start: usize| {
+            self.sites.at(start).is_some_and(|site| {
+                span.is_some_and(|span| within(span, self.site(site).statement.span))
+            })
+        };
+        let origin = edge
+            .origins
+            .iter()
+            .rev()
+            .find(|origin| holds(origin.statement))
+            .or(edge.origins.last());
+        let Some((site, ordinal)) =
+            origin.and_then(|origin| Some((self.sites.at(origin.statement)?, origin.ordinal)))
+        else {
+            return;
+        };
         self.edge_change(site, ordinal).set.insert(name.to_owned(), value.clone());
     }
 
@@ -191,19 +242,40 @@ impl<'a> EditPlan<'a> {
     }
 
     /// An attribute of the graph or of a subgraph (`Target::Graph`), or a default set in it.
-    pub fn set_body_attr(&mut self, target: Target, body: usize, span: Option<Span>, name: &str, value: &DotId) {
+    pub fn set_body_attr(
+        &mut self,
+        target: Target,
+        body: usize,
+        span: Option<Span>,
+        name: &str,
+        value: &DotId,
+    ) {
         let holder = span.and_then(|span| self.body_site(span));
-        let listed = || self.sites.all.iter().position(|site| site.body == body && site.shape == StatementShape::Defaults(target));
-        if let Some(site) = holder.or_else(|| if target == Target::Graph { None } else { listed() }) {
+        let listed = || {
+            self.sites.all.iter().position(|site| {
+                site.body == body && site.shape == StatementShape::Defaults(target)
+            })
+        };
+        if let Some(site) = holder.or_else(|| if target == Target::Graph { None } else { listed() })
+        {
             self.change(site).attributes.set.insert(name.to_owned(), value.clone());
             return;
         }
         let word = match target {
-            Target::Graph => return self.first.entry(body).or_default().push(NewStatement::Text(format!("{}={value}", DotId::new(name)))),
+            Target::Graph => {
+                return self
+                    .first
+                    .entry(body)
+                    .or_default()
+                    .push(NewStatement::Text(format!("{}={value}", DotId::new(name))));
+            }
             Target::Node => "node",
             Target::Edge => "edge",
         };
-        self.first.entry(body).or_default().push(NewStatement::Text(format!("{word} [{}={value}]", DotId::new(name))));
+        self.first
+            .entry(body)
+            .or_default()
+            .push(NewStatement::Text(format!("{word} [{}={value}]", DotId::new(name))));
     }
 
     /// Takes every word on an attribute out of the statements of a body.
@@ -213,10 +285,14 @@ impl<'a> EditPlan<'a> {
                 continue;
             }
             match &self.sites.all[site].statement.kind {
-                StatementKind::Assign(assign) if target == Target::Graph && assign.name.id.as_str() == name => {
+                StatementKind::Assign(assign)
+                    if target == Target::Graph && assign.name.id.as_str() == name =>
+                {
                     self.change(site).remove = true;
                 }
-                StatementKind::Defaults { target: other, lists } if *other == target && says(lists, name) => {
+                StatementKind::Defaults { target: other, lists }
+                    if *other == target && says(lists, name) =>
+                {
                     self.change(site).attributes.unset.insert(name.to_owned());
                 }
                 _ => {}
@@ -226,8 +302,13 @@ impl<'a> EditPlan<'a> {
 
     /// Removes the statements of a subgraph, those of its nodes with them; false if one also makes edges.
     pub fn remove_group(&mut self, group: usize) -> bool {
-        let parts: Vec<usize> =
-            self.sites.bodies.iter().filter(|body| body.group == Some(group)).filter_map(|body| body.statement).collect();
+        let parts: Vec<usize> = self
+            .sites
+            .bodies
+            .iter()
+            .filter(|body| body.group == Some(group))
+            .filter_map(|body| body.statement)
+            .collect();
         if parts.iter().any(|site| self.site(*site).shape != StatementShape::Subgraph) {
             return false;
         }
@@ -254,12 +335,17 @@ impl<'a> EditPlan<'a> {
     }
 
     fn holding(&self, id: &DotId, span: Span) -> Option<usize> {
-        self.sites.mentioning(id).iter().copied().find(|site| within(span, self.site(*site).statement.span))
+        self.sites
+            .mentioning(id)
+            .iter()
+            .copied()
+            .find(|site| within(span, self.site(*site).statement.span))
     }
 
     fn body_site(&self, span: Span) -> Option<usize> {
         let holds = |site: &StatementSite<'_>| {
-            matches!(site.shape, StatementShape::Assign | StatementShape::Defaults(_)) && within(span, site.statement.span)
+            matches!(site.shape, StatementShape::Assign | StatementShape::Defaults(_))
+                && within(span, site.statement.span)
         };
         self.sites.all.iter().position(holds)
     }

@@ -76,7 +76,9 @@ impl<'a> StatementIndex<'a> {
 
     /// Whether a node has a statement of its own, alone or in a list.
     pub fn declares(&self, id: &DotId) -> bool {
-        self.mentioning(id).iter().any(|site| matches!(self.all[*site].shape, StatementShape::Node | StatementShape::Nodes))
+        self.mentioning(id).iter().any(|site| {
+            matches!(self.all[*site].shape, StatementShape::Node | StatementShape::Nodes)
+        })
     }
 
     /// The first body of the graph or of one of its subgraphs.
@@ -100,7 +102,9 @@ impl<'a> StatementIndex<'a> {
             let StatementKind::Chain { endpoints, .. } = &statement.kind else { continue };
             for endpoint in endpoints {
                 match endpoint {
-                    Endpoint::Nodes(nodes) => nodes.iter().for_each(|node| self.mention(&node.id.id, site)),
+                    Endpoint::Nodes(nodes) => {
+                        nodes.iter().for_each(|node| self.mention(&node.id.id, site))
+                    }
                     Endpoint::Subgraph(subgraph) => {
                         let inner = self.group(group, subgraph.name.as_ref().map(|name| &name.id));
                         self.walk(&subgraph.body, Some(inner), Some(site));
@@ -139,7 +143,11 @@ fn shape(kind: &StatementKind) -> StatementShape {
             [Endpoint::Nodes(nodes)] if nodes.len() == 1 => StatementShape::Node,
             [Endpoint::Nodes(_)] => StatementShape::Nodes,
             [Endpoint::Subgraph(_)] => StatementShape::Subgraph,
-            [Endpoint::Nodes(tails), Endpoint::Nodes(heads)] if tails.len() == 1 && heads.len() == 1 => StatementShape::Edge,
+            [Endpoint::Nodes(tails), Endpoint::Nodes(heads)]
+                if tails.len() == 1 && heads.len() == 1 =>
+            {
+                StatementShape::Edge
+            }
             _ => StatementShape::Edges,
         },
     }

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostics::Span;
-use crate::document::Charset;
+pub(super) use crate::document::Charset;
 use crate::document::{DotDocument, syntax_errors};
 use crate::edit::{FileStyle, Splices, StatementIndex, StatementShape};
 use crate::id::DotId;
@@ -14,10 +14,17 @@ use crate::syntax::{Endpoint, Statement, StatementKind, Target};
 
 /// The merged text with the comments of both sides in it. A comment that cannot be
 /// written where it belongs is left out rather than making the file wrong.
-pub(super) fn merge_comments(base: &DotDocument, ours: &DotDocument, theirs: &DotDocument, merged: Vec<u8>) -> Vec<u8> {
-    let wanted = wanted([base, ours, theirs].map(|side| CommentCounts::of(side.bytes(), side.charset())));
+pub(super) fn merge_comments(
+    base: &DotDocument,
+    ours: &DotDocument,
+    theirs: &DotDocument,
+    merged: Vec<u8>,
+) -> Vec<u8> {
+    let wanted =
+        wanted([base, ours, theirs].map(|side| CommentCounts::of(side.bytes(), side.charset())));
     let present = CommentCounts::of(&merged, Charset::of(&merged));
-    let differ: Vec<&(String, usize)> = wanted.iter().filter(|(text, wanted)| present.count(text) != *wanted).collect();
+    let differ: Vec<&(String, usize)> =
+        wanted.iter().filter(|(text, wanted)| present.count(text) != *wanted).collect();
     // Most merges touch no comment, and need not look where they stand.
     if differ.is_empty() {
         return merged;
@@ -140,7 +147,8 @@ impl<'a> CommentIndex<'a> {
         for site in &sites.all {
             statements.entry(key(document, site.statement, site.shape)).or_insert(site.statement);
         }
-        let mut made = Self { document, style, comments: Vec::new(), by_text: HashMap::new(), statements };
+        let mut made =
+            Self { document, style, comments: Vec::new(), by_text: HashMap::new(), statements };
         let order = StatementOrder::of(document, &sites);
         for token in document.tokens().filter(|token| token.kind == TokenKind::Comment) {
             let place = made.place(token.span, &order);
@@ -171,7 +179,9 @@ impl<'a> CommentIndex<'a> {
                 return CommentAnchor::Behind(key.clone());
             }
         }
-        order.begins_behind(span.start).map_or(CommentAnchor::Last, |(_, key)| CommentAnchor::Above(key.clone()))
+        order
+            .begins_behind(span.start)
+            .map_or(CommentAnchor::Last, |(_, key)| CommentAnchor::Above(key.clone()))
     }
 
     fn count(&self, text: &str) -> usize {
@@ -185,7 +195,9 @@ impl<'a> CommentIndex<'a> {
     /// Whether what a comment stands with is here too: then a comment that is not here was taken away.
     fn holds(&self, place: &CommentAnchor) -> bool {
         match place {
-            CommentAnchor::Above(key) | CommentAnchor::Behind(key) => self.statements.contains_key(key),
+            CommentAnchor::Above(key) | CommentAnchor::Behind(key) => {
+                self.statements.contains_key(key)
+            }
             CommentAnchor::Head | CommentAnchor::Last | CommentAnchor::Tail => true,
         }
     }
@@ -201,14 +213,21 @@ impl<'a> CommentIndex<'a> {
                 let before = if self.document.bytes().ends_with(b"\n") { "" } else { eol };
                 splices.insert(self.document.bytes().len(), format!("{before}{text}{eol}"));
             }
-            CommentAnchor::Behind(key) if found(key).is_some_and(|statement| self.ends_line(statement)) => {
+            CommentAnchor::Behind(key)
+                if found(key).is_some_and(|statement| self.ends_line(statement)) =>
+            {
                 let end = found(key).map_or(graph.span.end, |statement| statement.span.end);
                 // A `#` is a comment for everybody only where it begins a line.
-                if text.starts_with('#') { self.over(end, &text, found(key), splices) } else { splices.insert(end, format!(" {text}")) }
+                if text.starts_with('#') {
+                    self.over(end, &text, found(key), splices)
+                } else {
+                    splices.insert(end, format!(" {text}"))
+                }
             }
             CommentAnchor::Above(key) | CommentAnchor::Behind(key) => {
                 let statement = found(key);
-                let at = statement.map_or(graph.body.span.end - 1, |statement| statement.span.start);
+                let at =
+                    statement.map_or(graph.body.span.end - 1, |statement| statement.span.start);
                 self.over(at, &text, statement, splices);
             }
             CommentAnchor::Last => self.over(graph.body.span.end - 1, &text, None, splices),
@@ -222,7 +241,8 @@ impl<'a> CommentIndex<'a> {
         let Some(graph) = self.document.syntax() else { return };
         match self.style.indent(at) {
             Some(indent) => {
-                let indent = if statement.is_none() { self.style.inner_indent(&graph.body) } else { indent };
+                let indent =
+                    if statement.is_none() { self.style.inner_indent(&graph.body) } else { indent };
                 splices.insert(self.style.line_start(at), format!("{indent}{text}{eol}"));
             }
             None => splices.insert(at, format!("{eol}{text}{eol}")),
@@ -240,10 +260,20 @@ impl<'a> CommentIndex<'a> {
     fn alone(&self, span: Span) -> Span {
         let source = self.document.bytes();
         let line = self.style.line_start(span.start);
-        let before = source[..span.start].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let end = source[span.end..].iter().position(|byte| *byte == b'\n').map(|end| span.end + end + 1);
+        let before = source[..span.start]
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        let end =
+            source[span.end..].iter().position(|byte| *byte == b'\n').map(|end| span.end + end + 1);
         match end {
-            Some(end) if line == span.start - before && source[span.end..end].iter().all(u8::is_ascii_whitespace) => Span::new(line, end),
+            Some(end)
+                if line == span.start - before
+                    && source[span.end..end].iter().all(u8::is_ascii_whitespace) =>
+            {
+                Span::new(line, end)
+            }
             _ => Span::new(span.start - before, span.end),
         }
     }
@@ -257,8 +287,11 @@ struct StatementOrder {
 
 impl StatementOrder {
     fn of(document: &DotDocument, sites: &StatementIndex<'_>) -> Self {
-        let mut begin: Vec<(Span, StatementKey)> =
-            sites.all.iter().map(|site| (site.statement.span, key(document, site.statement, site.shape))).collect();
+        let mut begin: Vec<(Span, StatementKey)> = sites
+            .all
+            .iter()
+            .map(|site| (site.statement.span, key(document, site.statement, site.shape)))
+            .collect();
         let mut end = begin.clone();
         begin.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
         end.sort_by_key(|(span, _)| (span.end, std::cmp::Reverse(span.start)));
@@ -279,7 +312,11 @@ impl StatementOrder {
 }
 
 fn key(document: &DotDocument, statement: &Statement, shape: StatementShape) -> StatementKey {
-    let text = || StatementKey::Other(document.charset().decode(statement.bare.of(document.bytes())).into_owned());
+    let text = || {
+        StatementKey::Other(
+            document.charset().decode(statement.bare.of(document.bytes())).into_owned(),
+        )
+    };
     match (&statement.kind, shape) {
         (StatementKind::Assign(assign), _) => StatementKey::Assign(assign.name.id.clone()),
         (StatementKind::Defaults { target, .. }, _) => StatementKey::Defaults(*target),
@@ -287,11 +324,18 @@ fn key(document: &DotDocument, statement: &Statement, shape: StatementShape) -> 
             [Endpoint::Nodes(nodes)] if shape == StatementShape::Node => {
                 nodes.first().map_or_else(text, |node| StatementKey::Node(node.id.id.clone()))
             }
-            [Endpoint::Nodes(tail), Endpoint::Nodes(head)] if shape == StatementShape::Edge => match (tail.first(), head.first()) {
-                (Some(tail), Some(head)) => StatementKey::Edge(tail.id.id.clone(), head.id.id.clone()),
-                _ => text(),
-            },
-            [Endpoint::Subgraph(subgraph)] => subgraph.name.as_ref().map_or_else(text, |name| StatementKey::Group(name.id.clone())),
+            [Endpoint::Nodes(tail), Endpoint::Nodes(head)] if shape == StatementShape::Edge => {
+                match (tail.first(), head.first()) {
+                    (Some(tail), Some(head)) => {
+                        StatementKey::Edge(tail.id.id.clone(), head.id.id.clone())
+                    }
+                    _ => text(),
+                }
+            }
+            [Endpoint::Subgraph(subgraph)] => subgraph
+                .name
+                .as_ref()
+                .map_or_else(text, |name| StatementKey::Group(name.id.clone())),
             _ => text(),
         },
     }

@@ -23,11 +23,13 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
         for index in 0..self.ours.edges.len() {
             let (name, edge, mut intended) = self.ours.edges[index].clone();
             let base = self.base.edge(&name).map(|(.., attributes)| attributes.clone());
-            let theirs = self.theirs.edge(&name).map(|(_, edge, attributes)| (*edge, attributes.clone()));
+            let theirs =
+                self.theirs.edge(&name).map(|(_, edge, attributes)| (*edge, attributes.clone()));
             let subject = self.edge_subject(&name);
             match (base, theirs) {
                 (base, Some((other, attributes))) => {
-                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &intended, &attributes);
+                    let verdicts =
+                        self.compared(&subject, &base.unwrap_or_default(), &intended, &attributes);
                     if self.moved(&name, edge, &subject) {
                         self.move_edge(edge, other, intended, verdicts);
                         join(edge);
@@ -36,7 +38,9 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                     for (name, verdict) in verdicts {
                         match by_statement(&name, &verdict, edge.attributes(), other.attributes()) {
                             AttributeAction::Keep => {}
-                            AttributeAction::Set(value) => self.plan.set_edge_attr(edge, &name, &value),
+                            AttributeAction::Set(value) => {
+                                self.plan.set_edge_attr(edge, &name, &value)
+                            }
                             AttributeAction::Unset => self.plan.remove_edge_attr(edge, &name)?,
                         }
                         intended.apply(&name, verdict);
@@ -75,7 +79,11 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
         let from = (edge.from.clone(), edge.from_port.clone());
         let to = (edge.to.clone(), edge.to_port.clone());
         match self.home_of(edge) {
-            Some(path) => self.housed.entry(path).or_default().push(NewStatement::Edge { from, to, attributes }),
+            Some(path) => self.housed.entry(path).or_default().push(NewStatement::Edge {
+                from,
+                to,
+                attributes,
+            }),
             None => self.plan.add_edge(from, to, attributes, 0),
         }
         self.intended.new_edges.push((edge.from.clone(), edge.to.clone(), intended));
@@ -83,7 +91,8 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
 
     /// The subgraph of theirs that an edge must stand in: its mention is all that puts an end of it there.
     fn home_of(&self, edge: &Edge) -> Option<Vec<DotId>> {
-        let comes_along = |id: &DotId| !self.ours.nodes.contains_key(id) && !self.their_sites.declares(id);
+        let comes_along =
+            |id: &DotId| !self.ours.nodes.contains_key(id) && !self.their_sites.declares(id);
         if !comes_along(&edge.from) && !comes_along(&edge.to) {
             return None;
         }
@@ -95,29 +104,42 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
     /// Whether theirs moved an edge to other ports, which only edges that are told by their ends can be.
     fn moved(&mut self, name: &EdgeKey, ours: &Edge, subject: &Subject) -> bool {
         let ports = |edge: &Edge| (edge.from_port.clone(), edge.to_port.clone());
-        let Some(theirs) = self.theirs.edge(name).map(|(_, edge, _)| ports(edge)) else { return false };
+        let Some(theirs) = self.theirs.edge(name).map(|(_, edge, _)| ports(edge)) else {
+            return false;
+        };
         let base = self.base.edge(name).map_or((None, None), |(_, edge, _)| ports(edge));
         let ours = ports(ours);
         if theirs == ours || theirs == base {
             return false;
         }
         if ours != base {
-            self.clash(subject.clone(), DotClashKind::NotCarriedOver("its ports differ in theirs".to_owned()));
+            self.clash(
+                subject.clone(),
+                DotClashKind::NotCarriedOver("its ports differ in theirs".to_owned()),
+            );
         }
         ours == base
     }
 
     /// Ports are part of the mention, so a moved edge is written anew.
-    fn move_edge(&mut self, ours: &Edge, theirs: &Edge, mut intended: OwnAttributes, verdicts: Vec<(Arc<str>, AttributeAction)>) {
+    fn move_edge(
+        &mut self,
+        ours: &Edge,
+        theirs: &Edge,
+        mut intended: OwnAttributes,
+        verdicts: Vec<(Arc<str>, AttributeAction)>,
+    ) {
         let mut attributes = in_order(ours.attributes());
         for (name, verdict) in verdicts {
             match by_statement(&name, &verdict, ours.attributes(), theirs.attributes()) {
                 AttributeAction::Keep => {}
                 AttributeAction::Unset => attributes.retain(|(known, _)| **known != *name),
-                AttributeAction::Set(value) => match attributes.iter_mut().find(|(known, _)| **known == *name) {
-                    Some((_, known)) => *known = value,
-                    None => attributes.push((name.to_string(), value)),
-                },
+                AttributeAction::Set(value) => {
+                    match attributes.iter_mut().find(|(known, _)| **known == *name) {
+                        Some((_, known)) => *known = value,
+                        None => attributes.push((name.to_string(), value)),
+                    }
+                }
             }
             intended.apply(&name, verdict);
         }
@@ -127,7 +149,9 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
 
     fn edge_subject(&self, name: &EdgeKey) -> Subject {
         let told = self.policy.edge_identity().iter().zip(&name.identity);
-        let identity = told.filter_map(|(attribute, value)| Some(((*attribute).to_owned(), value.clone()?))).collect();
+        let identity = told
+            .filter_map(|(attribute, value)| Some(((*attribute).to_owned(), value.clone()?)))
+            .collect();
         Subject::Edge { from: name.from.0.clone(), to: name.to.0.clone(), identity }
     }
 }

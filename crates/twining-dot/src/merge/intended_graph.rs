@@ -59,7 +59,11 @@ impl IntendedGraph {
                 return Ok(CorrectedText { text, values, blanked, mismatches });
             }
             values += to_write;
-            blanked += wrong.iter().flat_map(ValueMismatch::values).filter(|(_, value)| is_nothing(value)).count();
+            blanked += wrong
+                .iter()
+                .flat_map(ValueMismatch::values)
+                .filter(|(_, value)| is_nothing(value))
+                .count();
             for wrong in &wrong {
                 wrong.put_right(&mut plan)?;
             }
@@ -68,12 +72,17 @@ impl IntendedGraph {
         }
     }
 
-    fn wrong<'d>(&self, document: &'d DotDocument, sites: &StatementIndex<'_>) -> Vec<ValueMismatch<'d>> {
+    fn wrong<'d>(
+        &self,
+        document: &'d DotDocument,
+        sites: &StatementIndex<'_>,
+    ) -> Vec<ValueMismatch<'d>> {
         let graph: &'d Graph = document.graph();
         let mut wrong = Vec::new();
         for (id, intended) in &self.nodes {
             // A node that only edges mention is written by nobody, and not by the merge either.
-            let differs = graph.node(id).map_or_else(Vec::new, |node| differing(node.attributes(), intended));
+            let differs =
+                graph.node(id).map_or_else(Vec::new, |node| differing(node.attributes(), intended));
             if !differs.is_empty() && sites.declares(id) {
                 wrong.push(ValueMismatch::Node(id.clone(), differs));
             }
@@ -84,7 +93,9 @@ impl IntendedGraph {
             intended.entry((from, to)).or_default().push_back(attributes);
         }
         for edge in graph.edges() {
-            let Some(intended) = intended.get_mut(&(&edge.from, &edge.to)).and_then(VecDeque::pop_front) else {
+            let Some(intended) =
+                intended.get_mut(&(&edge.from, &edge.to)).and_then(VecDeque::pop_front)
+            else {
                 wrong.push(ValueMismatch::Edges);
                 return wrong;
             };
@@ -130,24 +141,41 @@ impl ValueMismatch<'_> {
     }
 
     fn told(self) -> DotClash {
-        let named = |values: &AttributeValues| values.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let named = |values: &AttributeValues| {
+            values.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
         let (subject, what) = match self {
             Self::Node(id, values) => (Subject::Node(id), named(&values)),
-            Self::Edge(edge, values) => {
-                (Subject::Edge { from: edge.from.clone(), to: edge.to.clone(), identity: Vec::new() }, named(&values))
-            }
+            Self::Edge(edge, values) => (
+                Subject::Edge {
+                    from: edge.from.clone(),
+                    to: edge.to.clone(),
+                    identity: Vec::new(),
+                },
+                named(&values),
+            ),
             Self::Edges => (Subject::Graph, "edges".to_owned()),
         };
-        DotClash { subject, kind: DotClashKind::NotCarriedOver(format!("the defaults of the two sides do not go together: {what}")) }
+        DotClash {
+            subject,
+            kind: DotClashKind::NotCarriedOver(format!(
+                "the defaults of the two sides do not go together: {what}"
+            )),
+        }
     }
 }
 
 /// What must be written for attributes to mean this.
 fn differing(attributes: &Attributes, intended: &OwnAttributes) -> AttributeValues {
     let says = |name: &str| attributes.get(name).map(|attribute| attribute.value());
-    let missing = intended.iter().filter(|(name, value)| says(name) != Some(value) && !(says(name).is_none() && is_nothing(value)));
-    let mut values: AttributeValues = missing.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-    let surplus = attributes.iter().filter(|attribute| intended.get(attribute.name()).is_none() && !is_nothing(attribute.value()));
+    let missing = intended.iter().filter(|(name, value)| {
+        says(name) != Some(value) && !(says(name).is_none() && is_nothing(value))
+    });
+    let mut values: AttributeValues =
+        missing.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    let surplus = attributes.iter().filter(|attribute| {
+        intended.get(attribute.name()).is_none() && !is_nothing(attribute.value())
+    });
     values.extend(surplus.map(|attribute| (attribute.name().to_owned(), DotId::new(""))));
     values
 }

@@ -65,10 +65,16 @@ pub enum MergeError {
 ///
 /// # Errors
 /// A side is not valid DOT, or the two are not of one kind.
-pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], policy: &(impl DotMergePolicy + ?Sized)) -> Result<MergedDot, MergeError> {
+pub fn merge(
+    base: &[u8],
+    ours: &[u8],
+    theirs: &[u8],
+    policy: &(impl DotMergePolicy + ?Sized),
+) -> Result<MergedDot, MergeError> {
     let ours = read("ours", ours)?;
     let theirs = read("theirs", theirs)?;
-    let unclashed = |document: DotDocument| Ok(MergedDot { text: document.into_bytes(), clashes: Vec::new() });
+    let unclashed =
+        |document: DotDocument| Ok(MergedDot { text: document.into_bytes(), clashes: Vec::new() });
     if base == theirs.bytes() || ours.bytes() == theirs.bytes() {
         return unclashed(ours);
     }
@@ -97,7 +103,11 @@ pub(super) fn by_meaning(
     }
     let with = attempt(base, ours, theirs, policy, DefaultsFrom::MergedDot)?;
     // A default of theirs that reaches what it was not meant for may ask for more corrections than it saves.
-    let chosen = if with.blanked == 0 { with } else { fewer(with, attempt(base, ours, theirs, policy, DefaultsFrom::Ours)?) };
+    let chosen = if with.blanked == 0 {
+        with
+    } else {
+        fewer(with, attempt(base, ours, theirs, policy, DefaultsFrom::Ours)?)
+    };
     let text = super::comments::merge_comments(base, ours, theirs, chosen.text);
     let mut clashes = chosen.clashes;
     clashes.sort();
@@ -123,7 +133,11 @@ pub(super) struct MergeAttempt {
 
 /// The one with less to put right; if that is the same, the one that carries defaults over.
 pub(super) fn fewer(with: MergeAttempt, without: MergeAttempt) -> MergeAttempt {
-    if (without.clashes.len(), without.written) < (with.clashes.len(), with.written) { without } else { with }
+    if (without.clashes.len(), without.written) < (with.clashes.len(), with.written) {
+        without
+    } else {
+        with
+    }
 }
 
 pub(super) fn attempt(
@@ -157,7 +171,8 @@ pub(super) fn attempt(
     merger.groups(fresh);
     let text = carry_out(&merger.plan)?;
     let mut clashes = merger.clashes;
-    let super::intended_graph::CorrectedText { text, values, blanked, mismatches } = merger.intended.corrected(text)?;
+    let super::intended_graph::CorrectedText { text, values, blanked, mismatches } =
+        merger.intended.corrected(text)?;
     clashes.extend(mismatches);
     Ok(MergeAttempt { text, clashes, written: values, blanked: blanked })
 }
@@ -191,17 +206,28 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
 
     /// The first line of the file is ours; a change there is rare and told.
     fn header(&mut self) {
-        let (base, ours, theirs) = (self.base.document.graph(), self.ours.document.graph(), self.theirs.document.graph());
+        let (base, ours, theirs) =
+            (self.base.document.graph(), self.ours.document.graph(), self.theirs.document.graph());
         if theirs.name() != ours.name() && theirs.name() != base.name() {
             let name = theirs.name().map_or_else(|| "nothing".to_owned(), DotId::to_string);
-            self.clash(Subject::Graph, DotClashKind::NotCarriedOver(format!("theirs names it {name}")));
+            self.clash(
+                Subject::Graph,
+                DotClashKind::NotCarriedOver(format!("theirs names it {name}")),
+            );
         }
         let more = self.theirs.document.more_graphs();
         if more > self.ours.document.more_graphs().max(self.base.document.more_graphs()) {
-            self.clash(Subject::Graph, DotClashKind::NotCarriedOver("theirs has another graph behind it".to_owned()));
+            self.clash(
+                Subject::Graph,
+                DotClashKind::NotCarriedOver("theirs has another graph behind it".to_owned()),
+            );
         }
         if theirs.is_strict() != ours.is_strict() && theirs.is_strict() != base.is_strict() {
-            let what = if theirs.is_strict() { "theirs made it strict" } else { "theirs made it not strict" };
+            let what = if theirs.is_strict() {
+                "theirs made it strict"
+            } else {
+                "theirs made it not strict"
+            };
             self.clash(Subject::Graph, DotClashKind::NotCarriedOver(what.to_owned()));
         }
     }
@@ -210,7 +236,12 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     fn bodies(&mut self, carry: DefaultsFrom) {
         let of = |side: &MergeSide<'a>| side.document.graph();
         let (base, ours, theirs) = (of(&self.base), of(&self.ours), of(&self.theirs));
-        self.body(&Subject::Graph, Target::Graph, 0, [base.attributes(), ours.attributes(), theirs.attributes()]);
+        self.body(
+            &Subject::Graph,
+            Target::Graph,
+            0,
+            [base.attributes(), ours.attributes(), theirs.attributes()],
+        );
         for (target, defaults) in [
             (Target::Node, [base.node_defaults(), ours.node_defaults(), theirs.node_defaults()]),
             (Target::Edge, [base.edge_defaults(), ours.edge_defaults(), theirs.edge_defaults()]),
@@ -226,7 +257,13 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         }
     }
 
-    pub(super) fn body(&mut self, subject: &Subject, target: Target, body: usize, [base, ours, theirs]: [&Attributes; 3]) {
+    pub(super) fn body(
+        &mut self,
+        subject: &Subject,
+        target: Target,
+        body: usize,
+        [base, ours, theirs]: [&Attributes; 3],
+    ) {
         for (name, verdict) in self.compared(subject, &all(base), &all(ours), &all(theirs)) {
             match verdict {
                 AttributeAction::Keep => {}
@@ -287,10 +324,15 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             (Resolution::DotClash, None) => return AttributeAction::Keep,
         };
         if told {
-            let (name, base, ours, theirs) = (name.to_owned(), base.cloned(), ours.cloned(), theirs.cloned());
+            let (name, base, ours, theirs) =
+                (name.to_owned(), base.cloned(), ours.cloned(), theirs.cloned());
             let kind = DotClashKind::Attribute { name, base, ours, theirs, kept: kept.clone() };
             // What the sides say of a default they say of everything that has it: once is enough.
-            if !self.clashes.iter().any(|known| known.kind == kind && defaults_of(subject) == Some(&known.subject)) {
+            if !self
+                .clashes
+                .iter()
+                .any(|known| known.kind == kind && defaults_of(subject) == Some(&known.subject))
+            {
                 self.clash(subject.clone(), kind);
             }
         }
@@ -307,11 +349,18 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             match (self.base.nodes.get(id).cloned(), theirs.graph().node(id)) {
                 (base, Some(other)) => {
                     let subject = Subject::Node(id.clone());
-                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &intended, &all(other.attributes()));
+                    let verdicts = self.compared(
+                        &subject,
+                        &base.unwrap_or_default(),
+                        &intended,
+                        &all(other.attributes()),
+                    );
                     for (name, verdict) in verdicts {
                         match by_statement(&name, &verdict, node.attributes(), other.attributes()) {
                             AttributeAction::Keep => {}
-                            AttributeAction::Set(value) => self.plan.set_node_attr(id, &name, &value)?,
+                            AttributeAction::Set(value) => {
+                                self.plan.set_node_attr(id, &name, &value)?
+                            }
                             AttributeAction::Unset => self.plan.remove_node_attr(id, &name)?,
                         }
                         intended.apply(&name, verdict);
@@ -321,7 +370,9 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
                     self.plan.remove_node(id);
                     continue;
                 }
-                (Some(_), None) => self.clash(Subject::Node(id.clone()), DotClashKind::RemovedByTheirs),
+                (Some(_), None) => {
+                    self.clash(Subject::Node(id.clone()), DotClashKind::RemovedByTheirs)
+                }
                 (None, None) => {}
             }
             self.intended.nodes.push((id.clone(), intended));
@@ -362,8 +413,15 @@ pub(super) fn defaults_of(subject: &Subject) -> Option<&'static Subject> {
 /// What a verdict asks of the statement itself: where a default gave the value to ours,
 /// and gives it to theirs, the merged defaults come first, and what they leave wrong is
 /// written out afterwards.
-pub(super) fn by_statement(name: &str, verdict: &AttributeAction, ours: &Attributes, theirs: &Attributes) -> AttributeAction {
-    let is_own = |attributes: &Attributes| attributes.get(name).is_some_and(|attribute| attribute.origin() == AttributeOrigin::Own);
+pub(super) fn by_statement(
+    name: &str,
+    verdict: &AttributeAction,
+    ours: &Attributes,
+    theirs: &Attributes,
+) -> AttributeAction {
+    let is_own = |attributes: &Attributes| {
+        attributes.get(name).is_some_and(|attribute| attribute.origin() == AttributeOrigin::Own)
+    };
     let given = theirs.get(name).filter(|attribute| attribute.origin() == AttributeOrigin::Default);
     match verdict {
         AttributeAction::Set(value) if given.is_some_and(|given| given.value() == value) => {
@@ -383,7 +441,9 @@ pub(super) fn by_statement(name: &str, verdict: &AttributeAction, ours: &Attribu
 pub(super) fn in_order(attributes: &Attributes) -> Vec<(String, DotId)> {
     let mut own: Vec<_> = attributes.own().collect();
     own.sort_by_key(|attribute| attribute.span());
-    own.into_iter().map(|attribute| (attribute.name().to_owned(), attribute.value().clone())).collect()
+    own.into_iter()
+        .map(|attribute| (attribute.name().to_owned(), attribute.value().clone()))
+        .collect()
 }
 
 /// What theirs has and where it is to stand in ours.

@@ -32,7 +32,11 @@ impl std::fmt::Display for Subject {
             Self::Defaults(Target::Node) => out.write_str("the defaults of nodes"),
             Self::Defaults(Target::Edge) => out.write_str("the defaults of edges"),
             Self::Defaults(Target::Graph) => out.write_str("the defaults of graphs"),
-            Self::Subgraph(path) => write!(out, "the subgraph {}", path.iter().map(DotId::to_string).collect::<Vec<_>>().join("/")),
+            Self::Subgraph(path) => write!(
+                out,
+                "the subgraph {}",
+                path.iter().map(DotId::to_string).collect::<Vec<_>>().join("/")
+            ),
             Self::Node(id) => write!(out, "the node {id}"),
             Self::Edge { from, to, identity } => {
                 write!(out, "the edge {from} -> {to}")?;
@@ -56,7 +60,14 @@ pub enum Resolution {
 /// Knows what attributes mean, as this crate does not.
 pub trait DotMergePolicy {
     /// Both sides changed the attribute, to different values. `base` is none if both added it.
-    fn settle(&self, subject: &Subject, attribute: &str, base: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution;
+    fn settle(
+        &self,
+        subject: &Subject,
+        attribute: &str,
+        base: Option<&DotId>,
+        ours: &DotId,
+        theirs: &DotId,
+    ) -> Resolution;
 
     /// The attributes that tell parallel edges apart.
     fn edge_identity(&self) -> &[&str] {
@@ -110,14 +121,27 @@ pub enum DotClashKind {
 impl std::fmt::Display for DotClash {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let subject = &self.subject;
-        let shown = |value: &Option<DotId>| value.as_ref().map_or_else(|| "nothing".to_owned(), DotId::to_string);
+        let shown = |value: &Option<DotId>| {
+            value.as_ref().map_or_else(|| "nothing".to_owned(), DotId::to_string)
+        };
         match &self.kind {
             DotClashKind::Attribute { name, ours, theirs, kept, .. } => {
-                write!(out, "{subject}: `{name}` is {} in ours and {} in theirs; {kept} stands", shown(ours), shown(theirs))
+                write!(
+                    out,
+                    "{subject}: `{name}` is {} in ours and {} in theirs; {kept} stands",
+                    shown(ours),
+                    shown(theirs)
+                )
             }
-            DotClashKind::RemovedByOurs => write!(out, "{subject} was removed in ours and changed in theirs; it stands"),
-            DotClashKind::RemovedByTheirs => write!(out, "{subject} was removed in theirs and changed in ours; it stands"),
-            DotClashKind::NotCarriedOver(what) => write!(out, "{subject}: {what}; what stands in ours was kept"),
+            DotClashKind::RemovedByOurs => {
+                write!(out, "{subject} was removed in ours and changed in theirs; it stands")
+            }
+            DotClashKind::RemovedByTheirs => {
+                write!(out, "{subject} was removed in theirs and changed in ours; it stands")
+            }
+            DotClashKind::NotCarriedOver(what) => {
+                write!(out, "{subject}: {what}; what stands in ours was kept")
+            }
         }
     }
 }

@@ -17,7 +17,11 @@ pub(crate) struct OwnAttributes(Vec<(Arc<str>, DotId)>);
 impl OwnAttributes {
     /// Of attributes, which are sorted by name.
     pub fn of<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Self {
-        Self(attributes.map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone())).collect())
+        Self(
+            attributes
+                .map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone()))
+                .collect(),
+        )
     }
 
     pub fn get(&self, name: &str) -> Option<&DotId> {
@@ -29,7 +33,9 @@ impl OwnAttributes {
         let found = self.0.binary_search_by(|(known, _)| (**known).cmp(name));
         match (verdict, found) {
             (AttributeAction::Set(value), Ok(index)) => self.0[index].1 = value,
-            (AttributeAction::Set(value), Err(index)) => self.0.insert(index, (Arc::clone(name), value)),
+            (AttributeAction::Set(value), Err(index)) => {
+                self.0.insert(index, (Arc::clone(name), value))
+            }
             (AttributeAction::Unset, Ok(index)) => _ = self.0.remove(index),
             (AttributeAction::Unset, Err(_)) | (AttributeAction::Keep, _) => {}
         }
@@ -73,11 +79,16 @@ pub(crate) struct MergeSide<'a> {
 
 impl<'a> MergeSide<'a> {
     /// `base` tells which of several equal edges is which: one that did not change keeps its number.
-    pub fn of(document: &'a DotDocument, identity: EdgeIdentity<'_>, base: Option<&MergeSide<'_>>) -> Self {
+    pub fn of(
+        document: &'a DotDocument,
+        identity: EdgeIdentity<'_>,
+        base: Option<&MergeSide<'_>>,
+    ) -> Self {
         let graph = document.graph();
         let nodes = graph.nodes().iter().map(|node| (node.id(), all(node.attributes()))).collect();
         let edges = named_edges(graph, identity, base);
-        let edge_index = edges.iter().enumerate().map(|(index, (name, ..))| (name.clone(), index)).collect();
+        let edge_index =
+            edges.iter().enumerate().map(|(index, (name, ..))| (name.clone(), index)).collect();
         Self { document, nodes, edges, edge_index, groups: groups(graph) }
     }
 
@@ -96,12 +107,17 @@ pub(crate) fn own(attributes: &Attributes) -> OwnAttributes {
     OwnAttributes::of(attributes.own())
 }
 
-fn named_edges<'a>(graph: &'a Graph, identity: EdgeIdentity<'_>, base: Option<&MergeSide<'_>>) -> Vec<(EdgeKey, &'a Edge, OwnAttributes)> {
+fn named_edges<'a>(
+    graph: &'a Graph,
+    identity: EdgeIdentity<'_>,
+    base: Option<&MergeSide<'_>>,
+) -> Vec<(EdgeKey, &'a Edge, OwnAttributes)> {
     let mut unnumbered: HashMap<EdgeKey, Vec<usize>> = HashMap::new();
     let mut edges: Vec<(EdgeKey, &Edge, OwnAttributes)> = Vec::new();
     for edge in graph.edges() {
         let attributes = all(edge.attributes());
-        let mut ends = [(edge.from.clone(), edge.from_port.clone()), (edge.to.clone(), edge.to_port.clone())];
+        let mut ends =
+            [(edge.from.clone(), edge.from_port.clone()), (edge.to.clone(), edge.to_port.clone())];
         if !graph.is_directed() {
             ends.sort();
         }
@@ -114,16 +130,25 @@ fn named_edges<'a>(graph: &'a Graph, identity: EdgeIdentity<'_>, base: Option<&M
         unnumbered.entry(name.clone()).or_default().push(edges.len());
         edges.push((name, edge, attributes));
     }
-    for (name, indices) in unnumbered.into_iter().filter(|(_, indices)| indices.len() > 1 || base.is_some()) {
+    for (name, indices) in
+        unnumbered.into_iter().filter(|(_, indices)| indices.len() > 1 || base.is_some())
+    {
         number(&name, &indices, &mut edges, base);
     }
     edges
 }
 
-fn number(name: &EdgeKey, indices: &[usize], edges: &mut [(EdgeKey, &Edge, OwnAttributes)], base: Option<&MergeSide<'_>>) {
+fn number(
+    name: &EdgeKey,
+    indices: &[usize],
+    edges: &mut [(EdgeKey, &Edge, OwnAttributes)],
+    base: Option<&MergeSide<'_>>,
+) {
     // What is in the base under this name, in order, with its attributes.
     let mut taken: Vec<Option<&OwnAttributes>> = Vec::new();
-    while let Some((.., known)) = base.and_then(|base| base.edge(&EdgeKey { ordinal: taken.len(), ..name.clone() })) {
+    while let Some((.., known)) =
+        base.and_then(|base| base.edge(&EdgeKey { ordinal: taken.len(), ..name.clone() }))
+    {
         taken.push(Some(known));
     }
     if indices.len() == 1 && taken.len() <= 1 {
@@ -156,7 +181,8 @@ fn number(name: &EdgeKey, indices: &[usize], edges: &mut [(EdgeKey, &Edge, OwnAt
 fn groups(graph: &Graph) -> BTreeMap<Vec<DotId>, usize> {
     let mut paths: Vec<Option<Vec<DotId>>> = Vec::new();
     for subgraph in graph.subgraphs() {
-        let around = subgraph.parent().map_or_else(|| Some(Vec::new()), |parent| paths[parent].clone());
+        let around =
+            subgraph.parent().map_or_else(|| Some(Vec::new()), |parent| paths[parent].clone());
         paths.push(around.zip(subgraph.name().cloned()).map(|(mut path, name)| {
             path.push(name);
             path

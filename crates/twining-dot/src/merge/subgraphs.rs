@@ -26,7 +26,8 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         }
         let fresh: HashSet<&DotId> = fresh.into_iter().collect();
         let left = self.move_out_of_subgraphs();
-        let paths: Vec<(Vec<DotId>, usize)> = self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
+        let paths: Vec<(Vec<DotId>, usize)> =
+            self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
         for (path, group) in paths {
             let in_ours = self.ours.groups.get(&path).copied();
             match in_ours.and_then(|group| self.plan.sites.body_of(Some(group))) {
@@ -40,7 +41,10 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         homeless.into_iter().for_each(|id| self.add_fresh(id, 0));
         let mut unhoused: Vec<(Vec<DotId>, Vec<NewStatement>)> = self.housed.drain().collect();
         unhoused.sort_by(|(one, _), (other, _)| one.cmp(other));
-        unhoused.into_iter().flat_map(|(_, edges)| edges).for_each(|edge| self.plan.add(edge, None, 0));
+        unhoused
+            .into_iter()
+            .flat_map(|(_, edges)| edges)
+            .for_each(|edge| self.plan.add(edge, None, 0));
         self.left_groups(&left);
         self.unnamed_groups();
     }
@@ -49,11 +53,17 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     fn add_fresh(&mut self, id: &'a DotId, body: usize) {
         let Some(node) = self.theirs.document.graph().node(id) else { return };
         let behind = self.plan.sites.bodies[body].last_node;
-        let statement = match (self.verbatim.as_ref(), self.verbatim.as_ref().map(|theirs| theirs.sites.mentioning(id))) {
+        let statement = match (
+            self.verbatim.as_ref(),
+            self.verbatim.as_ref().map(|theirs| theirs.sites.mentioning(id)),
+        ) {
             (Some(theirs), Some(mentions)) => theirs.statement(mentions),
             _ => None,
         };
-        let statement = statement.unwrap_or_else(|| NewStatement::Node { id: id.clone(), attributes: in_order(node.attributes()) });
+        let statement = statement.unwrap_or_else(|| NewStatement::Node {
+            id: id.clone(),
+            attributes: in_order(node.attributes()),
+        });
         self.plan.add(statement, behind, body);
     }
 
@@ -74,39 +84,64 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         }
         let theirs = &self.theirs.document.graph().subgraphs()[group];
         let ours_graph = self.ours.document.graph();
-        let base = self.base.groups.get(path).map(|group| &self.base.document.graph().subgraphs()[*group]);
-        let Some(ours) = self.ours.groups.get(path).map(|group| &ours_graph.subgraphs()[*group]) else { return };
+        let base =
+            self.base.groups.get(path).map(|group| &self.base.document.graph().subgraphs()[*group]);
+        let Some(ours) = self.ours.groups.get(path).map(|group| &ours_graph.subgraphs()[*group])
+        else {
+            return;
+        };
         let nothing = Default::default();
-        let attributes = [base.map_or(&nothing, |base| base.attributes()), ours.attributes(), theirs.attributes()];
+        let attributes = [
+            base.map_or(&nothing, |base| base.attributes()),
+            ours.attributes(),
+            theirs.attributes(),
+        ];
         self.body(&Subject::Subgraph(path.to_vec()), Target::Graph, body, attributes);
-        let before: HashSet<&DotId> = base.map(|base| base.nodes().iter().collect()).unwrap_or_default();
+        let before: HashSet<&DotId> =
+            base.map(|base| base.nodes().iter().collect()).unwrap_or_default();
         let present: HashSet<&DotId> = ours.nodes().iter().collect();
         for id in theirs.nodes() {
             let joins = !before.contains(id) && !present.contains(id) && !fresh.contains(id);
             let placed = gone.get(id) == Some(&body);
-            if joins && !placed && !self.plan.removed_nodes.contains(id) && ours_graph.node(id).is_some() {
+            if joins
+                && !placed
+                && !self.plan.removed_nodes.contains(id)
+                && ours_graph.node(id).is_some()
+            {
                 self.plan.add_node(id.clone(), Vec::new(), body);
             }
         }
         let still: HashSet<&DotId> = theirs.nodes().iter().collect();
-        let stuck = |id: &&&DotId| present.contains(**id) && self.theirs.nodes.contains_key(**id) && !gone.contains_key(**id);
+        let stuck = |id: &&&DotId| {
+            present.contains(**id)
+                && self.theirs.nodes.contains_key(**id)
+                && !gone.contains_key(**id)
+        };
         let left = before.iter().filter(|id| !still.contains(**id)).filter(stuck).count();
         if left > 0 {
-            self.clash(Subject::Subgraph(path.to_vec()), DotClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")));
+            self.clash(
+                Subject::Subgraph(path.to_vec()),
+                DotClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")),
+            );
         }
     }
 
     /// A subgraph that ours lacks: new in theirs, or removed in ours and of use still.
     fn new_group(&mut self, path: &[DotId], group: usize, placed: &mut NodesBySubgraph<'a>) {
         let parent = path.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default();
-        let known = |path: &Vec<DotId>, side: &MergeSide<'_>| path.is_empty() || side.groups.contains_key(path);
+        let known = |path: &Vec<DotId>, side: &MergeSide<'_>| {
+            path.is_empty() || side.groups.contains_key(path)
+        };
         if self.base.groups.contains_key(path) {
             // Ours removed it. Its nodes that are new in theirs still need a home.
             let fresh = placed.remove(path).unwrap_or_default();
             let theirs = &self.theirs.document.graph().subgraphs()[group];
             let base = &self.base.document.graph().subgraphs()[self.base.groups[path]];
             if !fresh.is_empty() || own(theirs.attributes()) != own(base.attributes()) {
-                self.clash(Subject::Subgraph(path.to_vec()), DotClashKind::NotCarriedOver("ours removed it".to_owned()));
+                self.clash(
+                    Subject::Subgraph(path.to_vec()),
+                    DotClashKind::NotCarriedOver("ours removed it".to_owned()),
+                );
             }
             for id in fresh {
                 self.add_fresh(id, 0);
@@ -123,31 +158,50 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         self.plan.add(statement, None, body);
     }
 
-    fn group_statement(&mut self, path: &[DotId], group: usize, placed: &mut NodesBySubgraph<'a>) -> NewStatement {
+    fn group_statement(
+        &mut self,
+        path: &[DotId],
+        group: usize,
+        placed: &mut NodesBySubgraph<'a>,
+    ) -> NewStatement {
         let theirs: &'a Graph = self.theirs.document.graph();
         let subgraph = &theirs.subgraphs()[group];
         let assigns = in_order(subgraph.attributes());
-        let mut body: Vec<NewStatement> =
-            assigns.iter().map(|(name, value)| NewStatement::Text(format!("{}={value}", DotId::new(name)))).collect();
+        let mut body: Vec<NewStatement> = assigns
+            .iter()
+            .map(|(name, value)| NewStatement::Text(format!("{}={value}", DotId::new(name))))
+            .collect();
         let fresh = placed.remove(path).unwrap_or_default();
         let mut written: HashSet<&DotId> = fresh.iter().copied().collect();
         for id in fresh {
-            let attributes = theirs.node(id).map(|node| in_order(node.attributes())).unwrap_or_default();
+            let attributes =
+                theirs.node(id).map(|node| in_order(node.attributes())).unwrap_or_default();
             body.push(NewStatement::Node { id: id.clone(), attributes });
         }
-        let below = self.theirs.groups.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
-        let next: Vec<(Vec<DotId>, usize)> =
-            below.filter(|(inner, _)| inner.len() == path.len() + 1).map(|(inner, index)| (inner.clone(), *index)).collect();
+        let below = self
+            .theirs
+            .groups
+            .range(path.to_vec()..)
+            .take_while(|(inner, _)| inner.starts_with(path));
+        let next: Vec<(Vec<DotId>, usize)> = below
+            .filter(|(inner, _)| inner.len() == path.len() + 1)
+            .map(|(inner, index)| (inner.clone(), *index))
+            .collect();
         for (inner, index) in next {
             body.push(self.group_statement(&inner, index, placed));
             written.extend(theirs.subgraphs()[index].nodes());
         }
         let edges = self.housed.remove(path).unwrap_or_default();
-        let stays = |id: &&DotId| self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
+        let stays = |id: &&DotId| {
+            self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id)
+        };
         let others = subgraph.nodes().iter().filter(|id| !written.contains(*id)).filter(stays);
         body.extend(others.map(|id| NewStatement::Node { id: id.clone(), attributes: Vec::new() }));
         body.extend(edges);
-        NewStatement::Group { name: subgraph.name().cloned().unwrap_or_else(|| DotId::new("")), body }
+        NewStatement::Group {
+            name: subgraph.name().cloned().unwrap_or_else(|| DotId::new("")),
+            body,
+        }
     }
 
     /// Subgraphs that theirs removed go when nothing is left in them; else they stay and are told.
@@ -156,34 +210,53 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             .ours
             .groups
             .iter()
-            .filter(|(path, _)| self.base.groups.contains_key(*path) && !self.theirs.groups.contains_key(*path))
+            .filter(|(path, _)| {
+                self.base.groups.contains_key(*path) && !self.theirs.groups.contains_key(*path)
+            })
             .map(|(path, group)| (path.clone(), *group))
             .collect();
         for (path, group) in gone {
             let ours = &self.ours.document.graph().subgraphs()[group];
             let base = &self.base.document.graph().subgraphs()[self.base.groups[&path]];
-            let empty = ours.nodes().iter().all(|id| self.plan.removed_nodes.contains(id) || left.contains_key(id));
+            let empty = ours
+                .nodes()
+                .iter()
+                .all(|id| self.plan.removed_nodes.contains(id) || left.contains_key(id));
             let untouched = own(ours.attributes()) == own(base.attributes());
             if empty && untouched && self.plan.remove_group(group) {
                 continue;
             }
-            self.clash(Subject::Subgraph(path), DotClashKind::NotCarriedOver("theirs removed it".to_owned()));
+            self.clash(
+                Subject::Subgraph(path),
+                DotClashKind::NotCarriedOver("theirs removed it".to_owned()),
+            );
         }
     }
 
     /// `{rank=same; a; b}`: told by what it says. New ones are added, none is taken away.
     fn unnamed_groups(&mut self) {
-        let known: HashSet<UnnamedSubgraph> = [&self.base, &self.ours].iter().flat_map(|side| unnamed(side.document.graph())).collect();
+        let known: HashSet<UnnamedSubgraph> = [&self.base, &self.ours]
+            .iter()
+            .flat_map(|side| unnamed(side.document.graph()))
+            .collect();
         let ours = self.ours.document.graph();
         let mut added = Vec::new();
         for said in unnamed(self.theirs.document.graph()) {
-            let stays = |id: &&DotId| self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
+            let stays = |id: &&DotId| {
+                self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id)
+            };
             if !known.contains(&said) {
                 let (attributes, nodes) = &said;
-                let attributes = attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name)));
-                let removed = |id: &&DotId| ours.node(*id).is_none() && self.base.nodes.contains_key(*id);
-                let nodes = nodes.iter().filter(stays).filter(|id| !removed(id)).map(DotId::to_string);
-                added.push(format!("{{ {} }}", attributes.chain(nodes).collect::<Vec<_>>().join("; ")));
+                let attributes =
+                    attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name)));
+                let removed =
+                    |id: &&DotId| ours.node(*id).is_none() && self.base.nodes.contains_key(*id);
+                let nodes =
+                    nodes.iter().filter(stays).filter(|id| !removed(id)).map(DotId::to_string);
+                added.push(format!(
+                    "{{ {} }}",
+                    attributes.chain(nodes).collect::<Vec<_>>().join("; ")
+                ));
             }
         }
         for text in added {
@@ -210,15 +283,22 @@ impl<'a> SourceCopier<'a> {
     }
 
     fn statement(&self, mentions: &[usize]) -> Option<NewStatement> {
-        let mut alone = mentions.iter().filter(|site| matches!(self.sites.all[**site].shape, StatementShape::Node | StatementShape::Nodes));
+        let mut alone = mentions.iter().filter(|site| {
+            matches!(self.sites.all[**site].shape, StatementShape::Node | StatementShape::Nodes)
+        });
         let (Some(&site), None) = (alone.next(), alone.next()) else { return None };
         let site = &self.sites.all[site];
-        if site.shape != StatementShape::Node || self.style.indent(site.statement.span.start).is_none() {
+        if site.shape != StatementShape::Node
+            || self.style.indent(site.statement.span.start).is_none()
+        {
             return None;
         }
         let body = self.sites.bodies[site.body].body;
-        let before = body.statements.partition_point(|other| other.span.start < site.statement.span.start);
-        let floor = before.checked_sub(1).map_or(body.span.start + 1, |before| body.statements[before].span.end);
+        let before =
+            body.statements.partition_point(|other| other.span.start < site.statement.span.start);
+        let floor = before
+            .checked_sub(1)
+            .map_or(body.span.start + 1, |before| body.statements[before].span.end);
         let from = self.style.commented_from(site.statement.span.start, floor);
         let text = Span::new(from, site.statement.bare.end).of(self.document.bytes());
         Some(NewStatement::SourceCopier(self.document.charset().decode(text).into_owned()))
@@ -229,8 +309,16 @@ type UnnamedSubgraph = (Vec<(String, DotId)>, Vec<DotId>);
 
 fn unnamed(graph: &Graph) -> Vec<UnnamedSubgraph> {
     let mut found = Vec::new();
-    for subgraph in graph.subgraphs().iter().filter(|subgraph| subgraph.name().is_none() && !subgraph.attributes().is_empty()) {
-        let attributes = subgraph.attributes().iter().map(|attribute| (attribute.name().to_owned(), attribute.value().clone())).collect();
+    for subgraph in graph
+        .subgraphs()
+        .iter()
+        .filter(|subgraph| subgraph.name().is_none() && !subgraph.attributes().is_empty())
+    {
+        let attributes = subgraph
+            .attributes()
+            .iter()
+            .map(|attribute| (attribute.name().to_owned(), attribute.value().clone()))
+            .collect();
         let mut nodes = subgraph.nodes().to_vec();
         nodes.sort();
         found.push((attributes, nodes));
@@ -262,13 +350,18 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         let mut from: BTreeMap<&'a DotId, HashSet<usize>> = BTreeMap::new();
         for (path, &group) in &self.ours.groups {
             let Some(&before) = self.base.groups.get(path) else { continue };
-            let before: HashSet<&DotId> = self.base.document.graph().subgraphs()[before].nodes().iter().collect();
+            let before: HashSet<&DotId> =
+                self.base.document.graph().subgraphs()[before].nodes().iter().collect();
             let after: HashSet<&DotId> = match self.theirs.groups.get(path) {
-                Some(&group) => self.theirs.document.graph().subgraphs()[group].nodes().iter().collect(),
+                Some(&group) => {
+                    self.theirs.document.graph().subgraphs()[group].nodes().iter().collect()
+                }
                 None => HashSet::new(),
             };
             for id in ours.subgraphs()[group].nodes() {
-                let leaves = before.contains(id) && !after.contains(id) && self.theirs.nodes.contains_key(id);
+                let leaves = before.contains(id)
+                    && !after.contains(id)
+                    && self.theirs.nodes.contains_key(id);
                 if leaves && !self.plan.removed_nodes.contains(id) {
                     from.entry(id).or_default().insert(group);
                 }
@@ -285,7 +378,14 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
 
     /// Moves one node out of these subgraphs; the body it moved to, if it could.
     fn leave(&mut self, id: &'a DotId, groups: &HashSet<usize>) -> Option<usize> {
-        let inside: Vec<usize> = self.plan.sites.mentioning(id).iter().copied().filter(|site| self.is_inside(*site, groups)).collect();
+        let inside: Vec<usize> = self
+            .plan
+            .sites
+            .mentioning(id)
+            .iter()
+            .copied()
+            .filter(|site| self.is_inside(*site, groups))
+            .collect();
         if inside.iter().any(|site| self.plan.site(*site).shape != StatementShape::Node) {
             return None;
         }
@@ -296,7 +396,10 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             }
             if let Some(change) = self.plan.changes.get(&site).map(|changes| &changes.attributes) {
                 attributes.retain(|(name, _)| !change.unset.contains(name));
-                change.set.iter().for_each(|(name, value)| put(&mut attributes, name, value.clone()));
+                change
+                    .set
+                    .iter()
+                    .for_each(|(name, value)| put(&mut attributes, name, value.clone()));
             }
         }
         let body = self.home_in_ours(id);

@@ -14,7 +14,8 @@ impl DotParser<'_> {
         self.last_end = self.token.span.end;
         self.fresh_line = false;
         loop {
-            self.line += self.token.span.of(self.source).iter().filter(|&&byte| byte == b'\n').count();
+            self.line +=
+                self.token.span.of(self.source).iter().filter(|&&byte| byte == b'\n').count();
             self.token = self.lexer.next_token();
             if !self.token.closed {
                 let what = match self.token.kind {
@@ -27,7 +28,8 @@ impl DotParser<'_> {
             if !self.token.is_trivia() {
                 return;
             }
-            self.fresh_line |= self.token.kind == TokenKind::Blank && self.token.span.of(self.source).contains(&b'\n');
+            self.fresh_line |= self.token.kind == TokenKind::Blank
+                && self.token.span.of(self.source).contains(&b'\n');
         }
     }
 
@@ -51,7 +53,8 @@ impl DotParser<'_> {
     /// Passes over the rest of a file that is hardly DOT: each mistake takes memory.
     pub(super) fn give_up(&mut self) {
         if self.token.kind != TokenKind::End {
-            let message = format!("{MOST_ERRORS} mistakes stand before this one; the rest is not read");
+            let message =
+                format!("{MOST_ERRORS} mistakes stand before this one; the rest is not read");
             self.errors.push(SpanDiagnostic::new(self.token.span, message));
         }
         let end = Span { start: self.source.len(), end: self.source.len() };
@@ -63,8 +66,12 @@ impl DotParser<'_> {
         let text = self.charset.decode(self.token.span.of(self.source)).into_owned();
         match self.token.kind {
             TokenKind::End => "the end of the file".to_owned(),
-            TokenKind::Stray if text.chars().any(char::is_control) => format!("the byte {:#04x}", self.source[self.token.span.start]),
-            _ if text.chars().count() > 40 => format!("`{}…`", text.chars().take(40).collect::<String>().replace('\n', " ")),
+            TokenKind::Stray if text.chars().any(char::is_control) => {
+                format!("the byte {:#04x}", self.source[self.token.span.start])
+            }
+            _ if text.chars().count() > 40 => {
+                format!("`{}…`", text.chars().take(40).collect::<String>().replace('\n', " "))
+            }
             _ => format!("`{}`", text.replace('\n', " ")),
         }
     }
@@ -129,10 +136,16 @@ impl DotParser<'_> {
     /// `gpt-5.4` and `api-server` are several tokens; what was meant is one text.
     pub(super) fn quote_hint(&self, from: usize) -> String {
         let part = |byte: u8| {
-            is_letter(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'/' | b'@' | b'$' | b'%' | b'*' | b'!' | b'?')
+            is_letter(byte)
+                || byte.is_ascii_digit()
+                || matches!(byte, b'-' | b'.' | b'/' | b'@' | b'$' | b'%' | b'*' | b'!' | b'?')
         };
         // No further than a word is long: a file of one endless word would be read over and over.
-        let left = self.source[from.saturating_sub(WORD)..from].iter().rev().take_while(|&&byte| part(byte)).count();
+        let left = self.source[from.saturating_sub(WORD)..from]
+            .iter()
+            .rev()
+            .take_while(|&&byte| part(byte))
+            .count();
         let right = self.source[from..].iter().take(WORD).take_while(|&&byte| part(byte)).count();
         if left == 0 || left == WORD || right == WORD {
             return String::new();
@@ -146,12 +159,16 @@ impl DotParser<'_> {
     /// `a-1` and `1a` are two ids each, and legal: hardly ever what was meant.
     pub(super) fn warn_if_run_together(&mut self) {
         let before = self.last_end.checked_sub(1).map(|at| self.source[at]);
-        let touching = self.token.span.start == self.last_end && matches!(self.token.kind, TokenKind::Bare | TokenKind::Number);
+        let touching = self.token.span.start == self.last_end
+            && matches!(self.token.kind, TokenKind::Bare | TokenKind::Number);
         if touching
             && self.warnings.len() < MOST_ERRORS
             && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.')
         {
-            let message = format!("a new id starts here without a blank before it{}", self.quote_hint(self.last_end));
+            let message = format!(
+                "a new id starts here without a blank before it{}",
+                self.quote_hint(self.last_end)
+            );
             self.warnings.push(SpanDiagnostic::new(self.token.span, message));
         }
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::charset::Charset;
 use crate::diagnostics::Span;
-use crate::document::Charset;
 use crate::id::DotId;
 use crate::lexer::TokenKind;
 use crate::syntax::SpelledId;
@@ -29,7 +29,9 @@ impl<'a> IdInterner<'a> {
         if bytes.len() > Self::LONGEST {
             return decoded();
         }
-        let mixed = bytes.iter().fold(bytes.len(), |mixed, &byte| mixed.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        let mixed = bytes.iter().fold(bytes.len(), |mixed, &byte| {
+            mixed.wrapping_mul(31).wrapping_add(usize::from(byte))
+        });
         let place = &mut self.0[mixed % Self::PLACES];
         match place {
             Some((known, text)) if *known == bytes => Arc::clone(text),
@@ -41,13 +43,16 @@ impl<'a> IdInterner<'a> {
 impl DotParser<'_> {
     pub(super) fn id(&mut self) -> ParseResult<SpelledId> {
         let first = self.token;
-        let inner = |span: Span| Span::new(span.start + 1, span.end.saturating_sub(1).max(span.start + 1));
+        let inner =
+            |span: Span| Span::new(span.start + 1, span.end.saturating_sub(1).max(span.start + 1));
         let (text, html) = match first.kind {
             TokenKind::Bare | TokenKind::Number => (self.shared(first.span), false),
             TokenKind::Html if first.closed => (self.shared(inner(first.span)), true),
             TokenKind::Quoted if first.closed => (self.unescaped(inner(first.span)), false),
             // Already complained of; its line is used up as the text.
-            TokenKind::Html | TokenKind::Quoted => (self.shared(Span::new(first.span.start + 1, first.span.end)), false),
+            TokenKind::Html | TokenKind::Quoted => {
+                (self.shared(Span::new(first.span.start + 1, first.span.end)), false)
+            }
             _ => return self.fail(format!("expected an id, found {}", self.found())),
         };
         self.bump();
@@ -56,7 +61,10 @@ impl DotParser<'_> {
             let mut joined = spelled.id.as_str().to_owned();
             while self.eat(b'+') {
                 if self.token.kind != TokenKind::Quoted {
-                    return self.fail(format!("only texts in quotes are joined by `+`, found {}", self.found()));
+                    return self.fail(format!(
+                        "only texts in quotes are joined by `+`, found {}",
+                        self.found()
+                    ));
                 }
                 let part = self.unescaped(inner(self.token.span));
                 joined.push_str(&part);

@@ -3,11 +3,12 @@
 //! An error never ends the reading: within an attribute list it goes on at the next
 //! attribute, elsewhere at the next statement, so that one run reports everything.
 
+use crate::charset::Charset;
 use crate::diagnostics::{Span, SpanDiagnostic};
-use crate::document::Charset;
 use crate::lexer::{DotLexer, Keyword, Token, TokenKind};
 use crate::syntax::{
-    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement, StatementKind, SubgraphSyntax, Target,
+    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement,
+    StatementKind, SubgraphSyntax, Target,
 };
 
 use super::id_interner::IdInterner;
@@ -81,7 +82,9 @@ impl<'a> DotParser<'a> {
 
     fn graph(&mut self) -> Option<GraphSyntax> {
         let start = self.token.span;
-        let header = |kind| matches!(kind, TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph));
+        let header = |kind| {
+            matches!(kind, TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph))
+        };
         if !header(self.token.kind) {
             let message = if self.token.kind == TokenKind::End {
                 "there is no graph here; a DOT file starts with `digraph {` or `graph {`".to_owned()
@@ -107,15 +110,23 @@ impl<'a> DotParser<'a> {
             TokenKind::Keyword(Keyword::Digraph) => true,
             TokenKind::Keyword(Keyword::Graph) => false,
             _ => {
-                let _: ParseResult<()> = self.fail(format!("expected `graph` or `digraph` after `strict`, found {}", self.found()));
+                let _: ParseResult<()> = self.fail(format!(
+                    "expected `graph` or `digraph` after `strict`, found {}",
+                    self.found()
+                ));
                 return None;
             }
         };
         self.bump();
         let name = if self.token.is_id() { self.id().ok() } else { None };
         if !self.at(b'{') {
-            let hint = if self.token.span.start == self.last_end { self.quote_hint(self.last_end) } else { String::new() };
-            let _: ParseResult<()> = self.fail(format!("expected `{{` to open the graph, found {}{hint}", self.found()));
+            let hint = if self.token.span.start == self.last_end {
+                self.quote_hint(self.last_end)
+            } else {
+                String::new()
+            };
+            let _: ParseResult<()> =
+                self.fail(format!("expected `{{` to open the graph, found {}{hint}", self.found()));
             while !self.at(b'{') {
                 if self.token.kind == TokenKind::End {
                     return None;
@@ -150,7 +161,9 @@ impl<'a> DotParser<'a> {
             }
             if self.token.kind == TokenKind::End {
                 self.depth -= 1;
-                let message = format!("expected `}}` to close the {what} opened in line {line}, found the end of the file");
+                let message = format!(
+                    "expected `}}` to close the {what} opened in line {line}, found the end of the file"
+                );
                 self.errors.push(SpanDiagnostic::new(self.token.span, message));
                 return Body { span: open.to(self.token.span), closed: false, statements };
             }
@@ -182,14 +195,27 @@ impl<'a> DotParser<'a> {
                     self.chain(first)?
                 }
             }
-            TokenKind::Mark(b';') => return self.fail("there is nothing before this `;`; Graphviz takes no empty statements, remove it"),
+            TokenKind::Mark(b';') => return self.fail(
+                "there is nothing before this `;`; Graphviz takes no empty statements, remove it",
+            ),
             TokenKind::Keyword(_) => {
                 let found = self.found();
-                return self.fail(format!("{found} is a keyword; as an id it needs quotes: {}", found.replace('`', "\"")));
+                return self.fail(format!(
+                    "{found} is a keyword; as an id it needs quotes: {}",
+                    found.replace('`', "\"")
+                ));
             }
-            TokenKind::Mark(b',') => return self.fail("expected a statement, found `,`; outside of brackets attributes end in `;`"),
+            TokenKind::Mark(b',') => {
+                return self.fail(
+                    "expected a statement, found `,`; outside of brackets attributes end in `;`",
+                );
+            }
             _ => {
-                let hint = if self.token.span.start == self.last_end { self.quote_hint(self.last_end) } else { String::new() };
+                let hint = if self.token.span.start == self.last_end {
+                    self.quote_hint(self.last_end)
+                } else {
+                    String::new()
+                };
                 return self.fail(format!("expected a statement, found {}{hint}", self.found()));
             }
         };
@@ -207,7 +233,10 @@ impl<'a> DotParser<'a> {
         if self.token.is_id() {
             self.id()?;
             if !self.eat(b'=') {
-                return self.fail(format!("expected `=` after the name of these defaults, found {}", self.found()));
+                return self.fail(format!(
+                    "expected `=` after the name of these defaults, found {}",
+                    self.found()
+                ));
             }
         }
         if !self.at(b'[') {
@@ -255,7 +284,9 @@ impl<'a> DotParser<'a> {
         if !self.at(b'{') {
             let found = self.found();
             return match self.token.kind {
-                _ if named => self.fail(format!("expected `{{` to open the subgraph, found {found}")),
+                _ if named => {
+                    self.fail(format!("expected `{{` to open the subgraph, found {found}"))
+                }
                 TokenKind::Keyword(_) => {
                     let quoted = found.replace('`', "\"");
                     self.fail(format!("{found} is a keyword; as a node it needs quotes: {quoted}"))
@@ -272,7 +303,10 @@ impl<'a> DotParser<'a> {
 
     /// Passes over the braces by counting: descending into them is what the limit is against.
     fn too_deep(&mut self) -> ParseResult<Endpoint> {
-        self.errors.push(SpanDiagnostic::new(self.token.span, format!("subgraphs are nested deeper than {DEEPEST}")));
+        self.errors.push(SpanDiagnostic::new(
+            self.token.span,
+            format!("subgraphs are nested deeper than {DEEPEST}"),
+        ));
         let mut open = 0_usize;
         loop {
             match self.token.kind {
@@ -328,7 +362,10 @@ impl<'a> DotParser<'a> {
                     return Ok(AttrList { span: open.to(close), assigns });
                 }
                 _ if self.ends_list() => {
-                    return self.fail(format!("expected `]` to close the list opened in line {line}, found {}", self.found()));
+                    return self.fail(format!(
+                        "expected `]` to close the list opened in line {line}, found {}",
+                        self.found()
+                    ));
                 }
                 _ => {}
             }
@@ -345,7 +382,13 @@ impl<'a> DotParser<'a> {
 
     /// What cannot stand in an attribute list and so shows that its bracket is missing.
     pub(super) fn ends_list(&self) -> bool {
-        matches!(self.token.kind, TokenKind::Mark(b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End)
+        matches!(
+            self.token.kind,
+            TokenKind::Mark(b'[' | b'{' | b'}')
+                | TokenKind::Arrow
+                | TokenKind::Line
+                | TokenKind::End
+        )
     }
 
     fn attribute(&mut self) -> ParseResult<Assign> {
@@ -362,7 +405,11 @@ impl<'a> DotParser<'a> {
         }
         if !self.at(b'=') {
             let hint = if touching { self.quote_hint(before) } else { String::new() };
-            return self.fail(format!("expected `=` after the attribute `{}`, found {}{hint}", name.id.as_str(), self.found()));
+            return self.fail(format!(
+                "expected `=` after the attribute `{}`, found {}{hint}",
+                name.id.as_str(),
+                self.found()
+            ));
         }
         self.assign(name)
     }
@@ -370,7 +417,11 @@ impl<'a> DotParser<'a> {
     fn assign(&mut self, name: SpelledId) -> ParseResult<Assign> {
         self.bump();
         if !self.token.is_id() {
-            return self.fail(format!("expected a value for `{}`, found {}", name.id.as_str(), self.found()));
+            return self.fail(format!(
+                "expected a value for `{}`, found {}",
+                name.id.as_str(),
+                self.found()
+            ));
         }
         let value = self.id()?;
         Ok(Assign { span: name.span.to(value.span), name, value })
@@ -382,14 +433,22 @@ impl<'a> DotParser<'a> {
         let errors = self.errors.len();
         self.bump();
         if self.token.kind != TokenKind::End {
-            let another = matches!(self.token.kind, TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph));
-            let what =
-                if another { "another graph starts here; only the first of a file is read" } else { "text behind the graph is not read" };
+            let another = matches!(
+                self.token.kind,
+                TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph)
+            );
+            let what = if another {
+                "another graph starts here; only the first of a file is read"
+            } else {
+                "text behind the graph is not read"
+            };
             self.warnings.push(SpanDiagnostic::new(self.token.span, what));
             let mut braces = 0_usize;
             while self.token.kind != TokenKind::End {
                 match self.token.kind {
-                    TokenKind::Keyword(Keyword::Graph | Keyword::Digraph) if braces == 0 => found += 1,
+                    TokenKind::Keyword(Keyword::Graph | Keyword::Digraph) if braces == 0 => {
+                        found += 1
+                    }
                     TokenKind::Mark(b'{') => braces += 1,
                     TokenKind::Mark(b'}') => braces = braces.saturating_sub(1),
                     _ => {}

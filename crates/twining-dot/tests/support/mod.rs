@@ -23,14 +23,21 @@ pub fn meaning(document: &DotDocument) -> Meaning {
 
 pub fn meaning_of(graph: &Graph) -> Meaning {
     let values = |attributes: &twining_dot::Attributes| -> Values {
-        attributes.iter().map(|attribute| (attribute.name().to_owned(), format!("{:?}", attribute.value()))).collect()
+        attributes
+            .iter()
+            .map(|attribute| (attribute.name().to_owned(), format!("{:?}", attribute.value())))
+            .collect()
     };
-    let port = |port: Option<&twining_dot::Port>| port.map_or_else(String::new, ToString::to_string);
+    let port =
+        |port: Option<&twining_dot::Port>| port.map_or_else(String::new, ToString::to_string);
     let mut edges: Vec<_> = graph
         .edges()
         .iter()
         .map(|edge| {
-            let mut ends = [format!("{:?}{}", edge.from(), port(edge.from_port())), format!("{:?}{}", edge.to(), port(edge.to_port()))];
+            let mut ends = [
+                format!("{:?}{}", edge.from(), port(edge.from_port())),
+                format!("{:?}{}", edge.to(), port(edge.to_port())),
+            ];
             if !graph.is_directed() {
                 ends.sort();
             }
@@ -48,10 +55,15 @@ pub fn meaning_of(graph: &Graph) -> Meaning {
         path.reverse();
         path.join("/")
     };
-    let named = graph.subgraphs().iter().enumerate().filter(|(_, subgraph)| subgraph.name().is_some());
+    let named =
+        graph.subgraphs().iter().enumerate().filter(|(_, subgraph)| subgraph.name().is_some());
     Meaning {
         graph: values(graph.attributes()),
-        nodes: graph.nodes().iter().map(|node| (format!("{:?}", node.id()), values(node.attributes()))).collect(),
+        nodes: graph
+            .nodes()
+            .iter()
+            .map(|node| (format!("{:?}", node.id()), values(node.attributes())))
+            .collect(),
         edges,
         groups: named
             .map(|(index, subgraph)| {
@@ -71,14 +83,16 @@ pub enum Rich {
     Full,
 }
 
-pub const IDS: [&str; 10] = ["a", "b", "c", "\"d e\"", "f1", "\"a\"", "-1.5", "größe", "<<i>h</i>>", "\"x\\\"y\""];
+pub const IDS: [&str; 10] =
+    ["a", "b", "c", "\"d e\"", "f1", "\"a\"", "-1.5", "größe", "<<i>h</i>>", "\"x\\\"y\""];
 
 pub fn id() -> impl Strategy<Value = String> {
     prop::sample::select(IDS.to_vec()).prop_map(str::to_owned)
 }
 
 fn node() -> impl Strategy<Value = String> {
-    (id(), prop::sample::select(vec!["", "", "", ":p", ":p:n"])).prop_map(|(id, port)| format!("{id}{port}"))
+    (id(), prop::sample::select(vec!["", "", "", ":p", ":p:n"]))
+        .prop_map(|(id, port)| format!("{id}{port}"))
 }
 
 fn nodes() -> impl Strategy<Value = String> {
@@ -87,27 +101,49 @@ fn nodes() -> impl Strategy<Value = String> {
 
 fn attributes() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["x", "y", "\"z z\""]);
-    let value = prop::sample::select(vec!["1", "red", "\"two words\"", "<b>", "\"q\\\"q\"", "\"ü\" + \"ö\"", "\"line\\\nline\""]);
-    let separator = prop::sample::select(vec![",", ", ", ";", " ", "\n      ", " // why\n      ", ",\n      ", " /* , */ "]);
+    let value = prop::sample::select(vec![
+        "1",
+        "red",
+        "\"two words\"",
+        "<b>",
+        "\"q\\\"q\"",
+        "\"ü\" + \"ö\"",
+        "\"line\\\nline\"",
+    ]);
+    let separator = prop::sample::select(vec![
+        ",",
+        ", ",
+        ";",
+        " ",
+        "\n      ",
+        " // why\n      ",
+        ",\n      ",
+        " /* , */ ",
+    ]);
     let assign = (name, prop::sample::select(vec!["=", " = "]), value, separator)
         .prop_map(|(name, equals, value, separator)| format!("{name}{equals}{value}{separator}"));
-    let list = (prop::collection::vec(assign, 0..4), prop::sample::select(vec!["[", "[ ", "[\n      "]))
-        .prop_map(|(assigns, open)| format!("{open}{}]", assigns.concat()));
+    let list =
+        (prop::collection::vec(assign, 0..4), prop::sample::select(vec!["[", "[ ", "[\n      "]))
+            .prop_map(|(assigns, open)| format!("{open}{}]", assigns.concat()));
     prop_oneof![2 => Just(String::new()), 4 => list.clone(), 1 => (list.clone(), list).prop_map(|(left, right)| format!("{left} {right}"))]
 }
 
 fn statement(rich: Rich, arrow: &'static str) -> BoxedStrategy<String> {
     let one = (nodes(), attributes()).prop_map(|(nodes, list)| format!("{nodes} {list}"));
-    let edge = (prop::collection::vec(nodes(), 2..4), attributes()).prop_map(move |(ends, list)| {
-        let chain = ends.join(&format!(" {arrow} "));
-        format!("{chain} {list}")
-    });
+    let edge =
+        (prop::collection::vec(nodes(), 2..4), attributes()).prop_map(move |(ends, list)| {
+            let chain = ends.join(&format!(" {arrow} "));
+            format!("{chain} {list}")
+        });
     if rich == Rich::Flat {
         return prop_oneof![3 => one, 3 => edge].boxed();
     }
-    let assign = prop::sample::select(vec!["rank=same", "label=\"the label\"", "graph [x=1]"]).prop_map(str::to_owned);
+    let assign = prop::sample::select(vec!["rank=same", "label=\"the label\"", "graph [x=1]"])
+        .prop_map(str::to_owned);
     let default = (prop::sample::select(vec!["node", "edge", "NODE"]), attributes())
-        .prop_filter_map("defaults need a list", |(word, list)| (!list.is_empty()).then(|| format!("{word} {list}")));
+        .prop_filter_map("defaults need a list", |(word, list)| {
+            (!list.is_empty()).then(|| format!("{word} {list}"))
+        });
     let leaf = prop_oneof![3 => one, 3 => edge, 1 => assign, 1 => default].boxed();
     leaf.prop_recursive(3, 12, 4, move |inner| {
         let group =
@@ -143,10 +179,13 @@ pub fn source(rich: Rich) -> impl Strategy<Value = String> {
         "\n// above\n    ",
     ]);
     (kind, prop::bool::ANY).prop_flat_map(move |((head, arrow), crlf)| {
-        prop::collection::vec((statement(rich, arrow), gap.clone()), 0..8).prop_map(move |statements| {
-            let body: String = statements.iter().map(|(statement, gap)| format!("{statement}{gap}")).collect();
-            let source = format!("// top\n{head} {{\n    {body}\n}}\n");
-            if crlf { source.replace('\n', "\r\n") } else { source }
-        })
+        prop::collection::vec((statement(rich, arrow), gap.clone()), 0..8).prop_map(
+            move |statements| {
+                let body: String =
+                    statements.iter().map(|(statement, gap)| format!("{statement}{gap}")).collect();
+                let source = format!("// top\n{head} {{\n    {body}\n}}\n");
+                if crlf { source.replace('\n', "\r\n") } else { source }
+            },
+        )
     })
 }

@@ -12,7 +12,9 @@ pub fn apply(map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) 
     let mut outputs = vec![0_i16; width * PANEL];
     for (panel, weights) in map.panels.chunks_exact(width * PANEL).enumerate() {
         for (lane, output) in outputs.chunks_exact_mut(width).enumerate() {
-            for (wide, step) in output.as_chunks_mut::<GROUP>().0.iter_mut().zip(weights.as_chunks::<STEP>().0) {
+            for (wide, step) in
+                output.as_chunks_mut::<GROUP>().0.iter_mut().zip(weights.as_chunks::<STEP>().0)
+            {
                 *wide = std::array::from_fn(|at| step[lane * GROUP + at].into());
             }
         }
@@ -30,7 +32,9 @@ pub fn apply(map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) 
 #[inline(always)]
 fn dot(inputs: &[i16], weights: &[i16]) -> i32 {
     let mut sums = [0_i32; PANEL];
-    for (inputs, weights) in inputs.as_chunks::<PANEL>().0.iter().zip(weights.as_chunks::<PANEL>().0) {
+    for (inputs, weights) in
+        inputs.as_chunks::<PANEL>().0.iter().zip(weights.as_chunks::<PANEL>().0)
+    {
         for lane in 0..PANEL {
             sums[lane] += i32::from(inputs[lane]) * i32::from(weights[lane]);
         }

@@ -4,8 +4,9 @@
 //! Loads go through `bytemuck`, which turns arrays into registers safely.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm256_add_epi32, _mm256_cvtepi8_epi16, _mm256_dpbusd_avx_epi32, _mm256_hadd_epi32, _mm256_madd_epi16,
-    _mm256_permute4x64_epi64, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256, _mm512_dpbusd_epi32, _mm512_set1_epi32,
+    __m128i, __m256i, __m512i, _mm256_add_epi32, _mm256_cvtepi8_epi16, _mm256_dpbusd_avx_epi32,
+    _mm256_hadd_epi32, _mm256_madd_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm512_dpbusd_epi32, _mm512_set1_epi32,
     _mm512_setzero_si512,
 };
 
@@ -23,19 +24,31 @@ const INNER_ROW: usize = INNER / GROUP;
 
 #[target_feature(enable = "avx512f,avx512vnni")]
 pub fn apply_avx512(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
-    if rows.width == INNER { avx512::<INNER_ROW>(map, rows, out) } else { avx512::<NARROW_ROW>(map, rows, out) }
+    if rows.width == INNER {
+        avx512::<INNER_ROW>(map, rows, out)
+    } else {
+        avx512::<NARROW_ROW>(map, rows, out)
+    }
 }
 
 #[target_feature(enable = "avx2,avxvnni")]
 pub fn apply_avx_vnni(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
-    if rows.width == INNER { avx_vnni::<INNER_ROW>(map, rows, out) } else { avx_vnni::<NARROW_ROW>(map, rows, out) }
+    if rows.width == INNER {
+        avx_vnni::<INNER_ROW>(map, rows, out)
+    } else {
+        avx_vnni::<NARROW_ROW>(map, rows, out)
+    }
 }
 
 /// Without byte products both sides are widened to 16 bits.
 #[target_feature(enable = "avx2")]
 pub fn apply_avx2(map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) {
     rows.widen();
-    if rows.width == INNER { avx2::<INNER_ROW>(map, rows, out) } else { avx2::<NARROW_ROW>(map, rows, out) }
+    if rows.width == INNER {
+        avx2::<INNER_ROW>(map, rows, out)
+    } else {
+        avx2::<NARROW_ROW>(map, rows, out)
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512vnni")]
@@ -53,13 +66,21 @@ fn avx512<const GROUPS: usize>(map: LinearWeights<'_>, rows: &QuantisedRows, out
                 for row in 0..TILE {
                     let input = _mm512_set1_epi32(i32::from_le_bytes(inputs[row][group]));
                     for panel in 0..WIDE {
-                        sums[row][panel] = _mm512_dpbusd_epi32(sums[row][panel], input, weights[panel]);
+                        sums[row][panel] =
+                            _mm512_dpbusd_epi32(sums[row][panel], input, weights[panel]);
                     }
                 }
             }
             for (row, sums) in sums.into_iter().enumerate() {
                 for (panel, sums) in sums.into_iter().enumerate() {
-                    finish(map, rows, tile * TILE + row, quad * WIDE + panel, bytemuck::cast(sums), out);
+                    finish(
+                        map,
+                        rows,
+                        tile * TILE + row,
+                        quad * WIDE + panel,
+                        bytemuck::cast(sums),
+                        out,
+                    );
                 }
             }
         }
@@ -105,7 +126,10 @@ fn avx2<const GROUPS: usize>(map: LinearWeights<'_>, rows: &QuantisedRows, out: 
                 for quarter in 0..4 {
                     let weights = _mm256_cvtepi8_epi16(quarters[quarter]);
                     for row in 0..TILE {
-                        sums[row][quarter] = _mm256_add_epi32(sums[row][quarter], _mm256_madd_epi16(input[row], weights));
+                        sums[row][quarter] = _mm256_add_epi32(
+                            sums[row][quarter],
+                            _mm256_madd_epi16(input[row], weights),
+                        );
                     }
                 }
             }
@@ -120,7 +144,10 @@ fn avx2<const GROUPS: usize>(map: LinearWeights<'_>, rows: &QuantisedRows, out: 
 
 /// The rows, some at a time; the last tile may reach into rows that pad them.
 #[inline(always)]
-fn tiles<Input, const GROUPS: usize, const TILE: usize>(inputs: &[Input], rows: usize) -> &[[[[Input; GROUP]; GROUPS]; TILE]] {
+fn tiles<Input, const GROUPS: usize, const TILE: usize>(
+    inputs: &[Input],
+    rows: usize,
+) -> &[[[[Input; GROUP]; GROUPS]; TILE]] {
     &inputs.as_chunks().0.as_chunks().0.as_chunks().0[..rows.div_ceil(TILE)]
 }
 

@@ -7,7 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
-    CaseFolding, Change, Claim, ClaimList, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, Trust, agent, limits, scope, text,
+    CaseFolding, Change, Claim, ClaimList, Entry, EntryType, InvalidInput, ProjectRoot, Scope,
+    Time, Trust, agent, limits, scope, text,
 };
 use twining_store::{AgentFiles, Config};
 
@@ -85,38 +86,65 @@ impl ClaimDraft {
         files_of: impl FnOnce(&str) -> Vec<String>,
         is_there: impl Fn(&str) -> bool,
     ) -> Result<Self, InvalidInput> {
-        let action = fields::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
+        let action =
+            fields::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
         limits::at_most("paths", &input.paths, limits::CLAIM_PATHS)?;
         let mut paths = Vec::new();
         for given in &input.paths {
             let path = Scope::parse("paths", given, root)?;
             if path.key(CaseFolding::Exact).is_empty() {
-                return Err(InvalidInput::new("paths", "must name a part of the project").because("the whole of it cannot be held by one"));
+                return Err(InvalidInput::new("paths", "must name a part of the project")
+                    .because("the whole of it cannot be held by one"));
             }
             paths.push(path);
         }
-        let feature = input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
+        let feature =
+            input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
         match action {
             2 => Ok(Self::List),
             1 => Ok(Self::Release { paths, feature }),
             _ => {
                 // What is there under just that name is no pattern.
                 let is_literal = |path: &str| !is_pattern(path) || is_there(path);
-                if let Some((pattern, _)) = input.paths.iter().zip(&paths).find(|(_, path)| !is_literal(path.as_str())) {
-                    return Err(InvalidInput::new("paths", "must name files and folders as they are, without * ? { }")
-                        .because(format!("`{}` is a pattern, and would be held letter by letter", text::excerpt(pattern, 80))));
+                if let Some((pattern, _)) =
+                    input.paths.iter().zip(&paths).find(|(_, path)| !is_literal(path.as_str()))
+                {
+                    return Err(InvalidInput::new(
+                        "paths",
+                        "must name files and folders as they are, without * ? { }",
+                    )
+                    .because(format!(
+                        "`{}` is a pattern, and would be held letter by letter",
+                        text::excerpt(pattern, 80)
+                    )));
                 }
                 if let Some(feature) = feature.as_deref().filter(|_| paths.is_empty()) {
                     let held = |file: &String| claimable_path(file, root, &is_literal);
-                    paths = files_of(feature).iter().filter_map(held).take(limits::CLAIM_PATHS).collect();
+                    paths = files_of(feature)
+                        .iter()
+                        .filter_map(held)
+                        .take(limits::CLAIM_PATHS)
+                        .collect();
                 }
                 if paths.is_empty() && feature.is_none() {
-                    return Err(InvalidInput::new("paths", "must name a path, or `feature` a feature"));
+                    return Err(InvalidInput::new(
+                        "paths",
+                        "must name a path, or `feature` a feature",
+                    ));
                 }
-                let reason = input.reason.as_deref().map(|reason| text::summary("reason", reason)).transpose()?;
+                let reason = input
+                    .reason
+                    .as_deref()
+                    .map(|reason| text::summary("reason", reason))
+                    .transpose()?;
                 let default = config.agents.claim_seconds.clamp(1, limits::CLAIM_SECONDS as u64);
                 let seconds = input.ttl.as_deref().map_or(Ok(default), seconds)?;
-                Ok(Self::Take { paths, feature, ttl_ms: i64::try_from(seconds).unwrap_or(0) * 1000, reason })
+                Ok(Self::Take {
+                    paths,
+                    feature,
+                    ttl_ms: i64::try_from(seconds).unwrap_or(0) * 1000,
+                    reason,
+                })
             }
         }
     }
@@ -129,29 +157,46 @@ fn is_pattern(path: &str) -> bool {
     let is_bracketed = |name: &str| {
         let inside = name.trim_start_matches('[');
         let (inside, ending) = inside.split_once(']').unwrap_or((inside, name));
-        name.starts_with('[') && !inside.contains('[') && matches!(ending.trim_start_matches(']').chars().next(), None | Some('.'))
+        name.starts_with('[')
+            && !inside.contains('[')
+            && matches!(ending.trim_start_matches(']').chars().next(), None | Some('.'))
     };
-    path.contains(PATTERNS) || path.split('/').any(|name| name.contains(['[', ']']) && !is_bracketed(name))
+    path.contains(PATTERNS)
+        || path.split('/').any(|name| name.contains(['[', ']']) && !is_bracketed(name))
 }
 
 /// The path of a feature that can be held: of a pattern, the folder it looks in.
-fn claimable_path(file: &str, root: &ProjectRoot, is_literal: &dyn Fn(&str) -> bool) -> Option<Scope> {
-    let folder = || file.find(['*', '?', '[', '{']).map_or(file, |at| file[..at].rfind('/').map_or("", |slash| &file[..slash]));
+fn claimable_path(
+    file: &str,
+    root: &ProjectRoot,
+    is_literal: &dyn Fn(&str) -> bool,
+) -> Option<Scope> {
+    let folder = || {
+        file.find(['*', '?', '[', '{'])
+            .map_or(file, |at| file[..at].rfind('/').map_or("", |slash| &file[..slash]))
+    };
     let plain = if is_literal(file) { file } else { folder() };
-    Scope::parse("feature", plain, root).ok().filter(|path| !path.key(CaseFolding::Exact).is_empty())
+    Scope::parse("feature", plain, root)
+        .ok()
+        .filter(|path| !path.key(CaseFolding::Exact).is_empty())
 }
 
 /// Reads `90s`, `30m`, `2h`, or seconds.
 fn seconds(given: &str) -> Result<u64, InvalidInput> {
     let given = given.trim();
-    let (digits, unit) = given.split_at(given.find(|c: char| !c.is_ascii_digit()).unwrap_or(given.len()));
+    let (digits, unit) =
+        given.split_at(given.find(|c: char| !c.is_ascii_digit()).unwrap_or(given.len()));
     let factor = match unit.trim() {
         "" | "s" => Some(1),
         "m" | "min" => Some(60),
         "h" => Some(3600),
         _ => None,
     };
-    let seconds = digits.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    let seconds = digits
+        .parse::<u64>()
+        .ok()
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor));
     match seconds {
         Some(seconds) if (1..=limits::CLAIM_SECONDS as u64).contains(&seconds) => Ok(seconds),
         _ => Err(InvalidInput::new("ttl", "must be a time up to 24h, such as 90s, 30m or 2h")
@@ -162,9 +207,12 @@ fn seconds(given: &str) -> Result<u64, InvalidInput> {
 /// The claims that hold now. One that says it holds for longer than any may is
 /// not one of ours: a folder may have come with a clone.
 pub(crate) fn current_claims(agent_files: &AgentFiles, now: Time) -> Vec<Claim> {
-    let read: Option<ClaimList> = agent_files.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let read: Option<ClaimList> =
+        agent_files.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
     let longest = agent::longest_claim(now).as_ms();
-    let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
+    let holds = |claim: &Claim| {
+        Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest)
+    };
     let mut claims = read.unwrap_or_default().claims;
     claims.retain(holds);
     claims.truncate(limits::CLAIMS);
@@ -175,11 +223,16 @@ pub(crate) fn current_claims(agent_files: &AgentFiles, now: Time) -> Vec<Claim> 
 /// where one did. A name is only what an agent calls itself: two sessions that call
 /// themselves `main` are two, and one that does not tell is neither.
 pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
-    claim.agent_id == caller.agent && (claim.session_id.is_none() || claim.session_id == caller.origin.session)
+    claim.agent_id == caller.agent
+        && (claim.session_id.is_none() || claim.session_id == caller.origin.session)
 }
 
 /// The path of a claim that a place lies in or covers.
-pub(crate) fn overlapping<'c>(claim: &'c Claim, place: &Scope, folding: CaseFolding) -> Option<&'c str> {
+pub(crate) fn overlapping<'c>(
+    claim: &'c Claim,
+    place: &Scope,
+    folding: CaseFolding,
+) -> Option<&'c str> {
     claim.paths.iter().map(String::as_str).find(|path| Scope::read(path).overlaps(place, folding))
 }
 
@@ -194,18 +247,23 @@ pub(crate) fn plan_claim(
     let mut entries = Vec::new();
     let outcome = match draft {
         ClaimDraft::List => {
-            return Ok((Change::default(), ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() }));
+            return Ok((
+                Change::default(),
+                ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() },
+            ));
         }
         ClaimDraft::Take { paths, feature, ttl_ms, reason } => {
             for held in claims.iter().filter(|claim| !is_mine(claim, stamp.caller)) {
                 let path = paths.iter().find_map(|path| overlapping(held, path, folding));
-                let same_feature = feature.as_ref().filter(|feature| held.feature.as_ref() == Some(feature));
+                let same_feature =
+                    feature.as_ref().filter(|feature| held.feature.as_ref() == Some(feature));
                 if let Some(what) = path.or(same_feature.map(String::as_str)) {
                     return Err(taken(held, what));
                 }
             }
             // What is asked for anew is prolonged: one claim takes the place of the old.
-            let covers = |old: &str| paths.iter().any(|path| path.covers(&Scope::read(old), folding));
+            let covers =
+                |old: &str| paths.iter().any(|path| path.covers(&Scope::read(old), folding));
             let renews = |old: &Claim| {
                 is_mine(old, stamp.caller)
                     && old.paths.iter().all(|path| covers(path))
@@ -214,19 +272,26 @@ pub(crate) fn plan_claim(
             let renewed: Vec<Claim> = claims.extract_if(.., |old| renews(old)).collect();
             // Whoever asks again wants to go on: neither the end comes nearer nor is the reason forgotten.
             let ends = renewed.iter().filter_map(|old| Time::read(&old.until));
-            let until = ends.chain([Time::from_ms(stamp.at.as_ms() + ttl_ms)]).max().unwrap_or(stamp.at);
+            let until =
+                ends.chain([Time::from_ms(stamp.at.as_ms() + ttl_ms)]).max().unwrap_or(stamp.at);
             let before = renewed.last().map(|old| old.reason.clone());
             let reason = reason.clone().or(before).unwrap_or_else(|| NO_REASON.to_owned());
             if claims.len() >= limits::CLAIMS {
-                return Err(InvalidInput::new("paths", format!("would be claim number {}", limits::CLAIMS + 1))
-                    .because(format!("at most {} hold at one time", limits::CLAIMS))
-                    .into());
+                return Err(InvalidInput::new(
+                    "paths",
+                    format!("would be claim number {}", limits::CLAIMS + 1),
+                )
+                .because(format!("at most {} hold at one time", limits::CLAIMS))
+                .into());
             }
             let claim = Claim {
                 id: stamp.ids.next().into(),
                 agent_id: stamp.caller.agent.clone(),
                 session_id: stamp.caller.origin.session.clone(),
-                paths: paths.iter().map(|path| path.as_str().trim_end_matches('/').to_owned()).collect(),
+                paths: paths
+                    .iter()
+                    .map(|path| path.as_str().trim_end_matches('/').to_owned())
+                    .collect(),
                 feature: feature.clone(),
                 reason,
                 since: stamp.at.to_string(),
@@ -244,22 +309,36 @@ pub(crate) fn plan_claim(
             // What is named is let go by a person, whoever holds it, and by an agent of the same name: its session may have crashed.
             let may = |claim: &Claim| {
                 let is_namesake = claim.agent_id == stamp.caller.agent;
-                is_mine(claim, stamp.caller) || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake))
+                is_mine(claim, stamp.caller)
+                    || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake))
             };
             if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
-                let what = held.paths.first().map_or_else(|| held.feature.as_deref().unwrap_or_default(), String::as_str);
+                let what = held
+                    .paths
+                    .first()
+                    .map_or_else(|| held.feature.as_deref().unwrap_or_default(), String::as_str);
                 return Err(taken(held, what));
             }
-            let gone: Vec<Claim> = claims.iter().filter(|claim| meant(claim) && may(claim)).cloned().collect();
-            entries.extend(gone.iter().filter(|claim| !is_mine(claim, stamp.caller)).map(|claim| release_notice(claim, stamp)));
+            let gone: Vec<Claim> =
+                claims.iter().filter(|claim| meant(claim) && may(claim)).cloned().collect();
+            entries.extend(
+                gone.iter()
+                    .filter(|claim| !is_mine(claim, stamp.caller))
+                    .map(|claim| release_notice(claim, stamp)),
+            );
             let released: Vec<String> = gone.into_iter().map(|claim| claim.id).collect();
             claims.retain(|claim| !released.contains(&claim.id));
             ClaimOutcome { claim: None, released, claims, redacted: Vec::new() }
         }
     };
-    let text = serde_json::to_string_pretty(&ClaimList { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";
+    let text = serde_json::to_string_pretty(&ClaimList { claims: outcome.claims.clone() })
+        .unwrap_or_default()
+        + "\n";
     let presence = Presence::read(agent_files.presence.as_deref()).with(stamp).to_text();
-    Ok((Change { claims: Some(text), presence: Some(presence), entries, ..Change::default() }, outcome))
+    Ok((
+        Change { claims: Some(text), presence: Some(presence), entries, ..Change::default() },
+        outcome,
+    ))
 }
 
 /// What the board is told of a claim that another let go, so that its holder learns of it.

@@ -97,13 +97,21 @@ pub(crate) struct DelegateDraft {
 }
 
 impl DelegateDraft {
-    pub(crate) fn parse(input: &DelegateInput, root: &ProjectRoot, config: &Config) -> Result<Self, InvalidInput> {
+    pub(crate) fn parse(
+        input: &DelegateInput,
+        root: &ProjectRoot,
+        config: &Config,
+    ) -> Result<Self, InvalidInput> {
         let wanted = capabilities("required_capabilities", &input.required_capabilities)?;
         if wanted.is_empty() {
-            return Err(InvalidInput::new("required_capabilities", "must name at least one capability"));
+            return Err(InvalidInput::new(
+                "required_capabilities",
+                "must name at least one capability",
+            ));
         }
         let known = [("high", Urgency::High), ("normal", Urgency::Normal), ("low", Urgency::Low)];
-        let urgency = fields::one_of("urgency", input.urgency.as_deref().unwrap_or("normal"), &known)?;
+        let urgency =
+            fields::one_of("urgency", input.urgency.as_deref().unwrap_or("normal"), &known)?;
         let timeouts = config.delegations.timeouts;
         let (urgency, default) = match urgency {
             Urgency::High => ("high", timeouts.high_ms),
@@ -117,7 +125,9 @@ impl DelegateDraft {
             wanted,
             urgency,
             // A year: longer than anybody waits, and never past the end of time.
-            timeout_ms: i64::try_from(input.timeout_ms.unwrap_or(default)).unwrap_or(i64::MAX).clamp(1, 365 * fields::DAY_MS),
+            timeout_ms: i64::try_from(input.timeout_ms.unwrap_or(default))
+                .unwrap_or(i64::MAX)
+                .clamp(1, 365 * fields::DAY_MS),
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
             tags,
         })
@@ -142,7 +152,11 @@ pub(crate) fn delegate(
         tags: draft.tags.clone(),
         ..note(stamp, EntryType::Need, draft.scope.as_str(), &draft.summary)
     };
-    let asked = DiscoverInput { required_capabilities: draft.wanted.clone(), include_gone: true, min_score: None };
+    let asked = DiscoverInput {
+        required_capabilities: draft.wanted.clone(),
+        include_gone: true,
+        min_score: None,
+    };
     let mut suggested = discover(agent_files, &asked, config, stamp.at)?.agents;
     suggested.retain(|agent| agent.agent_id != stamp.caller.agent);
     suggested.truncate(TOLD);
@@ -159,17 +173,28 @@ pub(crate) fn delegate(
 
 /// Offers that nobody took, of what is wanted: by their tags, or by the words of their line.
 fn offers(view: &View<'_>, wanted: &[String], asking: &str) -> Result<Vec<OfferMatch>, Failure> {
-    let filter = EntryFilter { types: vec![EntryType::Offer.as_str().to_owned()], ..EntryFilter::default() };
+    let filter =
+        EntryFilter { types: vec![EntryType::Offer.as_str().to_owned()], ..EntryFilter::default() };
     let mut found = Vec::new();
     for offer in view.entries().newest(&filter, OFFERS)?.items {
         let tags: Vec<String> = offer.tags.iter().map(|tag| tag.to_lowercase()).collect();
         let line = format!(" {} ", split_words(&offer.summary));
-        let is_offered = |word: &&String| tags.contains(word) || line.contains(&format!(" {} ", split_words(word)));
+        let is_offered = |word: &&String| {
+            tags.contains(word) || line.contains(&format!(" {} ", split_words(word)))
+        };
         let matched: Vec<String> = wanted.iter().filter(is_offered).cloned().collect();
-        if matched.is_empty() || offer.agent_id == asking || !view.entries().closers(&offer.id)?.is_empty() {
+        if matched.is_empty()
+            || offer.agent_id == asking
+            || !view.entries().closers(&offer.id)?.is_empty()
+        {
             continue;
         }
-        found.push(OfferMatch { id: offer.id, agent_id: offer.agent_id, summary: offer.summary, matched });
+        found.push(OfferMatch {
+            id: offer.id,
+            agent_id: offer.agent_id,
+            summary: offer.summary,
+            matched,
+        });
     }
     // Stable: of two that fit alike the newer stays first.
     found.sort_by_key(|offer| std::cmp::Reverse(offer.matched.len()));
@@ -179,5 +204,9 @@ fn offers(view: &View<'_>, wanted: &[String], asking: &str) -> Result<Vec<OfferM
 
 fn split_words(text: &str) -> String {
     let lower = text.to_lowercase();
-    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

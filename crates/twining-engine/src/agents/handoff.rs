@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{
-    Change, Entry, EntryType, Handoff, HandoffFile, HandoffResult, HandoffSnapshot, Id, InvalidInput, JsonDocument, ProjectRoot, Scope,
-    limits, text,
+    Change, Entry, EntryType, Handoff, HandoffFile, HandoffResult, HandoffSnapshot, Id,
+    InvalidInput, JsonDocument, ProjectRoot, Scope, limits, text,
 };
 use twining_store::{AgentFiles, StoreError};
 
@@ -18,7 +18,12 @@ use crate::secrets::{Redaction, redact_fields};
 
 /// The tag of entries about handoffs.
 const TAG: &str = "handoff";
-const STATUSES: [(&str, &str); 4] = [("completed", "completed"), ("partial", "partial"), ("blocked", "blocked"), ("failed", "failed")];
+const STATUSES: [(&str, &str); 4] = [
+    ("completed", "completed"),
+    ("partial", "partial"),
+    ("blocked", "blocked"),
+    ("failed", "failed"),
+];
 
 /// What is handed over, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -118,13 +123,16 @@ impl HandoffDraft {
     pub(crate) fn parse(input: &HandoffInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         limits::at_most("results", &input.results, limits::HANDOFF_RESULTS)?;
         if input.results.is_empty() {
-            return Err(
-                InvalidInput::new("results", "must tell at least one result").because("`description` and `status` say what came of it")
-            );
+            return Err(InvalidInput::new("results", "must tell at least one result")
+                .because("`description` and `status` say what came of it"));
         }
         let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self {
-            target: input.target_agent.as_deref().map(|name| Caller::name("target_agent", name)).transpose()?,
+            target: input
+                .target_agent
+                .as_deref()
+                .map(|name| Caller::name("target_agent", name))
+                .transpose()?,
             summary: text::summary("summary", &input.summary)?,
             results,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
@@ -134,7 +142,10 @@ impl HandoffDraft {
     /// What the context is put together for.
     pub(crate) fn task(&self) -> String {
         let described = self.results.iter().map(|result| result.description.as_str());
-        fields::clip(&std::iter::once(self.summary.as_str()).chain(described).collect::<Vec<_>>().join("; "), 4 * limits::ELEMENT_BYTES)
+        fields::clip(
+            &std::iter::once(self.summary.as_str()).chain(described).collect::<Vec<_>>().join("; "),
+            4 * limits::ELEMENT_BYTES,
+        )
     }
 
     fn result_status(&self) -> &str {
@@ -174,12 +185,18 @@ pub(crate) fn plan_handoff(
     fields::fits("results", &handoff, limits::RECORD_BYTES / 2)?;
     let text = serde_json::to_string_pretty(&handoff).map_err(StoreError::from)? + "\n";
     let to = draft.target.as_deref().unwrap_or("whoever takes it");
-    let described = draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
+    let described =
+        draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
     let entry = Entry {
         detail: fields::clip(&described.collect::<Vec<_>>().join("\n"), limits::TEXT_BYTES),
         tags: vec![TAG.to_owned()],
         relates_to: vec![id.to_string()],
-        ..note(stamp, EntryType::Artifact, draft.scope.as_str(), &format!("Handed over to {to}: {}", draft.summary))
+        ..note(
+            stamp,
+            EntryType::Artifact,
+            draft.scope.as_str(),
+            &format!("Handed over to {to}: {}", draft.summary),
+        )
     };
     let outcome = HandoffOutcome {
         id: id.to_string(),
@@ -190,22 +207,38 @@ pub(crate) fn plan_handoff(
         context_snapshot: handoff.context_snapshot.clone(),
     };
     let line = listed(&handoff, draft.result_status(), false);
-    Ok((Change { handoffs: vec![HandoffFile { id, text, line }], entries: vec![entry], ..Change::default() }, outcome))
+    Ok((
+        Change {
+            handoffs: vec![HandoffFile { id, text, line }],
+            entries: vec![entry],
+            ..Change::default()
+        },
+        outcome,
+    ))
 }
 
 /// Plans who took a handoff. Of two who take one at once, the first has it.
-pub(crate) fn plan_acknowledge(agent_files: &AgentFiles, id: &Id, stamp: &Stamp<'_>) -> Result<(Change, HandoffSummary), Failure> {
+pub(crate) fn plan_acknowledge(
+    agent_files: &AgentFiles,
+    id: &Id,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, HandoffSummary), Failure> {
     let bytes = agent_files.handoff(id)?.ok_or_else(|| Failure::NotFound {
         what: "handoff",
         id: id.to_string(),
         hint: "twining_agents lists handoffs that nobody took".to_owned(),
     })?;
-    let damaged =
-        |error: serde_json::Error| Failure::from(StoreError::Damaged { what: format!("`handoffs/{id}.json` cannot be read: {error}") });
+    let damaged = |error: serde_json::Error| {
+        Failure::from(StoreError::Damaged {
+            what: format!("`handoffs/{id}.json` cannot be read: {error}"),
+        })
+    };
     let mut handoff: Handoff = serde_json::from_slice(&bytes).map_err(damaged)?;
     let me = &stamp.caller.agent;
     match (&handoff.acknowledged_by, &handoff.target_agent) {
-        (Some(taken), _) if taken == me => return Ok((Change::default(), HandoffSummary::of(handoff, HandoffDetail::Yes))),
+        (Some(taken), _) if taken == me => {
+            return Ok((Change::default(), HandoffSummary::of(handoff, HandoffDetail::Yes)));
+        }
         (Some(taken), _) => {
             return Err(Failure::OutOfStep {
                 why: format!("`{}` took this handoff already", text::excerpt(taken, 60)),
@@ -214,8 +247,14 @@ pub(crate) fn plan_acknowledge(agent_files: &AgentFiles, id: &Id, stamp: &Stamp<
         }
         (None, Some(target)) if target != me => {
             return Err(Failure::OutOfStep {
-                why: format!("this was handed over to `{}`, and you are `{}`", text::excerpt(target, 60), text::excerpt(me, 60)),
-                next_step: "give agent_id if that is you; otherwise let its source hand over to you".to_owned(),
+                why: format!(
+                    "this was handed over to `{}`, and you are `{}`",
+                    text::excerpt(target, 60),
+                    text::excerpt(me, 60)
+                ),
+                next_step:
+                    "give agent_id if that is you; otherwise let its source hand over to you"
+                        .to_owned(),
             });
         }
         _ => {}
@@ -232,13 +271,23 @@ pub(crate) fn plan_acknowledge(agent_files: &AgentFiles, id: &Id, stamp: &Stamp<
     let entry = Entry {
         tags: vec![TAG.to_owned()],
         relates_to: vec![id.to_string()],
-        ..note(stamp, EntryType::Status, &scope, &format!("{me} took over from {}: {}", handoff.source_agent, handoff.summary))
+        ..note(
+            stamp,
+            EntryType::Status,
+            &scope,
+            &format!("{me} took over from {}: {}", handoff.source_agent, handoff.summary),
+        )
     };
     let first = handoff.results.first().map_or("completed", |result| result.status.as_str());
-    let status = if handoff.results.iter().all(|result| result.status == first) { first } else { "mixed" };
+    let status =
+        if handoff.results.iter().all(|result| result.status == first) { first } else { "mixed" };
     let line = listed(&handoff, status, true);
     Ok((
-        Change { handoffs: vec![HandoffFile { id: id.clone(), text: file, line }], entries: vec![entry], ..Change::default() },
+        Change {
+            handoffs: vec![HandoffFile { id: id.clone(), text: file, line }],
+            entries: vec![entry],
+            ..Change::default()
+        },
         HandoffSummary::of(handoff, HandoffDetail::Yes),
     ))
 }
@@ -264,8 +313,14 @@ pub(crate) fn open_handoffs(
             break;
         }
         // One that cannot be read is for a person to look at, and hides no other.
-        let read = agent_files.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok());
-        if let Some(handoff) = read.filter(|handoff| handoff.id == id.as_str() && handoff.acknowledged_by.is_none() && wanted(handoff)) {
+        let read = agent_files
+            .handoff(&id)
+            .ok()
+            .flatten()
+            .and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok());
+        if let Some(handoff) = read.filter(|handoff| {
+            handoff.id == id.as_str() && handoff.acknowledged_by.is_none() && wanted(handoff)
+        }) {
             open.push(HandoffSummary::of(handoff, HandoffDetail::No));
         }
     }

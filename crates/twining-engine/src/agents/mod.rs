@@ -20,5 +20,8 @@ pub use handoff::{AcknowledgeInput, HandoffInput, HandoffOutcome, HandoffSummary
 pub(crate) use handoff::{HandoffDraft, open_handoffs, plan_acknowledge, plan_handoff};
 pub use registry::AgentLiveness;
 pub(crate) use registry::Presence;
-pub use registry::{AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome, RegisterInput, RegisterOutcome};
+pub use registry::{
+    AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome,
+    RegisterInput, RegisterOutcome,
+};
 pub(crate) use registry::{agents, discover, everyone};

@@ -6,7 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use twining_model::{Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document, limits, text};
+use twining_model::{
+    Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document,
+    limits, text,
+};
 use twining_store::{AgentFiles, Config, Documents, Durability, StoreError, config, disk};
 
 use crate::agents::{HandoffSummary, current_claims, open_handoffs, *};
@@ -140,7 +143,10 @@ pub struct DiscoverOutcome {
 }
 
 /// Takes capabilities: short words, in lower case.
-pub(super) fn capabilities(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
+pub(super) fn capabilities(
+    field: &'static str,
+    given: &[String],
+) -> Result<Vec<String>, InvalidInput> {
     let lower: Vec<String> = given.iter().map(|word| fields::fold(&word.to_lowercase())).collect();
     text::list(field, &lower, limits::TAGS, limits::TAG_BYTES)
 }
@@ -154,7 +160,8 @@ pub(super) fn registered(agent_files: &AgentFiles) -> BTreeMap<String, Agent> {
         match agents.get_mut(&agent.agent_id) {
             None => drop(agents.insert(agent.agent_id.clone(), agent)),
             Some(known) => {
-                let more = agent.capabilities.iter().filter(|word| !known.capabilities.contains(word));
+                let more =
+                    agent.capabilities.iter().filter(|word| !known.capabilities.contains(word));
                 let mut all = known.capabilities.clone();
                 all.extend(more.cloned());
                 let (first, last) = (known.registered_at.clone(), known.last_active.clone());
@@ -177,16 +184,28 @@ pub(crate) fn plan_register(
     let name = &stamp.caller.agent;
     let given = capabilities("capabilities", &input.capabilities)?;
     let role = input.role.as_deref().map(|role| text::name("role", role)).transpose()?;
-    let description = input.description.as_deref().map(|words| text::long("description", words)).transpose()?;
+    let description =
+        input.description.as_deref().map(|words| text::long("description", words)).transpose()?;
     let agents = registered(agent_files);
     let known = agents.get(name);
     if known.is_none() && agents.len() >= limits::AGENTS {
-        return Err(InvalidInput::new("agent_id", format!("would be one more than the {} agents a registry holds", limits::AGENTS)).into());
+        return Err(InvalidInput::new(
+            "agent_id",
+            format!("would be one more than the {} agents a registry holds", limits::AGENTS),
+        )
+        .into());
     }
     let mut all = known.map(|agent| agent.capabilities.clone()).unwrap_or_default();
-    all.extend(given.into_iter().filter(|word| !known.is_some_and(|agent| agent.capabilities.contains(word))));
+    all.extend(
+        given
+            .into_iter()
+            .filter(|word| !known.is_some_and(|agent| agent.capabilities.contains(word))),
+    );
     limits::at_most("capabilities", &all, limits::LIST)?;
-    let registered_at = known.map(|agent| agent.registered_at.clone()).filter(|at| !at.is_empty()).unwrap_or_else(|| stamp.at.to_string());
+    let registered_at = known
+        .map(|agent| agent.registered_at.clone())
+        .filter(|at| !at.is_empty())
+        .unwrap_or_else(|| stamp.at.to_string());
     let mut fields: Vec<(&str, Value)> = vec![
         ("agent_id", json!(name)),
         ("capabilities", json!(all)),
@@ -196,8 +215,15 @@ pub(crate) fn plan_register(
     ];
     fields.extend(role.map(|role| ("role", json!(role))));
     fields.extend(description.map(|words| ("description", json!(words))));
-    let before = agent_files.registered().elements.into_iter().rev().map(|(_, element)| element.into_owned());
-    let before = before.into_iter().find(|element| serde_json::from_str::<Agent>(element).is_ok_and(|agent| agent.agent_id == *name));
+    let before = agent_files
+        .registered()
+        .elements
+        .into_iter()
+        .rev()
+        .map(|(_, element)| element.into_owned());
+    let before = before.into_iter().find(|element| {
+        serde_json::from_str::<Agent>(element).is_ok_and(|agent| agent.agent_id == *name)
+    });
     let element = amended(before.as_deref().unwrap_or("{}"), &fields)?;
     let presence = Presence::read(agent_files.presence.as_deref()).with(stamp).to_text();
     let outcome = RegisterOutcome {
@@ -208,7 +234,14 @@ pub(crate) fn plan_register(
         redacted: Vec::new(),
         notes: resembling(name, agents.keys()).into_iter().collect(),
     };
-    Ok((Change { agents: [(name.clone(), element)].into(), presence: Some(presence), ..Change::default() }, outcome))
+    Ok((
+        Change {
+            agents: [(name.clone(), element)].into(),
+            presence: Some(presence),
+            ..Change::default()
+        },
+        outcome,
+    ))
 }
 
 /// An element with these fields set, the others as they were.
@@ -222,16 +255,28 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
 }
 
 /// Lists who is there.
-pub(crate) fn agents(agent_files: &AgentFiles, input: &AgentsInput, config: &Config, now: Time) -> Result<AgentsOutcome, Failure> {
+pub(crate) fn agents(
+    agent_files: &AgentFiles,
+    input: &AgentsInput,
+    config: &Config,
+    now: Time,
+) -> Result<AgentsOutcome, Failure> {
     let mut agents = everyone(agent_files, config, now);
     let all = agents.len();
     if !input.include_gone {
         agents.retain(|agent| agent.liveness != AgentLiveness::Gone);
     }
-    agents.sort_by(|a, b| b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id)));
+    agents.sort_by(|a, b| {
+        b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id))
+    });
     let gone = (all - agents.len()) as u64;
     agents.truncate(limits::PAGE);
-    Ok(AgentsOutcome { agents, gone, claims: current_claims(agent_files, now), handoffs: open_handoffs(agent_files, 10, |_| true)? })
+    Ok(AgentsOutcome {
+        agents,
+        gone,
+        claims: current_claims(agent_files, now),
+        handoffs: open_handoffs(agent_files, 10, |_| true)?,
+    })
 }
 
 /// Everyone who is registered or called lately.
@@ -239,7 +284,9 @@ pub(crate) fn everyone(agent_files: &AgentFiles, config: &Config, now: Time) -> 
     let presence = Presence::read(agent_files.presence.as_deref());
     let mut known = registered(agent_files);
     for name in presence.agents.keys() {
-        known.entry(name.clone()).or_insert_with(|| Agent { agent_id: name.clone(), ..Agent::default() });
+        known
+            .entry(name.clone())
+            .or_insert_with(|| Agent { agent_id: name.clone(), ..Agent::default() });
     }
     let names: Vec<String> = known.keys().cloned().collect();
     let shown = known.into_values().map(|agent| {
@@ -262,10 +309,19 @@ pub(crate) fn everyone(agent_files: &AgentFiles, config: &Config, now: Time) -> 
 }
 
 /// Finds who can do what is wanted.
-pub(crate) fn discover(agent_files: &AgentFiles, input: &DiscoverInput, config: &Config, now: Time) -> Result<DiscoverOutcome, Failure> {
+pub(crate) fn discover(
+    agent_files: &AgentFiles,
+    input: &DiscoverInput,
+    config: &Config,
+    now: Time,
+) -> Result<DiscoverOutcome, Failure> {
     let wanted = capabilities("required_capabilities", &input.required_capabilities)?;
     if wanted.is_empty() {
-        return Err(InvalidInput::new("required_capabilities", "must name at least one capability").into());
+        return Err(InvalidInput::new(
+            "required_capabilities",
+            "must name at least one capability",
+        )
+        .into());
     }
     let least = input.min_score.unwrap_or(0.0);
     if !(0.0..=1.0).contains(&least) {
@@ -273,15 +329,19 @@ pub(crate) fn discover(agent_files: &AgentFiles, input: &DiscoverInput, config: 
     }
     let everyone = everyone(agent_files, config, now);
     let registered = everyone.iter().filter(|agent| agent.registered_at.is_some()).count() as u64;
-    let mut found: Vec<AgentMatch> = everyone.into_iter().filter_map(|agent| fit(agent, &wanted)).collect();
-    found.retain(|agent| agent.score >= least && (input.include_gone || agent.liveness != AgentLiveness::Gone));
+    let mut found: Vec<AgentMatch> =
+        everyone.into_iter().filter_map(|agent| fit(agent, &wanted)).collect();
+    found.retain(|agent| {
+        agent.score >= least && (input.include_gone || agent.liveness != AgentLiveness::Gone)
+    });
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.agent_id.cmp(&b.agent_id)));
     found.truncate(limits::PAGE);
     Ok(DiscoverOutcome { agents: found, registered })
 }
 
 fn fit(agent: AgentSummary, wanted: &[String]) -> Option<AgentMatch> {
-    let (matched, missing): (Vec<String>, Vec<String>) = wanted.iter().cloned().partition(|word| agent.capabilities.contains(word));
+    let (matched, missing): (Vec<String>, Vec<String>) =
+        wanted.iter().cloned().partition(|word| agent.capabilities.contains(word));
     if matched.is_empty() {
         return None;
     }
@@ -293,10 +353,15 @@ fn fit(agent: AgentSummary, wanted: &[String]) -> Option<AgentMatch> {
 /// Why a name may be made to be taken for another: letters of two alphabets in
 /// one, or the same look as one that is known.
 fn resembling<'n>(name: &str, others: impl Iterator<Item = &'n String>) -> Option<String> {
-    let twin = others.into_iter().find(|other| other.as_str() != name && text::look_alike(other, name));
+    let twin =
+        others.into_iter().find(|other| other.as_str() != name && text::look_alike(other, name));
     match twin {
-        Some(twin) => Some(format!("`{}` looks like `{}`", text::excerpt(name, 60), text::excerpt(twin, 60))),
-        None if text::mixes_scripts(name) => Some(format!("`{}` mixes letters of two alphabets", text::excerpt(name, 60))),
+        Some(twin) => {
+            Some(format!("`{}` looks like `{}`", text::excerpt(name, 60), text::excerpt(twin, 60)))
+        }
+        None if text::mixes_scripts(name) => {
+            Some(format!("`{}` mixes letters of two alphabets", text::excerpt(name, 60)))
+        }
         None => None,
     }
 }
@@ -372,7 +437,11 @@ impl Presence {
         let seen = LastCall { at: stamp.at, session: stamp.caller.origin.session.clone() };
         self.agents.insert(stamp.caller.agent.clone(), seen);
         while self.agents.len() > limits::PRESENCE {
-            let Some(oldest) = self.agents.iter().min_by_key(|(_, seen)| seen.at).map(|(name, _)| name.clone()) else { break };
+            let Some(oldest) =
+                self.agents.iter().min_by_key(|(_, seen)| seen.at).map(|(name, _)| name.clone())
+            else {
+                break;
+            };
             self.agents.remove(&oldest);
         }
         self
@@ -398,40 +467,65 @@ impl Heartbeats {
 
 impl Engine {
     /// Registers an agent, or what is newly known of it.
-    pub fn register(&self, caller: &Caller, input: &RegisterInput) -> Result<RegisterOutcome, Failure> {
+    pub fn register(
+        &self,
+        caller: &Caller,
+        input: &RegisterInput,
+    ) -> Result<RegisterOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let registered = self
-            .store()
-            .transact_on(Durability::Normal, Documents::agents, |agent_files| plan_register(agent_files, &input, &self.stamp(&caller)))?;
+        let registered =
+            self.store().transact_on(Durability::Normal, Documents::agents, |agent_files| {
+                plan_register(agent_files, &input, &self.stamp(&caller))
+            })?;
         Ok(RegisterOutcome { redacted, ..registered })
     }
 
     /// Lists who is there.
     pub fn agents(&self, input: &AgentsInput) -> Result<AgentsOutcome, Failure> {
-        agents::agents(&self.store().documents().agents()?, input, &self.store().config()?, self.store().ids().now())
+        agents::agents(
+            &self.store().documents().agents()?,
+            input,
+            &self.store().config()?,
+            self.store().ids().now(),
+        )
     }
 
     /// Finds who can do what is wanted.
     pub fn discover(&self, input: &DiscoverInput) -> Result<DiscoverOutcome, Failure> {
-        agents::discover(&self.store().documents().agents()?, input, &self.store().config()?, self.store().ids().now())
+        agents::discover(
+            &self.store().documents().agents()?,
+            input,
+            &self.store().config()?,
+            self.store().ids().now(),
+        )
     }
 
     /// Asks for help, and tells who might give it.
-    pub fn delegate(&self, caller: &Caller, input: &DelegateInput) -> Result<DelegateOutcome, Failure> {
+    pub fn delegate(
+        &self,
+        caller: &Caller,
+        input: &DelegateInput,
+    ) -> Result<DelegateOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let config = self.store().config()?;
         let draft = DelegateDraft::parse(&input, self.store().root(), &config)?;
         let agent_files = self.store().documents().agents()?;
-        let (entry, delegated) = self.store().view(|view| delegate(view, &agent_files, &draft, &config, &self.stamp(&caller)))?;
+        let (entry, delegated) = self
+            .store()
+            .view(|view| delegate(view, &agent_files, &draft, &config, &self.stamp(&caller)))?;
         self.store().post(&[entry])?;
         self.heartbeat(&caller);
         Ok(DelegateOutcome { redacted, ..delegated })
     }
 
     /// Hands work over, with what holds there.
-    pub fn handoff(&self, caller: &Caller, input: &HandoffInput) -> Result<HandoffOutcome, Failure> {
+    pub fn handoff(
+        &self,
+        caller: &Caller,
+        input: &HandoffInput,
+    ) -> Result<HandoffOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.source_agent.as_deref())?;
         let draft = HandoffDraft::parse(&input, self.store().root())?;
@@ -447,12 +541,17 @@ impl Engine {
     }
 
     /// Takes over what was handed over.
-    pub fn acknowledge(&self, caller: &Caller, input: &AcknowledgeInput) -> Result<HandoffSummary, Failure> {
+    pub fn acknowledge(
+        &self,
+        caller: &Caller,
+        input: &AcknowledgeInput,
+    ) -> Result<HandoffSummary, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let id = Id::parse("handoff_id", input.handoff_id.trim())?;
-        let taken = self
-            .store()
-            .transact_on(Durability::Strict, Documents::agents, |agent_files| plan_acknowledge(agent_files, &id, &self.stamp(&caller)))?;
+        let taken =
+            self.store().transact_on(Durability::Strict, Documents::agents, |agent_files| {
+                plan_acknowledge(agent_files, &id, &self.stamp(&caller))
+            })?;
         self.heartbeat(&caller);
         Ok(taken)
     }
@@ -464,12 +563,20 @@ impl Engine {
         let store = self.store();
         let files_of = |feature: &str| {
             let known = self.feature_list().ok().and_then(|(_, list)| list);
-            known.and_then(|list| list.get(feature).map(|feature| feature.files.clone())).unwrap_or_default()
+            known
+                .and_then(|list| list.get(feature).map(|feature| feature.files.clone()))
+                .unwrap_or_default()
         };
         let is_there = |path: &str| disk::is_inside(&store.location().project, path);
         let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of, is_there)?;
         if draft == ClaimDraft::List {
-            return plan_claim(&store.documents().agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
+            return plan_claim(
+                &store.documents().agents()?,
+                &draft,
+                store.folding(),
+                &self.stamp(&caller),
+            )
+            .map(|(_, outcome)| outcome);
         }
         let outcome = store.transact_on(Durability::Normal, Documents::agents, |agent_files| {
             plan_claim(agent_files, &draft, store.folding(), &self.stamp(&caller))
@@ -491,7 +598,10 @@ impl Engine {
     }
 
     fn is_due(&self, agent: &str, now: Time) -> bool {
-        self.state::<Heartbeats>().lock().get(agent).is_none_or(|last| now.as_ms() - last.as_ms() >= HEARTBEAT_MS)
+        self.state::<Heartbeats>()
+            .lock()
+            .get(agent)
+            .is_none_or(|last| now.as_ms() - last.as_ms() >= HEARTBEAT_MS)
     }
 
     fn note_heartbeat(&self, agent: &str, now: Time) {

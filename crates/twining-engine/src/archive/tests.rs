@@ -23,9 +23,14 @@ fn what_is_settled_leaves_and_what_is_open_or_decided_stays() {
     project.decide(&choice("a", "src/", "decided"));
     let outcome = archive(&project);
     assert_eq!((outcome.archived_count, outcome.kept_open), (4, 3));
-    assert_eq!(summaries(&project), ["open need", "open warning", "open question", "decided", "Archive: 4 entries archived"]);
+    assert_eq!(
+        summaries(&project),
+        ["open need", "open warning", "open question", "decided", "Archive: 4 entries archived"]
+    );
     assert_eq!(outcome.archive_file, "archive/2026-11-15-blackboard.jsonl");
-    let archived = std::fs::read_to_string(project.path().join(".twining").join(&outcome.archive_file)).expect("the archive is there");
+    let archived =
+        std::fs::read_to_string(project.path().join(".twining").join(&outcome.archive_file))
+            .expect("the archive is there");
     assert_eq!(archived.lines().count(), 4);
     assert!(archived.contains("answered question") && archived.contains("the answer"));
 }
@@ -41,7 +46,10 @@ fn archiving_again_and_again_moves_nothing_and_posts_nothing() {
     let board = project.board();
     for _ in 0..3 {
         let again = archive(&project);
-        assert_eq!((again.archived_count, again.archive_file.as_str(), again.summary), (0, "", None));
+        assert_eq!(
+            (again.archived_count, again.archive_file.as_str(), again.summary),
+            (0, "", None)
+        );
     }
     assert_eq!(project.board(), board, "an archive does not archive its own summary");
 }
@@ -69,7 +77,10 @@ fn the_summary_of_a_large_archive_stays_small() {
     assert!(summary.chars().count() <= 2000, "{}", summary.chars().count());
     assert!(summary.starts_with("100 entries archived: "), "{summary}");
     let finding = project.entries_tagged("archive").remove(0);
-    assert_eq!((finding.summary.as_str(), finding.detail, finding.scope.as_str()), ("Archive: 100 entries archived", summary, "project"));
+    assert_eq!(
+        (finding.summary.as_str(), finding.detail, finding.scope.as_str()),
+        ("Archive: 100 entries archived", summary, "project")
+    );
 }
 
 #[test]
@@ -81,9 +92,19 @@ fn only_what_is_older_than_asked_leaves_and_no_summary_means_none() {
     project.post("finding", "new");
     let input = ArchiveInput { before, summarize: Some(false), ..ArchiveInput::default() };
     let outcome = project.engine.archive(&caller("ada"), &input).expect("archives");
-    assert_eq!((outcome.archived_count, outcome.summary, summaries(&project)), (1, None, vec!["new".to_owned()]));
+    assert_eq!(
+        (outcome.archived_count, outcome.summary, summaries(&project)),
+        (1, None, vec!["new".to_owned()])
+    );
     let wrong = ArchiveInput { before: Some("last week".into()), ..ArchiveInput::default() };
-    assert!(project.engine.archive(&caller("ada"), &wrong).expect_err("refused").to_string().starts_with("`before` "));
+    assert!(
+        project
+            .engine
+            .archive(&caller("ada"), &wrong)
+            .expect_err("refused")
+            .to_string()
+            .starts_with("`before` ")
+    );
 }
 
 #[test]
@@ -107,7 +128,11 @@ fn posts_that_arrive_during_an_archive_are_not_lost() {
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for n in 0..posts {
-                let input = PostInput { entry_type: "need".into(), summary: format!("during {n}"), ..PostInput::default() };
+                let input = PostInput {
+                    entry_type: "need".into(),
+                    summary: format!("during {n}"),
+                    ..PostInput::default()
+                };
                 other.post(&caller("bob"), &input).expect("posts");
             }
         });

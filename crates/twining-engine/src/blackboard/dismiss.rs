@@ -64,8 +64,18 @@ impl DismissDraft {
 }
 
 /// Plans one status entry that closes everything still open among the ids.
-pub fn plan_dismiss(view: &View<'_>, draft: &DismissDraft, stamp: &Stamp<'_>) -> Result<(Change, DismissOutcome), Failure> {
-    let mut outcome = DismissOutcome { dismissed: vec![], already_closed: vec![], not_found: vec![], id: None, redacted: vec![] };
+pub fn plan_dismiss(
+    view: &View<'_>,
+    draft: &DismissDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, DismissOutcome), Failure> {
+    let mut outcome = DismissOutcome {
+        dismissed: vec![],
+        already_closed: vec![],
+        not_found: vec![],
+        id: None,
+        redacted: vec![],
+    };
     let mut closing: Vec<Entry> = Vec::new();
     for id in &draft.ids {
         match view.entries().get(id)? {
@@ -87,8 +97,15 @@ pub fn plan_dismiss(view: &View<'_>, draft: &DismissDraft, stamp: &Stamp<'_>) ->
     let mut change = Change::default();
     if let Some(first) = closing.first() {
         let why = if draft.reason.trim().is_empty() { &first.summary } else { &draft.reason };
-        let scope = if closing.iter().all(|entry| entry.scope == first.scope) { &first.scope } else { "project" };
-        let listed: String = closing.iter().map(|entry| format!("\n- {}: {}", entry.entry_type, entry.summary)).collect();
+        let scope = if closing.iter().all(|entry| entry.scope == first.scope) {
+            &first.scope
+        } else {
+            "project"
+        };
+        let listed: String = closing
+            .iter()
+            .map(|entry| format!("\n- {}: {}", entry.entry_type, entry.summary))
+            .collect();
         let entry = Entry {
             detail: fields::clip(format!("{}\n{listed}", draft.reason).trim(), limits::TEXT_BYTES),
             tags: vec![DISMISSED.to_owned()],
@@ -107,7 +124,11 @@ fn is_closed(view: &View<'_>, entry: &Entry) -> Result<bool, Failure> {
     if entry.kind().is_some_and(EntryType::asks) {
         return Ok(!view.entries().is_open(&entry.id)?);
     }
-    Ok(view.entries().closers(&entry.id)?.iter().any(|closer| closer.tags.iter().any(|tag| tag == DISMISSED)))
+    Ok(view
+        .entries()
+        .closers(&entry.id)?
+        .iter()
+        .any(|closer| closer.tags.iter().any(|tag| tag == DISMISSED)))
 }
 
 #[cfg(test)]
@@ -116,21 +137,35 @@ mod tests {
     use crate::testing::{Project, caller};
 
     fn dismiss(ids: &[&str], reason: Option<&str>) -> DismissInput {
-        DismissInput { ids: ids.iter().map(|&id| id.to_owned()).collect(), reason: reason.map(str::to_owned), agent_id: None }
+        DismissInput {
+            ids: ids.iter().map(|&id| id.to_owned()).collect(),
+            reason: reason.map(str::to_owned),
+            agent_id: None,
+        }
     }
 
     #[test]
     fn a_dismissed_warning_is_closed_and_says_who_when_and_why() {
         let project = Project::new();
         let warning = project.post_in("src/db/", "warning", "the index is slow");
-        let outcome = project.engine.dismiss(&caller("bob"), &dismiss(&[&warning], Some("index dropped"))).expect("dismisses");
+        let outcome = project
+            .engine
+            .dismiss(&caller("bob"), &dismiss(&[&warning], Some("index dropped")))
+            .expect("dismisses");
         assert_eq!(outcome.dismissed, [warning.as_str()]);
         let closing = project.entry(outcome.id.as_deref().expect("an entry closes it"));
-        assert_eq!((closing.entry_type.as_str(), closing.summary.as_str()), ("status", "Dismissed: index dropped"));
+        assert_eq!(
+            (closing.entry_type.as_str(), closing.summary.as_str()),
+            ("status", "Dismissed: index dropped")
+        );
         assert_eq!((closing.agent_id.as_str(), closing.scope.as_str()), ("bob", "src/db/"));
         assert_eq!(closing.relates_to, [warning.as_str()]);
         assert_eq!(project.engine.status().expect("reports").open_warnings, 0);
-        assert_eq!(project.entry(&warning).summary, "the index is slow", "the warning itself stays on the board");
+        assert_eq!(
+            project.entry(&warning).summary,
+            "the index is slow",
+            "the warning itself stays on the board"
+        );
     }
 
     #[test]
@@ -138,7 +173,8 @@ mod tests {
         let project = Project::new();
         let need = project.post("need", "a rate limiter");
         project.engine.dismiss(&caller("bob"), &dismiss(&[&need], None)).expect("dismisses");
-        let again = project.engine.dismiss(&caller("bob"), &dismiss(&[&need], None)).expect("answers");
+        let again =
+            project.engine.dismiss(&caller("bob"), &dismiss(&[&need], None)).expect("answers");
         assert_eq!((again.dismissed.len(), again.already_closed, again.id), (0, vec![need], None));
         assert_eq!(project.board().len(), 2);
     }
@@ -147,9 +183,20 @@ mod tests {
     fn a_finding_can_be_dismissed_too_and_only_once() {
         let project = Project::new();
         let finding = project.post("finding", "it is slow");
-        assert_eq!(project.engine.dismiss(&caller("bob"), &dismiss(&[&finding], None)).expect("dismisses").dismissed, [finding.as_str()]);
         assert_eq!(
-            project.engine.dismiss(&caller("bob"), &dismiss(&[&finding], None)).expect("answers").already_closed,
+            project
+                .engine
+                .dismiss(&caller("bob"), &dismiss(&[&finding], None))
+                .expect("dismisses")
+                .dismissed,
+            [finding.as_str()]
+        );
+        assert_eq!(
+            project
+                .engine
+                .dismiss(&caller("bob"), &dismiss(&[&finding], None))
+                .expect("answers")
+                .already_closed,
             [finding.as_str()]
         );
     }
@@ -158,11 +205,18 @@ mod tests {
     fn unknown_ids_are_reported_and_alone_they_are_an_error() {
         let project = Project::new();
         let need = project.post("need", "a rate limiter");
-        let mixed = project.engine.dismiss(&caller("bob"), &dismiss(&[&need, "hook-17"], None)).expect("dismisses");
+        let mixed = project
+            .engine
+            .dismiss(&caller("bob"), &dismiss(&[&need, "hook-17"], None))
+            .expect("dismisses");
         assert_eq!((mixed.dismissed, mixed.not_found), (vec![need], vec!["hook-17".to_owned()]));
-        let failure = project.engine.dismiss(&caller("bob"), &dismiss(&["hook-17"], None)).expect_err("unknown");
+        let failure = project
+            .engine
+            .dismiss(&caller("bob"), &dismiss(&["hook-17"], None))
+            .expect_err("unknown");
         assert_eq!(failure.code(), "NOT_FOUND");
-        let none = project.engine.dismiss(&caller("bob"), &dismiss(&[], None)).expect_err("nothing to do");
+        let none =
+            project.engine.dismiss(&caller("bob"), &dismiss(&[], None)).expect_err("nothing to do");
         assert!(none.to_string().starts_with("`ids` "));
     }
 
@@ -171,7 +225,10 @@ mod tests {
         let project = Project::new();
         let need = project.post("need", "a rate limiter");
         let reason = "because ".repeat(100);
-        let outcome = project.engine.dismiss(&caller("bob"), &dismiss(&[&need], Some(&reason))).expect("dismisses");
+        let outcome = project
+            .engine
+            .dismiss(&caller("bob"), &dismiss(&[&need], Some(&reason)))
+            .expect("dismisses");
         let closing = project.entry(outcome.id.as_deref().expect("closes"));
         assert_eq!(closing.summary.chars().count(), 200);
         assert!(closing.detail.starts_with(reason.trim()));

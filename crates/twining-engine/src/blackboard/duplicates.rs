@@ -21,7 +21,8 @@ const ALIKE: f64 = 0.8;
 const KNOWN: f64 = 0.9;
 const ARTICLES: [&str; 3] = ["a", "an", "the"];
 /// Words that turn what is said into its opposite; the `t` is that of "don't".
-const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
+const DENIALS: [&str; 9] =
+    ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 
 /// What was said lately.
 #[derive(Default)]
@@ -84,19 +85,36 @@ impl RecentEntries {
         let fingerprint = SummaryFingerprint::of(&entry.summary);
         let words = fingerprint.words.iter().cloned().chain(split(&entry.detail)).collect();
         let scope = Scope::read(&entry.scope);
-        let (id, timestamp, relates_to, tags) = (entry.id, entry.timestamp, entry.relates_to, entry.tags);
-        self.entries.push_back(RecentEntry { id, timestamp, at, kind, scope, relates_to, tags, fingerprint, words });
+        let (id, timestamp, relates_to, tags) =
+            (entry.id, entry.timestamp, entry.relates_to, entry.tags);
+        self.entries.push_back(RecentEntry {
+            id,
+            timestamp,
+            at,
+            kind,
+            scope,
+            relates_to,
+            tags,
+            fingerprint,
+            words,
+        });
         if self.entries.len() > WINDOW {
             self.entries.pop_front();
         }
     }
 
     /// The newest entry that says this already: its id and its time.
-    pub(crate) fn same_as(&self, content: &PostContent<'_>, folding: CaseFolding, now: Time) -> Option<(String, String)> {
+    pub(crate) fn same_as(
+        &self,
+        content: &PostContent<'_>,
+        folding: CaseFolding,
+        now: Time,
+    ) -> Option<(String, String)> {
         if !repeats(content.kind) {
             return None;
         }
-        let (fingerprint, detail) = (SummaryFingerprint::of(content.summary), split(content.detail));
+        let (fingerprint, detail) =
+            (SummaryFingerprint::of(content.summary), split(content.detail));
         let since = fields::earlier(now, DAY_MS);
         let same = |entries: &&RecentEntry| {
             entries.kind == content.kind
@@ -109,7 +127,11 @@ impl RecentEntries {
                 // Whoever looks where this would stand has to find the earlier one.
                 && entries.scope.covers(content.scope, folding)
         };
-        self.entries.iter().rev().find(same).map(|entries| (entries.id.clone(), entries.timestamp.clone()))
+        self.entries
+            .iter()
+            .rev()
+            .find(same)
+            .map(|entries| (entries.id.clone(), entries.timestamp.clone()))
     }
 }
 
@@ -118,20 +140,29 @@ impl RecentEntries {
 fn repeats(kind: EntryType) -> bool {
     matches!(
         kind,
-        EntryType::Need | EntryType::Offer | EntryType::Finding | EntryType::Constraint | EntryType::Question | EntryType::Warning
+        EntryType::Need
+            | EntryType::Offer
+            | EntryType::Finding
+            | EntryType::Constraint
+            | EntryType::Question
+            | EntryType::Warning
     )
 }
 
 fn split(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
-    let parts = lower.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty() && !ARTICLES.contains(word));
+    let parts = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty() && !ARTICLES.contains(word));
     parts.map(str::to_owned).collect()
 }
 
 impl SummaryFingerprint {
     fn of(summary: &str) -> Self {
         let words = split(summary);
-        let turns = |word: &&String| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word.as_str());
+        let turns = |word: &&String| {
+            word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word.as_str())
+        };
         let negations_and_numbers = words.iter().filter(turns).cloned().collect();
         let mut pairs: Vec<u64> = words.windows(2).map(hash).collect();
         pairs.sort_unstable();
@@ -141,7 +172,8 @@ impl SummaryFingerprint {
 
     /// Whether the two say the same.
     fn same_as(&self, other: &Self) -> bool {
-        self.negations_and_numbers == other.negations_and_numbers && (self.words == other.words || self.alike(other) >= ALIKE)
+        self.negations_and_numbers == other.negations_and_numbers
+            && (self.words == other.words || self.alike(other) >= ALIKE)
     }
 
     /// The share of pairs of neighbouring words that two texts have in common:
@@ -163,8 +195,10 @@ fn is_covered(detail: &[String], known: &BTreeSet<String>) -> bool {
     let detail_words: BTreeSet<&String> = detail.iter().collect();
     let is_new = |word: &&&String| !known.contains(**word);
     let new = detail_words.iter().filter(is_new).count();
-    let new_number = detail_words.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
-    detail_words.is_empty() || (!new_number && (detail_words.len() - new) as f64 >= KNOWN * detail_words.len() as f64)
+    let new_number =
+        detail_words.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
+    detail_words.is_empty()
+        || (!new_number && (detail_words.len() - new) as f64 >= KNOWN * detail_words.len() as f64)
 }
 
 #[cfg(test)]

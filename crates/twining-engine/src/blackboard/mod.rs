@@ -15,4 +15,7 @@ pub(crate) use post::unknown_ids_note;
 pub use post::{PostDraft, PostInput, PostOutcome, plan_post};
 pub(crate) use post::{VERIFIED, VERIFIED_TAG, is_report};
 pub(crate) use read::query;
-pub use read::{EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read, recent};
+pub use read::{
+    EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
+    RecentOutcome, read, recent,
+};

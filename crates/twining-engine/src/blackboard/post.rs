@@ -102,7 +102,11 @@ impl PostDraft {
                 .because("record a decision with twining_decide, which keeps its reasons and announces it here"));
         }
         let postable = EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision);
-        let kind = fields::one_of("entry_type", word, &postable.map(|kind| (kind.as_str(), kind)).collect::<Vec<_>>())?;
+        let kind = fields::one_of(
+            "entry_type",
+            word,
+            &postable.map(|kind| (kind.as_str(), kind)).collect::<Vec<_>>(),
+        )?;
         Ok(Self {
             kind,
             summary: text::summary("summary", &input.summary)?,
@@ -117,8 +121,16 @@ impl PostDraft {
 impl PostOutcome {
     /// The answer to a post that was not written.
     pub(crate) fn repeats((id, timestamp): (String, String)) -> Self {
-        let note = "nothing was written: this entry says it already; give force to post it all the same".to_owned();
-        Self { duplicate_of: Some(id.clone()), note: Some(note), id, timestamp, redacted: Vec::new() }
+        let note =
+            "nothing was written: this entry says it already; give force to post it all the same"
+                .to_owned();
+        Self {
+            duplicate_of: Some(id.clone()),
+            note: Some(note),
+            id,
+            timestamp,
+            redacted: Vec::new(),
+        }
     }
 }
 
@@ -132,7 +144,10 @@ pub(crate) fn unknown_ids_note(unknown: &[String]) -> String {
 }
 
 /// Plans an entry. The board is not read, so that posting costs the same on any.
-pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, PostOutcome), InvalidInput> {
+pub fn plan_post(
+    draft: &PostDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Entry, PostOutcome), InvalidInput> {
     let entry = Entry {
         detail: draft.detail.clone(),
         tags: draft.tags.clone(),
@@ -142,7 +157,11 @@ pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, PostOut
     // Escaped control characters take six bytes each: within every limit of its
     // own, an entry can still be a line that no reader would take.
     fields::fits("entry", &entry, limits::RECORD_BYTES / 2)?;
-    let posted = PostOutcome { id: entry.id.clone(), timestamp: entry.timestamp.clone(), ..PostOutcome::default() };
+    let posted = PostOutcome {
+        id: entry.id.clone(),
+        timestamp: entry.timestamp.clone(),
+        ..PostOutcome::default()
+    };
     Ok((entry, posted))
 }
 
@@ -185,7 +204,9 @@ impl Engine {
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         self.store().post(&[entry])?;
         self.heartbeat(&caller);
-        let note = self.unknown_among(draft.relates_to()).map(|unknown| blackboard::unknown_ids_note(&unknown));
+        let note = self
+            .unknown_among(draft.relates_to())
+            .map(|unknown| blackboard::unknown_ids_note(&unknown));
         Ok(PostOutcome { redacted, note, ..posted })
     }
 
@@ -198,7 +219,10 @@ impl Engine {
             let mut unknown = Vec::new();
             for id in ids {
                 let decided = Id::read(id).map_or(Ok(false), |id| view.decisions().exists(&id))?;
-                if !decided && view.entries().get(id)?.is_none() && view.graph().entity(id)?.is_none() {
+                if !decided
+                    && view.entries().get(id)?.is_none()
+                    && view.graph().entity(id)?.is_none()
+                {
                     unknown.push(id.clone());
                 }
             }
@@ -235,11 +259,17 @@ impl Engine {
     }
 
     /// Closes entries that need no answer.
-    pub fn dismiss(&self, caller: &Caller, input: &DismissInput) -> Result<DismissOutcome, Failure> {
+    pub fn dismiss(
+        &self,
+        caller: &Caller,
+        input: &DismissInput,
+    ) -> Result<DismissOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = DismissDraft::parse(&input)?;
-        let outcome = self.store().transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))?;
+        let outcome = self.store().transact(Durability::Normal, |view| {
+            plan_dismiss(view, &draft, &self.stamp(&caller))
+        })?;
         Ok(DismissOutcome { redacted, ..outcome })
     }
 }
@@ -255,7 +285,10 @@ mod tests {
         let project = Project::new();
         let failure = project.engine.post(&caller("ada"), input).expect_err("refused");
         assert_eq!(failure.code(), "INVALID_INPUT");
-        assert!(!project.path().join(".twining/blackboard.jsonl").exists(), "a refused post left a file");
+        assert!(
+            !project.path().join(".twining/blackboard.jsonl").exists(),
+            "a refused post left a file"
+        );
         failure.to_string()
     }
 
@@ -295,13 +328,20 @@ mod tests {
     #[test]
     fn a_decision_cannot_be_posted_without_its_reasons() {
         let message = refusal(&PostInput { entry_type: "decision".into(), ..finding("use redis") });
-        assert!(message.contains("`entry_type`") && message.contains("twining_decide"), "{message}");
+        assert!(
+            message.contains("`entry_type`") && message.contains("twining_decide"),
+            "{message}"
+        );
     }
 
     #[test]
     fn an_unknown_entry_type_is_not_offered_decision() {
         let message = refusal(&PostInput { entry_type: "rumour".into(), ..finding("x") });
-        assert!(message.contains("must be one of need, offer, finding, constraint,") && !message.contains("decision"), "{message}");
+        assert!(
+            message.contains("must be one of need, offer, finding, constraint,")
+                && !message.contains("decision"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -337,7 +377,10 @@ mod tests {
     fn an_absolute_path_inside_the_project_is_stored_relative() {
         let project = Project::new();
         let scope = project.path().join("src/auth/jwt.ts").to_string_lossy().into_owned();
-        let posted = project.engine.post(&caller("ada"), &PostInput { scope: Some(scope), ..finding("x") }).expect("posts");
+        let posted = project
+            .engine
+            .post(&caller("ada"), &PostInput { scope: Some(scope), ..finding("x") })
+            .expect("posts");
         assert_eq!(project.entry(&posted.id).scope, "src/auth/jwt.ts");
     }
 
@@ -345,7 +388,11 @@ mod tests {
     fn a_reference_in_lower_case_still_closes_its_question() {
         let project = Project::new();
         let question = project.post("question", "which port?");
-        let answer = PostInput { entry_type: "answer".into(), relates_to: vec![question.to_lowercase()], ..finding("8080") };
+        let answer = PostInput {
+            entry_type: "answer".into(),
+            relates_to: vec![question.to_lowercase()],
+            ..finding("8080")
+        };
         project.engine.post(&caller("bob"), &answer).expect("posts");
         assert_eq!(project.engine.status().expect("reports").unanswered_questions, 0);
     }

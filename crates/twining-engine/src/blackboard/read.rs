@@ -4,14 +4,18 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, Entry, EntryType, Id, InvalidInput, Origin, ProjectRoot, Scope, Time, limits, text};
+use twining_model::{
+    Decision, Entry, EntryType, Id, InvalidInput, Origin, ProjectRoot, Scope, Time, limits, text,
+};
 use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector_key};
 
 use crate::failure::Failure;
 use crate::fields;
 use crate::fields::{fit_reply, is_false, is_zero};
 use crate::input::{ENTRY_STANDINGS, ENTRY_TYPES};
-use crate::search::{self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery};
+use crate::search::{
+    self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery,
+};
 
 /// Which entries to read.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -130,14 +134,22 @@ pub struct QueryOutcome {
 }
 
 /// The newest entries that match, oldest first.
-pub fn read(view: &View<'_>, input: &ReadInput, root: &ProjectRoot) -> Result<ReadOutcome, Failure> {
+pub fn read(
+    view: &View<'_>,
+    input: &ReadInput,
+    root: &ProjectRoot,
+) -> Result<ReadOutcome, Failure> {
     if !input.ids.is_empty() {
         return fetch(view, &input.ids);
     }
     let filter = EntryFilter {
         types: entry_types(&input.entry_types)?,
         tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
-        scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
+        scope: input
+            .scope
+            .as_deref()
+            .map(|scope| Scope::parse("scope", scope, root))
+            .transpose()?,
         since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
         ..EntryFilter::default()
     };
@@ -145,7 +157,13 @@ pub fn read(view: &View<'_>, input: &ReadInput, root: &ProjectRoot) -> Result<Re
     let (mut entries, truncated) = fit_reply(page.items);
     entries.reverse();
     entries.iter_mut().for_each(fill_origin);
-    Ok(ReadOutcome { entries, total_count: page.total, truncated, decisions: Vec::new(), missing: Vec::new() })
+    Ok(ReadOutcome {
+        entries,
+        total_count: page.total,
+        truncated,
+        decisions: Vec::new(),
+        missing: Vec::new(),
+    })
 }
 
 /// The records with these ids, as an assembled context names those that did not fit.
@@ -199,12 +217,22 @@ impl QueryDraft {
             filter: EntryFilter {
                 types: entry_types(&input.entry_types)?,
                 tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
-                scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
-                since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
+                scope: input
+                    .scope
+                    .as_deref()
+                    .map(|scope| Scope::parse("scope", scope, root))
+                    .transpose()?,
+                since: input
+                    .since
+                    .as_deref()
+                    .map(|since| Time::parse("since", since))
+                    .transpose()?,
                 only_open: input
                     .status
                     .as_deref()
-                    .map(|word| fields::one_of("status", word.trim(), &[("open", true), ("any", false)]))
+                    .map(|word| {
+                        fields::one_of("status", word.trim(), &[("open", true), ("any", false)])
+                    })
                     .transpose()?
                     .unwrap_or(false),
                 ..EntryFilter::default()
@@ -218,12 +246,23 @@ impl QueryDraft {
 ///
 /// A decision's announcement says less than the decision, so it is found by what
 /// the decision says; by its own words only where the decision does not lead to it.
-pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &SearchQuery<'_>) -> Result<QueryOutcome, Failure> {
-    let mut entries = search::rank(&EntrySearch { entries: view.entries(), filter: draft.filter.clone() }, question)?;
-    let announced = draft.filter.types.is_empty() || draft.filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
+pub(crate) fn query(
+    view: &View<'_>,
+    draft: &QueryDraft,
+    question: &SearchQuery<'_>,
+) -> Result<QueryOutcome, Failure> {
+    let mut entries = search::rank(
+        &EntrySearch { entries: view.entries(), filter: draft.filter.clone() },
+        question,
+    )?;
+    let announced = draft.filter.types.is_empty()
+        || draft.filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
     let mut announcements = Vec::new();
     if announced {
-        let mut decisions = search::rank(&DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
+        let mut decisions = search::rank(
+            &DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() },
+            question,
+        )?;
         Ranking::compare([&mut entries, &mut decisions]);
         announcements = decisions.ranked;
     }
@@ -234,10 +273,12 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &SearchQuery<
     while hits.len() < draft.limit {
         let worth = |ranked: Option<&RankedRecord>| ranked.map(|ranked| ranked.why.worth());
         let found = match (worth(announcements.peek()), worth(entries_left.peek())) {
-            (Some(decision), entry) if entry.is_none_or(|entry| decision >= entry) => {
-                announcements.next().map(|ranked| Ok((announcement(view, ranked.row, &draft.filter)?, ranked.why)))
-            }
-            _ => entries_left.next().map(|ranked| Ok((unannounced(view, ranked.row, &by_decision)?, ranked.why))),
+            (Some(decision), entry) if entry.is_none_or(|entry| decision >= entry) => announcements
+                .next()
+                .map(|ranked| Ok((announcement(view, ranked.row, &draft.filter)?, ranked.why))),
+            _ => entries_left
+                .next()
+                .map(|ranked| Ok((unannounced(view, ranked.row, &by_decision)?, ranked.why))),
         };
         let Some(found) = found else { break };
         let (entry, why): (Option<Entry>, ScoreParts) = found.map_err(|error: StoreError| error)?;
@@ -253,9 +294,14 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &SearchQuery<
 }
 
 /// The entry that announced a decision, if it passes the filter.
-fn announcement(view: &View<'_>, decision: RowId, filter: &EntryFilter) -> Result<Option<Entry>, StoreError> {
+fn announcement(
+    view: &View<'_>,
+    decision: RowId,
+    filter: &EntryFilter,
+) -> Result<Option<Entry>, StoreError> {
     let decision = view.decisions().at_row(decision)?;
-    let filter = EntryFilter { types: vec![EntryType::Decision.as_str().to_owned()], ..filter.clone() };
+    let filter =
+        EntryFilter { types: vec![EntryType::Decision.as_str().to_owned()], ..filter.clone() };
     let mut found = None;
     // It has the decision's summary, whichever server wrote it; and names the decision, if it was one that does.
     for row in view.entries().by_vector_keys(&[vector_key(decision.summary.trim())], &filter)? {
@@ -271,11 +317,17 @@ fn announcement(view: &View<'_>, decision: RowId, filter: &EntryFilter) -> Resul
 }
 
 /// The entry in a row, unless it announces one of these decisions, and is found by it.
-fn unannounced(view: &View<'_>, row: RowId, by_decision: &HashSet<RowId>) -> Result<Option<Entry>, StoreError> {
+fn unannounced(
+    view: &View<'_>,
+    row: RowId,
+    by_decision: &HashSet<RowId>,
+) -> Result<Option<Entry>, StoreError> {
     let entry = view.entries().at_row(row)?;
     if entry.kind() == Some(EntryType::Decision) && !entry.relates_to.is_empty() {
         // One that was reworded since says something else, and does not lead here.
-        let matching = view.decisions().by_vector_keys(&[vector_key(entry.summary.trim())], &DecisionFilter::default())?;
+        let matching = view
+            .decisions()
+            .by_vector_keys(&[vector_key(entry.summary.trim())], &DecisionFilter::default())?;
         for decision in matching.into_iter().filter(|decision| by_decision.contains(decision)) {
             if entry.relates_to.contains(&String::from(view.decisions().at_row(decision)?.id)) {
                 return Ok(None);
@@ -287,7 +339,10 @@ fn unannounced(view: &View<'_>, row: RowId, by_decision: &HashSet<RowId>) -> Res
 
 fn entry_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("entry_types", given, limits::LIST)?;
-    given.iter().map(|word| Ok(EntryType::parse("entry_types", word.trim())?.as_str().to_owned())).collect()
+    given
+        .iter()
+        .map(|word| Ok(EntryType::parse("entry_types", word.trim())?.as_str().to_owned()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -315,11 +370,21 @@ mod tests {
     fn what_an_assembled_context_only_names_is_fetched_by_its_id() {
         let project = Project::new();
         let finding = project.post("finding", "tokens expire at noon");
-        let decided = project.decide(&choice("auth", "src/auth/", "sign every token")).id.to_string();
-        let ids = vec![decided.clone(), finding.to_string(), "01M7FBY1J3H49M8AP4629955Y1".to_owned(), "../x".to_owned()];
-        let outcome = project.engine.read(&ReadInput { ids, ..ReadInput::default() }).expect("reads");
+        let decided =
+            project.decide(&choice("auth", "src/auth/", "sign every token")).id.to_string();
+        let ids = vec![
+            decided.clone(),
+            finding.to_string(),
+            "01M7FBY1J3H49M8AP4629955Y1".to_owned(),
+            "../x".to_owned(),
+        ];
+        let outcome =
+            project.engine.read(&ReadInput { ids, ..ReadInput::default() }).expect("reads");
         assert_eq!(summaries(&outcome.entries), ["tokens expire at noon"]);
-        assert_eq!(outcome.decisions.iter().map(|decision| decision.id.to_string()).collect::<Vec<_>>(), [decided]);
+        assert_eq!(
+            outcome.decisions.iter().map(|decision| decision.id.to_string()).collect::<Vec<_>>(),
+            [decided]
+        );
         assert_eq!(outcome.missing, ["01M7FBY1J3H49M8AP4629955Y1", "../x"]);
     }
 
@@ -330,8 +395,12 @@ mod tests {
         project.post("warning", "second");
         let all = project.engine.recent(&RecentInput::default()).expect("reads");
         assert_eq!(summaries(&all.entries), ["second", "first"]);
-        let warnings = RecentInput { entry_types: vec!["warning".into()], ..RecentInput::default() };
-        assert_eq!(summaries(&project.engine.recent(&warnings).expect("reads").entries), ["second"]);
+        let warnings =
+            RecentInput { entry_types: vec!["warning".into()], ..RecentInput::default() };
+        assert_eq!(
+            summaries(&project.engine.recent(&warnings).expect("reads").entries),
+            ["second"]
+        );
     }
 
     #[test]
@@ -354,11 +423,17 @@ mod tests {
         project.post("finding", "old");
         project.clock.advance_ms(1000);
         let since = project.clock.now().to_string();
-        let tagged = PostInput { entry_type: "finding".into(), summary: "new".into(), tags: vec!["auth".into()], ..PostInput::default() };
+        let tagged = PostInput {
+            entry_type: "finding".into(),
+            summary: "new".into(),
+            tags: vec!["auth".into()],
+            ..PostInput::default()
+        };
         project.engine.post(&caller("ada"), &tagged).expect("posts");
         let by_time = ReadInput { since: Some(since), ..ReadInput::default() };
         assert_eq!(summaries(&project.engine.read(&by_time).expect("reads").entries), ["new"]);
-        let by_tag = ReadInput { tags: vec!["auth".into(), "other".into()], ..ReadInput::default() };
+        let by_tag =
+            ReadInput { tags: vec!["auth".into(), "other".into()], ..ReadInput::default() };
         assert_eq!(summaries(&project.engine.read(&by_tag).expect("reads").entries), ["new"]);
     }
 
@@ -366,7 +441,10 @@ mod tests {
     fn a_typo_in_a_filter_is_refused_instead_of_finding_nothing() {
         let project = Project::new();
         let fields = [
-            ("entry_types", ReadInput { entry_types: vec!["findings".into()], ..ReadInput::default() }),
+            (
+                "entry_types",
+                ReadInput { entry_types: vec!["findings".into()], ..ReadInput::default() },
+            ),
             ("since", ReadInput { since: Some("yesterday".into()), ..ReadInput::default() }),
             ("limit", ReadInput { limit: Some(0), ..ReadInput::default() }),
             ("limit", ReadInput { limit: Some(501), ..ReadInput::default() }),
@@ -376,7 +454,10 @@ mod tests {
             let message = project.engine.read(&input).expect_err("refused").to_string();
             assert!(message.starts_with(&format!("`{field}` ")), "{message}");
         }
-        let n = project.engine.recent(&RecentInput { n: Some(0), ..RecentInput::default() }).expect_err("refused");
+        let n = project
+            .engine
+            .recent(&RecentInput { n: Some(0), ..RecentInput::default() })
+            .expect_err("refused");
         assert!(n.to_string().starts_with("`n` must be from 1 to 500"), "{n}");
     }
 
@@ -385,7 +466,10 @@ mod tests {
         let project = Project::new();
         project.post("finding", "the rate limiter drops bursts");
         project.post("finding", "nothing to see");
-        let outcome = project.engine.query(&QueryInput { query: "rate limiter".into(), ..QueryInput::default() }).expect("searches");
+        let outcome = project
+            .engine
+            .query(&QueryInput { query: "rate limiter".into(), ..QueryInput::default() })
+            .expect("searches");
         assert_eq!(outcome.mode, SearchMode::Keyword);
         assert_eq!(outcome.results[0].entry.summary, "the rate limiter drops bursts");
         assert!((0.0..=1.0).contains(&outcome.results[0].relevance));
@@ -399,7 +483,10 @@ mod tests {
             let input = QueryInput { query: hostile.into(), ..QueryInput::default() };
             project.engine.query(&input).expect("searches");
         }
-        let empty = project.engine.query(&QueryInput { query: " ".into(), ..QueryInput::default() }).expect_err("refused");
+        let empty = project
+            .engine
+            .query(&QueryInput { query: " ".into(), ..QueryInput::default() })
+            .expect_err("refused");
         assert!(empty.to_string().starts_with("`query` "));
     }
 }

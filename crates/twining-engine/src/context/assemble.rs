@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
-    CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput, ProjectRoot, Scope, Time, limits, text,
+    CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput, ProjectRoot,
+    Scope, Time, limits, text,
 };
 use twining_store::{AgentFiles, Config, View};
 
@@ -128,13 +129,25 @@ pub struct AssembleDraft {
 
 impl AssembleDraft {
     /// Checks every word.
-    pub fn parse(input: &AssembleInput, root: &ProjectRoot, config: &Config) -> Result<Self, InvalidInput> {
-        let default = usize::try_from(config.context_assembly.default_max_tokens).unwrap_or(MOST_TOKENS).clamp(1, MOST_TOKENS);
-        let cap = input.host.as_deref().map(|host| fields::one_of("host", host.trim(), &HOSTS)).transpose()?.unwrap_or(MOST_TOKENS);
+    pub fn parse(
+        input: &AssembleInput,
+        root: &ProjectRoot,
+        config: &Config,
+    ) -> Result<Self, InvalidInput> {
+        let default = usize::try_from(config.context_assembly.default_max_tokens)
+            .unwrap_or(MOST_TOKENS)
+            .clamp(1, MOST_TOKENS);
+        let cap = input
+            .host
+            .as_deref()
+            .map(|host| fields::one_of("host", host.trim(), &HOSTS))
+            .transpose()?
+            .unwrap_or(MOST_TOKENS);
         Ok(Self {
             task: text::required("task", &input.task)?,
             scope: Scope::parse("scope", &input.scope, root)?,
-            max_tokens: fields::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?.min(cap),
+            max_tokens: fields::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?
+                .min(cap),
             rules_only: false,
         })
     }
@@ -206,16 +219,29 @@ struct AssemblyLog(Mutex<HashSet<String>>);
 
 impl Engine {
     /// Puts together what a task needs.
-    pub fn assemble(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+    pub fn assemble(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+    ) -> Result<AssembledContext, Failure> {
         self.assemble_for(caller, input, SearchBasis::Meaning)
     }
 
     /// The same by words alone, for a short-lived process that a tool call waits for.
-    pub fn assemble_by_words(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+    pub fn assemble_by_words(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+    ) -> Result<AssembledContext, Failure> {
         self.assemble_for(caller, input, SearchBasis::Words)
     }
 
-    fn assemble_for(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
+    fn assemble_for(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+        by: SearchBasis,
+    ) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let context = self.gather(&caller, input, by)?;
         self.remember_assembly(caller.agent);
@@ -223,7 +249,13 @@ impl Engine {
     }
 
     /// What goes with a handoff: a context by words, for nobody in particular to have read.
-    pub(crate) fn snapshot(&self, caller: &Caller, task: String, scope: String, tokens: Option<usize>) -> Result<HandoffSnapshot, Failure> {
+    pub(crate) fn snapshot(
+        &self,
+        caller: &Caller,
+        task: String,
+        scope: String,
+        tokens: Option<usize>,
+    ) -> Result<HandoffSnapshot, Failure> {
         let max_tokens = Some(tokens.unwrap_or(SNAPSHOT_TOKENS));
         let asked = AssembleInput { task, scope, max_tokens, ..AssembleInput::default() };
         Ok(snapshot(&self.gather(caller, &asked, SearchBasis::Words)?))
@@ -240,28 +272,51 @@ impl Engine {
         let config = self.store().config()?;
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?.of_rules();
         let text = draft.question();
-        let assemble = |view: &View<'_>| context::assemble(view, &draft, SearchQuery::of_task(&text), &config, OtherAgents::default());
+        let assemble = |view: &View<'_>| {
+            context::assemble(
+                view,
+                &draft,
+                SearchQuery::of_task(&text),
+                &config,
+                OtherAgents::default(),
+            )
+        };
         self.store().view_without_scan(|view| then(view, assemble(view)?), ids_of)
     }
 
-    fn gather(&self, caller: &Caller, input: &AssembleInput, by: SearchBasis) -> Result<AssembledContext, Failure> {
+    fn gather(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+        by: SearchBasis,
+    ) -> Result<AssembledContext, Failure> {
         let config = self.store().config()?;
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?;
         let text = draft.question();
         // Who works here is worth knowing and no reason to know nothing else.
         let others = self.store().documents().agents().ok();
-        let others = others
-            .as_ref()
-            .map(|agent_files| OtherAgents::of(agent_files, draft.scope(), caller, self.store().folding(), self.store().ids().now()));
-        let (known, waiting) = if by == SearchBasis::Meaning { self.loaded_index()? } else { (None, 0) };
+        let others = others.as_ref().map(|agent_files| {
+            OtherAgents::of(
+                agent_files,
+                draft.scope(),
+                caller,
+                self.store().folding(),
+                self.store().ids().now(),
+            )
+        });
+        let (known, waiting) =
+            if by == SearchBasis::Meaning { self.loaded_index()? } else { (None, 0) };
         std::thread::scope(|scope| {
             let mut question = SearchQuery::of_task(&text).with_waiting(waiting);
             if let Some(known) = known {
                 let (model, text) = (known.model, &text);
                 let vector = scope.spawn(move || model.embed(text));
-                question = question.meanwhile(move || vector.join().ok().map(|vector| known.to(&vector)));
+                question =
+                    question.meanwhile(move || vector.join().ok().map(|vector| known.to(&vector)));
             }
-            self.store().view(|view| context::assemble(view, &draft, question, &config, others.unwrap_or_default()))
+            self.store().view(|view| {
+                context::assemble(view, &draft, question, &config, others.unwrap_or_default())
+            })
         })
     }
 
@@ -295,18 +350,31 @@ impl Engine {
 /// What of an assembled context goes with a handoff: ids to look up, and the
 /// lines that matter most.
 fn snapshot(context: &AssembledContext) -> HandoffSnapshot {
-    let entries = |list: &[ContextEntry]| list.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
-    let decisions = context.active_decisions.iter().map(|decision| format!("decision: {}", decision.summary));
-    let warnings = context.active_warnings.iter().map(|entry| format!("warning: {}", entry.summary));
+    let entries =
+        |list: &[ContextEntry]| list.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+    let decisions =
+        context.active_decisions.iter().map(|decision| format!("decision: {}", decision.summary));
+    let warnings =
+        context.active_warnings.iter().map(|entry| format!("warning: {}", entry.summary));
     let open = context.open_needs.iter().map(|entry| format!("need: {}", entry.summary));
     let asked = context.recent_questions.iter().map(|entry| format!("question: {}", entry.summary));
     let found = context.recent_findings.iter().map(|entry| format!("finding: {}", entry.summary));
     HandoffSnapshot {
-        decision_ids: context.active_decisions.iter().map(|decision| decision.id.to_string()).collect(),
+        decision_ids: context
+            .active_decisions
+            .iter()
+            .map(|decision| decision.id.to_string())
+            .collect(),
         warning_ids: entries(&context.active_warnings),
         finding_ids: entries(&context.recent_findings),
         open_ids: [entries(&context.open_needs), entries(&context.recent_questions)].concat(),
-        summaries: warnings.chain(decisions).chain(open).chain(asked).chain(found).take(SNAPSHOT_LINES).collect(),
+        summaries: warnings
+            .chain(decisions)
+            .chain(open)
+            .chain(asked)
+            .chain(found)
+            .take(SNAPSHOT_LINES)
+            .collect(),
     }
 }
 
@@ -356,8 +424,15 @@ pub(crate) struct OtherAgents {
 impl OtherAgents {
     /// What others hold in this scope, and what waits for the caller: handed to
     /// it by name, or to anyone here.
-    pub(crate) fn of(agent_files: &AgentFiles, scope: &Scope, caller: &Caller, folding: CaseFolding, now: Time) -> Self {
-        let held = current_claims(agent_files, now).into_iter().filter(|claim| !is_mine(claim, caller));
+    pub(crate) fn of(
+        agent_files: &AgentFiles,
+        scope: &Scope,
+        caller: &Caller,
+        folding: CaseFolding,
+        now: Time,
+    ) -> Self {
+        let held =
+            current_claims(agent_files, now).into_iter().filter(|claim| !is_mine(claim, caller));
         let here = |claim: &Claim| overlapping(claim, scope, folding).is_some();
         let waits = |handoff: &Handoff| match handoff.target_agent.as_deref() {
             Some(target) => target == caller.agent,

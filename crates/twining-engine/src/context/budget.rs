@@ -36,7 +36,8 @@ const LIST: usize = 16;
 /// Two texts this much alike say the same.
 const SAME: f64 = 0.95;
 /// The `t` is that of "don't".
-const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
+const DENIALS: [&str; 9] =
+    ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 /// Characters of a line.
 const LINE: usize = 80;
 /// Lines that decisions for this very place have before all else.
@@ -60,7 +61,8 @@ pub(super) fn fill(
         .because(format!("{max_tokens} was given")));
     }
     let budget_left = budget - bare;
-    let mut filling = BudgetFill { context: frame, budget_left, spent: 0, included: Vec::new(), nearness };
+    let mut filling =
+        BudgetFill { context: frame, budget_left, spent: 0, included: Vec::new(), nearness };
     let mut share = budget_left * OTHERS / 100;
     filling.context.claims = filling.take_some(others.claims, &mut share);
     filling.context.handoffs = filling.take_some(others.handoffs, &mut share);
@@ -92,7 +94,10 @@ const AT_A_LONG_TURN: usize = 8;
 
 /// The same, with the best of every author before what else one has to say of its kind:
 /// who writes much must not take another's share of room.
-fn round_robin_by_author(pending: Vec<ContextCandidate>, at_a_turn: usize) -> Vec<ContextCandidate> {
+fn round_robin_by_author(
+    pending: Vec<ContextCandidate>,
+    at_a_turn: usize,
+) -> Vec<ContextCandidate> {
     let mut included: HashMap<(String, EntryType), usize> = HashMap::new();
     let mut turned: Vec<(usize, ContextCandidate)> = Vec::with_capacity(pending.len());
     for candidate in pending {
@@ -122,7 +127,9 @@ fn round_robin_within_kind(pending: Vec<ContextCandidate>) -> Vec<ContextCandida
     for candidate in pending {
         by_kind.entry(kind_of(&candidate)).or_default().push(candidate);
     }
-    let turned = by_kind.into_iter().map(|(kind, some)| (kind, round_robin_by_author(some, AT_A_LONG_TURN).into_iter()));
+    let turned = by_kind
+        .into_iter()
+        .map(|(kind, some)| (kind, round_robin_by_author(some, AT_A_LONG_TURN).into_iter()));
     let mut turned: HashMap<_, _> = turned.collect();
     kinds.iter().filter_map(|kind| turned.get_mut(kind)?.next()).collect()
 }
@@ -184,12 +191,21 @@ impl BudgetFill<'_> {
     /// Tells of the wanted ones in full, as long as they fit into `most`
     /// characters; gives back the others. The first of those that lie here is told
     /// in any case: a share of a small budget would hold none.
-    fn take_share(&mut self, pending: Vec<ContextCandidate>, most: usize, wanted: fn(&ContextCandidate) -> bool) -> Vec<ContextCandidate> {
+    fn take_share(
+        &mut self,
+        pending: Vec<ContextCandidate>,
+        most: usize,
+        wanted: fn(&ContextCandidate) -> bool,
+    ) -> Vec<ContextCandidate> {
         let (mut left, mut is_first) = (most, true);
         let mut rest = Vec::with_capacity(pending.len());
         for candidate in pending {
             let may_fit = left >= SMALLEST || is_first;
-            if !may_fit || !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
+            if !may_fit
+                || !wanted(&candidate)
+                || !candidate.is_in_force()
+                || self.repeats(&candidate)
+            {
                 rest.push(candidate);
                 continue;
             }
@@ -199,7 +215,8 @@ impl BudgetFill<'_> {
                 .map(|level| RenderedItem::of(&candidate, level))
                 .find(|text| text.cost <= left);
             let in_any_case = || {
-                must.then(|| RenderedItem::of(&candidate, DetailLevel::Brief)).filter(|brief| self.spent + brief.cost <= self.budget_left)
+                must.then(|| RenderedItem::of(&candidate, DetailLevel::Brief))
+                    .filter(|brief| self.spent + brief.cost <= self.budget_left)
             };
             match fitting.or_else(in_any_case) {
                 Some(text) => {
@@ -224,7 +241,11 @@ impl BudgetFill<'_> {
         let mut left = Vec::new();
         for candidate in pending {
             // Whether it repeats what was told is asked last: it is compared with all of that.
-            let text = if candidate.is_in_force() { self.within_tier(&candidate, &tiers, &mut tier) } else { None };
+            let text = if candidate.is_in_force() {
+                self.within_tier(&candidate, &tiers, &mut tier)
+            } else {
+                None
+            };
             match text.filter(|_| !self.repeats(&candidate)) {
                 Some(text) => self.add(candidate, text),
                 None => left.push(candidate),
@@ -233,10 +254,11 @@ impl BudgetFill<'_> {
         // What is decided for this very place is named first, but not all of it: of hundreds
         // in a wide scope most have less to do with the task than what lies elsewhere.
         let mut here = 0;
-        let (first, rest): (Vec<ContextCandidate>, Vec<ContextCandidate>) = left.into_iter().partition(|candidate| {
-            here += usize::from(candidate.governs);
-            candidate.governs && here <= LINES_HERE
-        });
+        let (first, rest): (Vec<ContextCandidate>, Vec<ContextCandidate>) =
+            left.into_iter().partition(|candidate| {
+                here += usize::from(candidate.governs);
+                candidate.governs && here <= LINES_HERE
+            });
         first.iter().chain(&rest).for_each(|candidate| self.name(candidate));
     }
 
@@ -266,10 +288,16 @@ impl BudgetFill<'_> {
     fn name(&mut self, candidate: &ContextCandidate) {
         self.context.omitted_count += 1;
         let status = match &candidate.record {
-            CandidateRecord::Decision(decision) if decision.status != DecisionStatus::Active => Some(decision.status),
+            CandidateRecord::Decision(decision) if decision.status != DecisionStatus::Active => {
+                Some(decision.status)
+            }
             _ => None,
         };
-        let omitted = OmittedRecord { id: candidate.id().to_owned(), summary: fields::shorten(candidate.summary(), LINE), status };
+        let omitted = OmittedRecord {
+            id: candidate.id().to_owned(),
+            summary: fields::shorten(candidate.summary(), LINE),
+            status,
+        };
         let cost = chars(&omitted) + 1;
         if self.spent + cost <= self.budget_left {
             self.spent += cost;
@@ -280,9 +308,14 @@ impl BudgetFill<'_> {
     /// Whether it only says what was told already.
     fn repeats(&self, candidate: &ContextCandidate) -> bool {
         self.included.iter().any(|(included, _)| {
-            let alike = self.nearness.and_then(|nearness| nearness.alike(included.meaning, candidate.meaning));
+            let alike = self
+                .nearness
+                .and_then(|nearness| nearness.alike(included.meaning, candidate.meaning));
             included.meaning == candidate.meaning
-                || alike.is_some_and(|alike| alike >= SAME && negations_and_numbers(included) == negations_and_numbers(candidate))
+                || alike.is_some_and(|alike| {
+                    alike >= SAME
+                        && negations_and_numbers(included) == negations_and_numbers(candidate)
+                })
         })
     }
 
@@ -304,13 +337,18 @@ impl BudgetFill<'_> {
     fn finish(self) -> AssembledContext {
         let Self { mut context, included, .. } = self;
         // Decisions that bind stand before the others.
-        let (binding, others): (Vec<_>, Vec<_>) = included.into_iter().partition(|(candidate, _)| candidate.binds);
+        let (binding, others): (Vec<_>, Vec<_>) =
+            included.into_iter().partition(|(candidate, _)| candidate.binds);
         for (_, text) in binding.into_iter().chain(others) {
             match text.included {
                 ContextItem::Decision(decision) => context.active_decisions.push(decision),
-                ContextItem::Entry(entry, EntryType::Warning) => context.active_warnings.push(entry),
+                ContextItem::Entry(entry, EntryType::Warning) => {
+                    context.active_warnings.push(entry)
+                }
                 ContextItem::Entry(entry, EntryType::Need) => context.open_needs.push(entry),
-                ContextItem::Entry(entry, EntryType::Question) => context.recent_questions.push(entry),
+                ContextItem::Entry(entry, EntryType::Question) => {
+                    context.recent_questions.push(entry)
+                }
                 ContextItem::Entry(entry, _) => context.recent_findings.push(entry),
             }
         }
@@ -434,12 +472,21 @@ pub struct ContextEntry {
 pub(super) fn render(candidate: &ContextCandidate, level: DetailLevel) -> ContextItem {
     let why = reasons(&candidate.why, candidate.binds);
     match &candidate.record {
-        CandidateRecord::Decision(decision) => ContextItem::Decision(render_decision(decision, &candidate.contested_by, level, why)),
-        CandidateRecord::Entry(entry, kind) => ContextItem::Entry(render_entry(entry, *kind, level, why), *kind),
+        CandidateRecord::Decision(decision) => {
+            ContextItem::Decision(render_decision(decision, &candidate.contested_by, level, why))
+        }
+        CandidateRecord::Entry(entry, kind) => {
+            ContextItem::Entry(render_entry(entry, *kind, level, why), *kind)
+        }
     }
 }
 
-fn render_decision(decision: &Decision, contested_by: &[Id], level: DetailLevel, why: String) -> ContextDecision {
+fn render_decision(
+    decision: &Decision,
+    contested_by: &[Id],
+    level: DetailLevel,
+    why: String,
+) -> ContextDecision {
     let full = level != DetailLevel::Brief;
     ContextDecision {
         id: decision.id.clone(),
@@ -449,14 +496,22 @@ fn render_decision(decision: &Decision, contested_by: &[Id], level: DetailLevel,
         status: decision.status,
         scope: fields::shorten(&decision.scope, SCOPE),
         contested_by: contested_by.to_vec(),
-        affected_files: if full { decision.affected_files.iter().take(FILES).cloned().collect() } else { Vec::new() },
+        affected_files: if full {
+            decision.affected_files.iter().take(FILES).cloned().collect()
+        } else {
+            Vec::new()
+        },
         why,
     }
 }
 
 fn render_entry(entry: &Entry, kind: EntryType, level: DetailLevel, why: String) -> ContextEntry {
-    let listed = matches!(kind, EntryType::Warning | EntryType::Need | EntryType::Question | EntryType::Finding);
-    let detail = (level != DetailLevel::Brief).then(|| fields::shorten(&entry.detail, level.text()));
+    let listed = matches!(
+        kind,
+        EntryType::Warning | EntryType::Need | EntryType::Question | EntryType::Finding
+    );
+    let detail =
+        (level != DetailLevel::Brief).then(|| fields::shorten(&entry.detail, level.text()));
     ContextEntry {
         id: entry.id.clone(),
         entry_type: (!listed).then(|| entry.entry_type.clone()),

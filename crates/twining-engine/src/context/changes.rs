@@ -3,7 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, DecisionStatus, EntryType, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time};
+use twining_model::{
+    Decision, DecisionStatus, EntryType, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time,
+};
 use twining_store::{EntryFilter, StoreError, View};
 
 use crate::failure::Failure;
@@ -97,24 +99,40 @@ impl WhatChangedDraft {
 }
 
 /// Finds what changed.
-pub fn what_changed(view: &View<'_>, draft: &WhatChangedDraft) -> Result<WhatChangedOutcome, Failure> {
+pub fn what_changed(
+    view: &View<'_>,
+    draft: &WhatChangedDraft,
+) -> Result<WhatChangedOutcome, Failure> {
     let mut outcome = WhatChangedOutcome::default();
     let (decisions, more) = touched_since(view, &draft.scope, draft.since)?;
     outcome.omitted_count = more;
     for decision in &decisions {
         add_decision(decision, draft.since, &mut outcome);
     }
-    let filter = EntryFilter { types: every_kind_but_decisions(), since: Some(draft.since), ..EntryFilter::default() };
+    let filter = EntryFilter {
+        types: every_kind_but_decisions(),
+        since: Some(draft.since),
+        ..EntryFilter::default()
+    };
     let page = view.entries().about_scope(&draft.scope, &filter, draft.limit)?;
     outcome.omitted_count += page.total - page.items.len() as u64;
     outcome.new_entries = page
         .items
         .into_iter()
-        .map(|entry| NewEntry { id: entry.id, entry_type: entry.entry_type, summary: fields::summary(&entry.summary) })
+        .map(|entry| NewEntry {
+            id: entry.id,
+            entry_type: entry.entry_type,
+            summary: fields::summary(&entry.summary),
+        })
         .collect();
     let most = draft.limit;
-    outcome.omitted_count += cut(&mut outcome.new_decisions, most) + cut(&mut outcome.promoted_decisions, most);
-    let ended = [&mut outcome.overridden_decisions, &mut outcome.reconsidered_decisions, &mut outcome.superseded_decisions];
+    outcome.omitted_count +=
+        cut(&mut outcome.new_decisions, most) + cut(&mut outcome.promoted_decisions, most);
+    let ended = [
+        &mut outcome.overridden_decisions,
+        &mut outcome.reconsidered_decisions,
+        &mut outcome.superseded_decisions,
+    ];
     outcome.omitted_count += ended.into_iter().map(|list| cut(list, most)).sum::<u64>();
     Ok(outcome)
 }
@@ -128,7 +146,11 @@ fn cut<T>(list: &mut Vec<T>, most: usize) -> u64 {
 
 /// The decisions of a scope that were made or changed since, the newest change
 /// first; and how many more there may be.
-pub(super) fn touched_since(view: &View<'_>, scope: &Scope, since: Time) -> Result<(Vec<Decision>, u64), StoreError> {
+pub(super) fn touched_since(
+    view: &View<'_>,
+    scope: &Scope,
+    since: Time,
+) -> Result<(Vec<Decision>, u64), StoreError> {
     let page = view.decisions().touched_since(since)?;
     let more = page.total - page.items.len() as u64;
     let bears = |decision: &Decision| {
@@ -139,18 +161,29 @@ pub(super) fn touched_since(view: &View<'_>, scope: &Scope, since: Time) -> Resu
 }
 
 /// The changes of status since then, the newest first.
-pub(super) fn changes_since(decision: &Decision, since: Time) -> impl Iterator<Item = &StatusChange> {
+pub(super) fn changes_since(
+    decision: &Decision,
+    since: Time,
+) -> impl Iterator<Item = &StatusChange> {
     decision.history.iter().rev().filter(move |change| change.at >= since)
 }
 
 fn every_kind_but_decisions() -> Vec<String> {
-    EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision).map(|kind| kind.as_str().to_owned()).collect()
+    EntryType::ALL
+        .into_iter()
+        .filter(|kind| *kind != EntryType::Decision)
+        .map(|kind| kind.as_str().to_owned())
+        .collect()
 }
 
 fn add_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutcome) {
     let summary = fields::summary(&decision.summary);
     let changed = || ChangedDecision { id: decision.id.clone(), summary: summary.clone() };
-    let ended = |reason: &str| EndedDecision { id: decision.id.clone(), summary: summary.clone(), reason: reason.to_owned() };
+    let ended = |reason: &str| EndedDecision {
+        id: decision.id.clone(),
+        summary: summary.clone(),
+        reason: reason.to_owned(),
+    };
     if Time::read(&decision.timestamp).is_some_and(|made| made >= since) {
         outcome.new_decisions.push(changed());
     }

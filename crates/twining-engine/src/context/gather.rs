@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
 use twining_store::{
-    DecisionFilter, DecisionState, EntryFilter, ScopedDecision, StoreError, VectorKeys, Via, View, decision_text, entry_text,
+    DecisionFilter, DecisionState, EntryFilter, ScopedDecision, StoreError, VectorKeys, Via, View,
+    decision_text, entry_text,
 };
 
 use crate::blackboard::is_report;
@@ -90,12 +91,18 @@ pub(super) fn gather(
     weights: &SignalWeights,
 ) -> Result<GatherResult, StoreError> {
     let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
-    let decision_search = DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() };
+    let decision_search =
+        DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() };
     // Without a filter where most are wanted: it would cost more than looking at a few too many.
-    let filter = if draft.rules_only { of_kinds(&[EntryType::Warning], true) } else { EntryFilter::default() };
+    let filter = if draft.rules_only {
+        of_kinds(&[EntryType::Warning], true)
+    } else {
+        EntryFilter::default()
+    };
     let entry_search = EntrySearch { entries: view.entries(), filter };
     // What words and the place tell comes first: the meaning is being found out meanwhile.
-    let (decisions, entries) = (search::by_words(&decision_search, question)?, search::by_words(&entry_search, question)?);
+    let (decisions, entries) =
+        (search::by_words(&decision_search, question)?, search::by_words(&entry_search, question)?);
     let mut scope_records = ScopeRecords::gather_scope(view, draft)?;
     question.settle();
     let gathering = CandidateBuilder { view, draft, question, weights, most };
@@ -107,22 +114,40 @@ pub(super) fn gather(
     add_neighbor_scores(&mut candidates, &scope_records.linked_decisions);
     candidates.extend(gathering.entries(entries, std::mem::take(&mut scope_records.entries))?);
     let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
-    candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
+    candidates.retain(|candidate| {
+        candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best
+    });
     candidates.sort_by(ContextCandidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
     let shown = if draft.rules_only { most } else { TOLD.max(most / 4) };
     for binds in [true, false] {
-        let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
+        let in_force = candidates
+            .iter_mut()
+            .filter(|candidate| candidate.binds == binds && candidate.is_in_force());
         for candidate in in_force.take(shown) {
             if let CandidateRecord::Decision(decision) = &candidate.record {
-                candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
+                candidate.contested_by = view.decisions().contesters(
+                    decision,
+                    contesting(decision.status),
+                    CONTESTERS,
+                )?;
             }
         }
     }
     // Who asks for rules alone goes on from here, and counts what is left by itself.
-    let beyond = if draft.rules_only { u64::from(scope_records.has_more()) } else { scope_records.beyond(view, draft, &candidates)? };
+    let beyond = if draft.rules_only {
+        u64::from(scope_records.has_more())
+    } else {
+        scope_records.beyond(view, draft, &candidates)?
+    };
     // Who asks for rules alone puts each on a line.
-    Ok(GatherResult { beyond, candidates, entities: scope_records.entities, mode, wants_whole: !draft.rules_only })
+    Ok(GatherResult {
+        beyond,
+        candidates,
+        entities: scope_records.entities,
+        mode,
+        wants_whole: !draft.rules_only,
+    })
 }
 
 /// What bears on the scope, whatever it speaks of.
@@ -145,19 +170,24 @@ impl ScopeRecords {
         let most_entries = (most / 2).max(BY_SCOPE);
         let decisions = view.decisions().nearest(&draft.scope, DecisionState::InForce, most)?;
         // By kind, so that many of one leave room for the others.
-        let asking = OPEN_KINDS.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
+        let asking =
+            OPEN_KINDS.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
         let other_kinds = (!draft.rules_only).then(|| of_kinds(&OTHER_KINDS, false));
         let (mut entries, mut unfinished) = (Vec::new(), Vec::new());
         for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(other_kinds) {
             let rows = view.entries().rows_about(&draft.scope, &filter, most_entries)?;
-            let found = rows.into_iter().map(|row| view.entries().at_row(row)).collect::<Result<Vec<_>, _>>()?;
+            let found = rows
+                .into_iter()
+                .map(|row| view.entries().at_row(row))
+                .collect::<Result<Vec<_>, _>>()?;
             if found.len() == most_entries {
                 entries.extend(other_authors(view, draft, &filter, &found)?);
                 unfinished.push(filter);
             }
             entries.extend(found);
         }
-        let (entities, linked_decisions) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
+        let (entities, linked_decisions) =
+            if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
         let has_more_decisions = decisions.len() == most;
         Ok(Self { decisions, entries, entities, linked_decisions, unfinished, has_more_decisions })
     }
@@ -168,10 +198,17 @@ impl ScopeRecords {
     }
 
     /// How many more bear on the scope than are among the candidates.
-    fn beyond(&self, view: &View<'_>, draft: &AssembleDraft, candidates: &[ContextCandidate]) -> Result<u64, StoreError> {
+    fn beyond(
+        &self,
+        view: &View<'_>,
+        draft: &AssembleDraft,
+        candidates: &[ContextCandidate],
+    ) -> Result<u64, StoreError> {
         let mut beyond = 0;
         if self.has_more_decisions {
-            let decided = candidates.iter().filter(|candidate| matches!(candidate.record, CandidateRecord::Decision(_)));
+            let decided = candidates
+                .iter()
+                .filter(|candidate| matches!(candidate.record, CandidateRecord::Decision(_)));
             let known: Vec<&str> = decided.map(ContextCandidate::id).collect();
             beyond += view.decisions().count_in_force(&draft.scope, &known, COUNTED)?;
         }
@@ -191,11 +228,19 @@ impl ScopeRecords {
 }
 
 fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {
-    EntryFilter { types: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(), only_open, ..EntryFilter::default() }
+    EntryFilter {
+        types: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
+        only_open,
+        ..EntryFilter::default()
+    }
 }
 
 impl CandidateBuilder<'_, '_> {
-    fn decisions(&self, ranking: Ranking, scope_records: &[ScopedDecision]) -> Result<Vec<ContextCandidate>, StoreError> {
+    fn decisions(
+        &self,
+        ranking: Ranking,
+        scope_records: &[ScopedDecision],
+    ) -> Result<Vec<ContextCandidate>, StoreError> {
         let decisions = self.view.decisions();
         let mut found: HashMap<String, ContextCandidate> = HashMap::new();
         for ranked in ranking.ranked.into_iter().take(self.most) {
@@ -213,7 +258,8 @@ impl CandidateBuilder<'_, '_> {
                 && let Some(decision) = decisions.get(&row.id)?
             {
                 let sense = VectorKeys::of(&decision.summary, &decision_text(&decision));
-                let candidate = self.weigh_decision(decision, search::by_meaning(self.question, sense));
+                let candidate =
+                    self.weigh_decision(decision, search::by_meaning(self.question, sense));
                 found.insert(row.id.to_string(), candidate);
             }
             if let Some(candidate) = found.get_mut(row.id.as_str()) {
@@ -239,7 +285,9 @@ impl CandidateBuilder<'_, '_> {
         let is_project = *asked == Scope::project();
         if own.key(folding) == asked.key(folding) {
             Some(Via::Exact)
-        } else if !is_project && decision.affected_files.iter().any(|file| Scope::read(file).overlaps(asked, folding)) {
+        } else if !is_project
+            && decision.affected_files.iter().any(|file| Scope::read(file).overlaps(asked, folding))
+        {
             Some(Via::File)
         } else if asked.covers(&own, folding) {
             Some(Via::Inside)
@@ -250,7 +298,11 @@ impl CandidateBuilder<'_, '_> {
         }
     }
 
-    fn entries(&self, ranking: Ranking, scope_records: Vec<Entry>) -> Result<Vec<ContextCandidate>, StoreError> {
+    fn entries(
+        &self,
+        ranking: Ranking,
+        scope_records: Vec<Entry>,
+    ) -> Result<Vec<ContextCandidate>, StoreError> {
         let entries = self.view.entries();
         let mut found: HashMap<String, ContextCandidate> = HashMap::new();
         for ranked in ranking.ranked {
@@ -276,15 +328,21 @@ impl CandidateBuilder<'_, '_> {
                 continue;
             }
             let sense = VectorKeys::of(&entry.summary, &entry_text(&entry));
-            if let Some(candidate) = self.weigh_entry(entry, search::by_meaning(self.question, sense)) {
-                found.insert(candidate.id().to_owned(), ContextCandidate { in_scope: true, ..candidate });
+            if let Some(candidate) =
+                self.weigh_entry(entry, search::by_meaning(self.question, sense))
+            {
+                found.insert(
+                    candidate.id().to_owned(),
+                    ContextCandidate { in_scope: true, ..candidate },
+                );
             }
         }
         Ok(found.into_values().collect())
     }
 
     fn weigh_decision(&self, decision: Decision, why: ScoreParts) -> ContextCandidate {
-        let places = std::iter::once(decision.scope.as_str()).chain(decision.affected_files.iter().map(String::as_str));
+        let places = std::iter::once(decision.scope.as_str())
+            .chain(decision.affected_files.iter().map(String::as_str));
         let why = ScoreParts {
             scope: score::scope(&self.draft.scope, places),
             recency: self.weights.recency(Time::read(&decision.timestamp), self.view.now()),
@@ -314,8 +372,12 @@ impl CandidateBuilder<'_, '_> {
 /// Lends a decision a little of what its neighbours are worth: those it rests
 /// on or replaces, and the entities of the scope it hangs on.
 fn add_neighbor_scores(candidates: &mut [ContextCandidate], linked_decisions: &HashSet<String>) {
-    let shown: HashMap<String, f64> =
-        candidates.iter().map(|candidate| (candidate.id().to_owned(), candidate.why.lexical + candidate.why.semantic)).collect();
+    let shown: HashMap<String, f64> = candidates
+        .iter()
+        .map(|candidate| {
+            (candidate.id().to_owned(), candidate.why.lexical + candidate.why.semantic)
+        })
+        .collect();
     let mut neighbor_scores: HashMap<String, f64> = HashMap::new();
     for candidate in candidates.iter() {
         let CandidateRecord::Decision(decision) = &candidate.record else { continue };
@@ -331,7 +393,8 @@ fn add_neighbor_scores(candidates: &mut [ContextCandidate], linked_decisions: &H
     }
     for candidate in candidates.iter_mut() {
         let neighbor = neighbor_scores.get(candidate.id()).copied().unwrap_or(0.0);
-        let neighbor = if linked_decisions.contains(candidate.id()) { neighbor.max(0.5) } else { neighbor };
+        let neighbor =
+            if linked_decisions.contains(candidate.id()) { neighbor.max(0.5) } else { neighbor };
         candidate.why.graph = score::graph(neighbor);
     }
 }
@@ -339,18 +402,31 @@ fn add_neighbor_scores(candidates: &mut [ContextCandidate], linked_decisions: &H
 /// Kinds that are told while they wait for an answer.
 const OPEN_KINDS: [EntryType; 3] = [EntryType::Warning, EntryType::Need, EntryType::Question];
 /// Kinds that are told whenever they fit.
-const OTHER_KINDS: [EntryType; 6] =
-    [EntryType::Finding, EntryType::Constraint, EntryType::Answer, EntryType::Artifact, EntryType::Status, EntryType::Offer];
+const OTHER_KINDS: [EntryType; 6] = [
+    EntryType::Finding,
+    EntryType::Constraint,
+    EntryType::Answer,
+    EntryType::Artifact,
+    EntryType::Status,
+    EntryType::Offer,
+];
 
 /// The entities named after the scope, with what they hang together with; and
 /// the decisions that hang on them.
-fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashSet<String>), StoreError> {
+fn entities(
+    view: &View<'_>,
+    scope: &Scope,
+) -> Result<(Vec<ContextEntity>, HashSet<String>), StoreError> {
     let (mut found, mut linked_decisions) = (Vec::new(), HashSet::new());
     if *scope == Scope::project() {
         return Ok((found, linked_decisions));
     }
-    let named = view.graph().with_name_prefix(scope.as_str().trim_end_matches('/'), ENTITIES * 4)?;
-    let covered = named.into_iter().filter(|entity| scope.covers(&Scope::read(&entity.name), view.folding())).take(ENTITIES);
+    let named =
+        view.graph().with_name_prefix(scope.as_str().trim_end_matches('/'), ENTITIES * 4)?;
+    let covered = named
+        .into_iter()
+        .filter(|entity| scope.covers(&Scope::read(&entity.name), view.folding()))
+        .take(ENTITIES);
     for entity in covered {
         let mut relations = Vec::new();
         for edge in view.graph().edges(&entity.id, &[], EDGES)? {
@@ -376,7 +452,16 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
 
 impl ContextCandidate {
     fn new(record: CandidateRecord, why: ScoreParts, meaning: u64) -> Self {
-        Self { record, why, meaning, binds: false, governs: false, is_exact: false, in_scope: false, contested_by: Vec::new() }
+        Self {
+            record,
+            why,
+            meaning,
+            binds: false,
+            governs: false,
+            is_exact: false,
+            in_scope: false,
+            contested_by: Vec::new(),
+        }
     }
 
     /// The best first. The order is total, so that the same question gets the same answer.
@@ -434,11 +519,17 @@ pub(super) fn other_authors(
 ) -> Result<Vec<Entry>, StoreError> {
     let mut wrote: HashMap<&str, usize> = HashMap::new();
     found.iter().for_each(|entry| *wrote.entry(entry.agent_id.as_str()).or_default() += 1);
-    let top_author = wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
-    let Some(top_author) = top_author.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only) else { return Ok(Vec::new()) };
+    let top_author =
+        wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
+    let Some(top_author) =
+        top_author.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only)
+    else {
+        return Ok(Vec::new());
+    };
     let mut others = Vec::new();
     let most = if filter.only_open { WALKED } else { WALKED_CLOSED };
-    for row in view.entries().rows_about(&draft.scope, filter, most)?.into_iter().skip(found.len()) {
+    for row in view.entries().rows_about(&draft.scope, filter, most)?.into_iter().skip(found.len())
+    {
         if view.entries().header(row)?.is_some_and(|header| header.agent != top_author) {
             others.push(view.entries().at_row(row)?);
             if others.len() == RAISED {

@@ -16,5 +16,8 @@ pub(crate) use assemble::assemble;
 pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, OmittedRecord};
 pub use assemble::{ContextClaim, ContextHandoff};
 pub use budget::{ContextDecision, ContextEntry};
-pub use changes::{ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput, WhatChangedOutcome, what_changed};
+pub use changes::{
+    ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput,
+    WhatChangedOutcome, what_changed,
+};
 pub use summarize::{ScopeSummary, SummarizeInput, summarize};

@@ -39,13 +39,21 @@ impl From<&BTreeMap<String, f64>> for SignalWeights {
     /// relevance, 0.3 for recency, 0.2 for confidence, 0.1 for warnings. A signal
     /// counts as much more or less as its share is larger or smaller than that.
     fn from(given: &BTreeMap<String, f64>) -> Self {
-        let of = |name: &str| given.get(name).copied().filter(|weight| weight.is_finite() && *weight >= 0.0);
-        let known = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
+        let of = |name: &str| {
+            given.get(name).copied().filter(|weight| weight.is_finite() && *weight >= 0.0)
+        };
+        let known = [
+            ("recency", 0.3),
+            ("relevance", 0.4),
+            ("decision_confidence", 0.2),
+            ("warning_boost", 0.1),
+        ];
         let sum: f64 = known.iter().filter_map(|(name, _)| of(name)).sum();
         if sum <= 0.0 {
             return Self { recency: 1.0, relevance: 1.0, confidence: 1.0, warning: 1.0 };
         }
-        let [recency, relevance, confidence, warning] = known.map(|(name, usual)| of(name).unwrap_or(0.0) / sum / usual);
+        let [recency, relevance, confidence, warning] =
+            known.map(|(name, usual)| of(name).unwrap_or(0.0) / sum / usual);
         Self { recency, relevance, confidence, warning }
     }
 }
@@ -53,7 +61,11 @@ impl From<&BTreeMap<String, f64>> for SignalWeights {
 impl SignalWeights {
     /// Scales what the search found to what the settings want.
     pub(super) fn relevance(&self, why: ScoreParts) -> ScoreParts {
-        ScoreParts { lexical: why.lexical * self.relevance, semantic: why.semantic * self.relevance, ..why }
+        ScoreParts {
+            lexical: why.lexical * self.relevance,
+            semantic: why.semantic * self.relevance,
+            ..why
+        }
     }
 
     /// What its age is worth. A record dated ahead of the clock gets nothing:
@@ -85,7 +97,9 @@ impl SignalWeights {
             EntryType::Need | EntryType::Question => ASKING,
             EntryType::Constraint => CONSTRAINT,
             EntryType::Status | EntryType::Offer => CHATTER,
-            EntryType::Finding | EntryType::Answer | EntryType::Artifact | EntryType::Decision => 0.0,
+            EntryType::Finding | EntryType::Answer | EntryType::Artifact | EntryType::Decision => {
+                0.0
+            }
         }
     }
 }
@@ -113,7 +127,8 @@ pub(super) fn scope<'p>(asked: &Scope, places: impl IntoIterator<Item = &'p str>
     if asked.is_empty() {
         return 0.0;
     }
-    let shared = |place: &str| asked.iter().zip(components(place)).take_while(|(a, b)| **a == *b).count();
+    let shared =
+        |place: &str| asked.iter().zip(components(place)).take_while(|(a, b)| **a == *b).count();
     let most = places.into_iter().map(shared).max().unwrap_or(0);
     SCOPE * most as f64 / asked.len() as f64
 }
@@ -131,13 +146,24 @@ mod tests {
 
     #[test]
     fn weights_are_shares_and_the_defaults_leave_everything_as_it_is() {
-        let usual = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
-        let weights =
-            |given: &[(&str, f64)]| SignalWeights::from(&given.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect());
+        let usual = [
+            ("recency", 0.3),
+            ("relevance", 0.4),
+            ("decision_confidence", 0.2),
+            ("warning_boost", 0.1),
+        ];
+        let weights = |given: &[(&str, f64)]| {
+            SignalWeights::from(
+                &given.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect(),
+            )
+        };
         let one = SignalWeights { recency: 1.0, relevance: 1.0, confidence: 1.0, warning: 1.0 };
         for given in [&usual[..], &[]] {
             let found = weights(given);
-            assert!((found.recency - 1.0).abs() < 1e-9 && (found.warning - one.warning).abs() < 1e-9, "{found:?}");
+            assert!(
+                (found.recency - 1.0).abs() < 1e-9 && (found.warning - one.warning).abs() < 1e-9,
+                "{found:?}"
+            );
         }
         let fresh = weights(&[("recency", 2.0), ("relevance", 2.0), ("graph_reachability", 9.0)]);
         assert!(fresh.recency > 1.0 && fresh.warning == 0.0, "{fresh:?}");
@@ -147,7 +173,9 @@ mod tests {
     fn a_record_from_the_year_9999_does_not_stay_on_top() {
         let weights = SignalWeights::from(&BTreeMap::new());
         let now = Time::read("2026-11-15").expect("a date");
-        assert!(weights.recency(Some(Time::from_ms(i64::MAX)), now) < weights.recency(Some(now), now));
+        assert!(
+            weights.recency(Some(Time::from_ms(i64::MAX)), now) < weights.recency(Some(now), now)
+        );
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, DecisionStatus, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time};
+use twining_model::{
+    Decision, DecisionStatus, Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time,
+};
 use twining_store::{DecisionState, EntryFilter, Page, StoreError, View};
 
 use crate::blackboard::is_report;
@@ -62,14 +64,23 @@ impl SummarizeInput {
 pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure> {
     let bearing = view.decisions().count_in_scope(scope)?;
     let open = |kind: EntryType| {
-        let filter = EntryFilter { types: vec![kind.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
+        let filter = EntryFilter {
+            types: vec![kind.as_str().to_owned()],
+            only_open: true,
+            ..EntryFilter::default()
+        };
         view.entries().about_scope(scope, &filter, NAMED)
     };
-    let (warnings, needs, questions) = (open(EntryType::Warning)?, open(EntryType::Need)?, open(EntryType::Question)?);
+    let (warnings, needs, questions) =
+        (open(EntryType::Warning)?, open(EntryType::Need)?, open(EntryType::Question)?);
 
     let since = fields::earlier(view.now(), RECENT_DAYS * DAY_MS);
     let (changed, _) = touched_since(view, scope, since)?;
-    let filter = EntryFilter { types: vec![EntryType::Finding.as_str().to_owned()], since: Some(since), ..EntryFilter::default() };
+    let filter = EntryFilter {
+        types: vec![EntryType::Finding.as_str().to_owned()],
+        since: Some(since),
+        ..EntryFilter::default()
+    };
     let mut findings = view.entries().about_scope(scope, &filter, NAMED * 8)?;
     let listed = findings.items.len();
     findings.items.retain(|entry| !is_report(entry));
@@ -91,7 +102,8 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure
         open_needs: needs.total,
         active_warnings: warnings.total,
         unanswered_questions: questions.total,
-        recent_activity_summary: writer.finish(bearing.active + bearing.provisional, last_activity(view, scope)?),
+        recent_activity_summary: writer
+            .finish(bearing.active + bearing.provisional, last_activity(view, scope)?),
     })
 }
 
@@ -111,12 +123,17 @@ impl SummaryWriter {
         if page.total == 0 {
             return;
         }
-        let lines: Vec<String> = page.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
+        let lines: Vec<String> =
+            page.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
         let heading = fields::count(page.total, &format!("open {noun}"), &format!("open {noun}s"));
         self.sentences.push(format!("{heading}: {}.", listed(&lines, page.total)));
     }
 
-    fn disputes<'i>(&mut self, view: &View<'_>, ids: impl Iterator<Item = &'i twining_model::Id>) -> Result<(), StoreError> {
+    fn disputes<'i>(
+        &mut self,
+        view: &View<'_>,
+        ids: impl Iterator<Item = &'i twining_model::Id>,
+    ) -> Result<(), StoreError> {
         let mut disputes: Vec<String> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for id in ids {
@@ -126,7 +143,11 @@ impl SummaryWriter {
                     continue;
                 }
                 if let Some(rival) = view.decisions().get(&rival)? {
-                    disputes.push(format!("{} against {}", quoted(&decision.summary), quoted(&rival.summary)));
+                    disputes.push(format!(
+                        "{} against {}",
+                        quoted(&decision.summary),
+                        quoted(&rival.summary)
+                    ));
                 }
                 seen.insert(id.clone());
             }
@@ -140,26 +161,40 @@ impl SummaryWriter {
     }
 
     fn decided(&mut self, changed: &[Decision], since: Time) {
-        let made = |decision: &&Decision| decision.status.binds() && Time::read(&decision.timestamp).is_some_and(|at| at >= since);
+        let made = |decision: &&Decision| {
+            decision.status.binds() && Time::read(&decision.timestamp).is_some_and(|at| at >= since)
+        };
         let made: Vec<&Decision> = changed.iter().filter(made).collect();
         let lines: Vec<String> = made
             .iter()
             .take(NAMED)
             .map(|decision| {
-                let doubt = if decision.status == DecisionStatus::Provisional { ", provisional" } else { "" };
+                let doubt = if decision.status == DecisionStatus::Provisional {
+                    ", provisional"
+                } else {
+                    ""
+                };
                 format!("{} ({}{doubt})", quoted(&decision.summary), self.ago(&decision.timestamp))
             })
             .collect();
         if !lines.is_empty() {
-            self.sentences.push(format!("Decided in the last {RECENT_DAYS} days: {}.", listed(&lines, made.len() as u64)));
+            self.sentences.push(format!(
+                "Decided in the last {RECENT_DAYS} days: {}.",
+                listed(&lines, made.len() as u64)
+            ));
         }
     }
 
     fn given_up(&mut self, changed: &[Decision], since: Time) {
         let mut lines: Vec<String> = Vec::new();
-        for decision in changed.iter().filter(|decision| decision.status != DecisionStatus::Active) {
+        for decision in changed.iter().filter(|decision| decision.status != DecisionStatus::Active)
+        {
             let Some(change) = changes_since(decision, since).next() else { continue };
-            let reason = if change.reason.is_empty() { String::new() } else { format!(": {}", fields::shorten(&change.reason, LINE)) };
+            let reason = if change.reason.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", fields::shorten(&change.reason, LINE))
+            };
             lines.push(format!("{} {}{reason}", quoted(&decision.summary), word(change.status)));
         }
         if !lines.is_empty() {
@@ -170,7 +205,11 @@ impl SummaryWriter {
     }
 
     fn found(&mut self, findings: &Page<Entry>) {
-        let lines: Vec<String> = findings.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
+        let lines: Vec<String> = findings
+            .items
+            .iter()
+            .map(|entry| self.line(&entry.summary, &entry.timestamp))
+            .collect();
         if !lines.is_empty() {
             self.sentences.push(format!("Found lately: {}.", listed(&lines, findings.total)));
         }
@@ -182,7 +221,9 @@ impl SummaryWriter {
         }
         match (decisions, last) {
             (0, None) => "Nothing is recorded here yet.".to_owned(),
-            (0, Some(last)) => format!("Quiet: nothing is open, and nothing happened since {}.", day(last)),
+            (0, Some(last)) => {
+                format!("Quiet: nothing is open, and nothing happened since {}.", day(last))
+            }
             (n, _) => format!(
                 "Quiet: nothing is open, {} in force, and nothing changed in the last {RECENT_DAYS} days.",
                 if n == 1 { "1 decision is".to_owned() } else { format!("{n} decisions are") }

@@ -27,17 +27,34 @@ pub(crate) fn announce(change: &mut Change, decision: &Decision, stamp: &Stamp<'
 }
 
 /// Warns that a new decision disagrees with active ones, with the reasons of each.
-pub(crate) fn conflict(change: &mut Change, decision: &Decision, rivals: &[Decision], more: usize, stamp: &Stamp<'_>) {
+pub(crate) fn conflict(
+    change: &mut Change,
+    decision: &Decision,
+    rivals: &[Decision],
+    more: usize,
+    stamp: &Stamp<'_>,
+) {
     let ids: Vec<String> = rivals.iter().map(|rival| rival.id.to_string()).collect();
     let others = if ids.len() + more == 1 { "existing decision" } else { "existing decisions" };
     // The new decision's id and the first rival's come before the scope, which may be cut.
-    let headline =
-        format!("Potential conflict: decision {} may conflict with {others} {} in scope {}", decision.id, ids.join(", "), decision.scope);
+    let headline = format!(
+        "Potential conflict: decision {} may conflict with {others} {} in scope {}",
+        decision.id,
+        ids.join(", "),
+        decision.scope
+    );
     let mut detail = String::new();
     // Each side gets its share, so that one long rationale cannot crowd out the others.
     let share = limits::TEXT_BYTES / (rivals.len() + 2);
     for side in std::iter::once(decision).chain(rivals) {
-        let line = format!("{} [{}] in {}: {}\nbecause: {}", side.id, side.status.as_str(), side.scope, side.summary, side.rationale);
+        let line = format!(
+            "{} [{}] in {}: {}\nbecause: {}",
+            side.id,
+            side.status.as_str(),
+            side.scope,
+            side.summary,
+            side.rationale
+        );
         let _ = writeln!(detail, "{}\n", fields::clip(&line, share - 8));
     }
     if more > 0 {
@@ -52,7 +69,13 @@ pub(crate) fn conflict(change: &mut Change, decision: &Decision, rivals: &[Decis
 }
 
 /// Warns that a decision is to be looked at again, and names what rests on it.
-pub(crate) fn reconsider(change: &mut Change, decision: &Decision, why: &str, dependents: &[Id], stamp: &Stamp<'_>) {
+pub(crate) fn reconsider(
+    change: &mut Change,
+    decision: &Decision,
+    why: &str,
+    dependents: &[Id],
+    stamp: &Stamp<'_>,
+) {
     let mut detail = fields::clip(why, limits::TEXT_BYTES / 2);
     if !dependents.is_empty() {
         let _ = write!(detail, "\n\nDecisions that depend on it, unchanged: ");
@@ -66,24 +89,45 @@ pub(crate) fn reconsider(change: &mut Change, decision: &Decision, why: &str, de
         detail,
         tags: vec![RECONSIDERATION.to_owned()],
         relates_to: vec![decision.id.to_string()],
-        ..note(stamp, EntryType::Warning, &decision.scope, &format!("Reconsider: {}", decision.summary))
+        ..note(
+            stamp,
+            EntryType::Warning,
+            &decision.scope,
+            &format!("Reconsider: {}", decision.summary),
+        )
     });
 }
 
 /// Tells of an override: a warning while only an agent has claimed it, a finding
 /// once a person stands behind it.
-pub(crate) fn overridden(change: &mut Change, decision: &Decision, authority: Authority, replacement: Option<&Id>, stamp: &Stamp<'_>) {
+pub(crate) fn overridden(
+    change: &mut Change,
+    decision: &Decision,
+    authority: Authority,
+    replacement: Option<&Id>,
+    stamp: &Stamp<'_>,
+) {
     let by = decision.overridden_by.as_deref().unwrap_or_default();
     let (kind, headline) = match authority {
-        Authority::Claimed => (EntryType::Warning, format!("Override to be confirmed: {}", decision.summary)),
-        Authority::Confirmed => (EntryType::Finding, format!("Overridden by {by}: {}", decision.summary)),
+        Authority::Claimed => {
+            (EntryType::Warning, format!("Override to be confirmed: {}", decision.summary))
+        }
+        Authority::Confirmed => {
+            (EntryType::Finding, format!("Overridden by {by}: {}", decision.summary))
+        }
     };
-    let mut detail = fields::clip(decision.override_reason.as_deref().unwrap_or_default(), limits::TEXT_BYTES - 256);
+    let mut detail = fields::clip(
+        decision.override_reason.as_deref().unwrap_or_default(),
+        limits::TEXT_BYTES - 256,
+    );
     if let Some(id) = replacement {
         let _ = write!(detail, "\n\nReplaced by {id}");
     }
     if authority == Authority::Claimed {
-        let _ = write!(detail, "\n\nAn agent said that a person wants this. Until one confirms it, it lifts no guard.");
+        let _ = write!(
+            detail,
+            "\n\nAn agent said that a person wants this. Until one confirms it, it lifts no guard."
+        );
     }
     change.entries.push(Entry {
         detail: detail.trim().to_owned(),
@@ -104,9 +148,13 @@ pub(crate) fn still_contested(
     stamp: &Stamp<'_>,
 ) -> Result<(), StoreError> {
     let related = view.entries().relating_to(decision.id.as_str(), limits::LIST)?.items;
-    let warned: Vec<&Entry> = related.iter().chain(&change.entries).filter(|entry| is_conflict(entry)).collect();
-    let both =
-        |warning: &Entry, rival: &Id| [rival, &decision.id].iter().all(|id| warning.relates_to.iter().any(|other| other == id.as_str()));
+    let warned: Vec<&Entry> =
+        related.iter().chain(&change.entries).filter(|entry| is_conflict(entry)).collect();
+    let both = |warning: &Entry, rival: &Id| {
+        [rival, &decision.id]
+            .iter()
+            .all(|id| warning.relates_to.iter().any(|other| other == id.as_str()))
+    };
     let mut unannounced = Vec::new();
     for id in rivals.iter().filter(|id| !warned.iter().any(|warning| both(warning, id))) {
         unannounced.extend(view.decisions().get(id)?);
@@ -118,27 +166,50 @@ pub(crate) fn still_contested(
 }
 
 /// Tells of promotions, and closes the warnings they settle.
-pub(crate) fn promoted(change: &mut Change, view: &View<'_>, decisions: &[Decision], stamp: &Stamp<'_>) -> Result<(), StoreError> {
+pub(crate) fn promoted(
+    change: &mut Change,
+    view: &View<'_>,
+    decisions: &[Decision],
+    stamp: &Stamp<'_>,
+) -> Result<(), StoreError> {
     let Some(first) = decisions.first() else { return Ok(()) };
-    let mut relates_to: Vec<String> = decisions.iter().map(|decision| decision.id.to_string()).collect();
+    let mut relates_to: Vec<String> =
+        decisions.iter().map(|decision| decision.id.to_string()).collect();
     for decision in decisions {
         relates_to.extend(settled_by(view, decision)?);
     }
-    let scope = if decisions.iter().all(|decision| decision.scope == first.scope) { &first.scope } else { "project" };
+    let scope = if decisions.iter().all(|decision| decision.scope == first.scope) {
+        &first.scope
+    } else {
+        "project"
+    };
     let summaries: Vec<&str> = decisions.iter().map(|decision| decision.summary.as_str()).collect();
-    let listed: String = decisions.iter().map(|decision| format!("- {}: {}\n", decision.id, decision.summary)).collect();
+    let listed: String = decisions
+        .iter()
+        .map(|decision| format!("- {}: {}\n", decision.id, decision.summary))
+        .collect();
     change.entries.push(Entry {
         detail: fields::clip(listed.trim_end(), limits::TEXT_BYTES),
         tags: vec!["promotion".to_owned()],
         relates_to,
-        ..note(stamp, EntryType::Status, scope, &format!("Promoted to active: {}", summaries.join("; ")))
+        ..note(
+            stamp,
+            EntryType::Status,
+            scope,
+            &format!("Promoted to active: {}", summaries.join("; ")),
+        )
     });
     Ok(())
 }
 
 /// Closes the warnings of ours that a decision's new status settles: a conflict
 /// one side of which is gone, a doubt that was decided, an override confirmed.
-pub(crate) fn settle(change: &mut Change, view: &View<'_>, after: &Decision, stamp: &Stamp<'_>) -> Result<(), StoreError> {
+pub(crate) fn settle(
+    change: &mut Change,
+    view: &View<'_>,
+    after: &Decision,
+    stamp: &Stamp<'_>,
+) -> Result<(), StoreError> {
     let relates_to = settled_by(view, after)?;
     if !relates_to.is_empty() {
         let headline = format!("Settled: now {}: {}", after.status.as_str(), after.summary);

@@ -27,7 +27,11 @@ impl Engine {
                 let still = match decision.status {
                     DecisionStatus::Active | DecisionStatus::Provisional => items_of(&decision),
                     // A word for it is not enough: somebody must have said so who may.
-                    DecisionStatus::Overridden if decision.override_authority == Some(Authority::Confirmed) => Vec::new(),
+                    DecisionStatus::Overridden
+                        if decision.override_authority == Some(Authority::Confirmed) =>
+                    {
+                        Vec::new()
+                    }
                     DecisionStatus::Overridden => items_of(&decision),
                     DecisionStatus::Superseded => remaining_items(&decisions, &decision)?,
                 };
@@ -90,7 +94,8 @@ fn is_by_person(decision: &Decision) -> bool {
 /// Whether it was never in force: it disagreed with others when it was made. One that
 /// was, and that somebody doubts since, goes on to hold.
 fn is_contested(decision: &Decision) -> bool {
-    decision.status == DecisionStatus::Provisional && !decision.history.iter().any(|change| change.status == DecisionStatus::Provisional)
+    decision.status == DecisionStatus::Provisional
+        && !decision.history.iter().any(|change| change.status == DecisionStatus::Provisional)
 }
 
 fn items_of(decision: &Decision) -> Vec<String> {
@@ -135,7 +140,11 @@ fn split(paths: &str) -> impl Iterator<Item = &str> {
 /// What was decided, and why.
 fn with_reason(summary: &str, rationale: &str) -> String {
     let (summary, rationale) = (summary.trim().trim_end_matches('.'), rationale.trim());
-    if rationale.is_empty() { summary.to_owned() } else { format!("{summary}, because {rationale}") }
+    if rationale.is_empty() {
+        summary.to_owned()
+    } else {
+        format!("{summary}, because {rationale}")
+    }
 }
 
 fn quoted_reason(words: &str) -> String {
@@ -151,7 +160,8 @@ mod tests {
     use crate::testing::{Project, caller, choice, person};
 
     fn without(items: &str, scope: &str, supersedes: Option<&Id>) -> DecideInput {
-        let constraints = if items.is_empty() { Vec::new() } else { vec![format!("must_not_use: {items}")] };
+        let constraints =
+            if items.is_empty() { Vec::new() } else { vec![format!("must_not_use: {items}")] };
         DecideInput {
             constraints,
             supersedes: supersedes.map(Id::to_string),
@@ -162,8 +172,12 @@ mod tests {
     /// What is ruled out, and whether it is only told.
     fn ruled(project: &Project) -> Vec<(String, bool)> {
         let clauses = project.engine.clauses().expect("reads");
-        let mut ruled: Vec<(String, bool)> =
-            clauses.iter().flat_map(|clause| clause.must_not_use.iter().map(|item| (item.clone(), clause.is_contested))).collect();
+        let mut ruled: Vec<(String, bool)> = clauses
+            .iter()
+            .flat_map(|clause| {
+                clause.must_not_use.iter().map(|item| (item.clone(), clause.is_contested))
+            })
+            .collect();
         ruled.sort();
         ruled
     }
@@ -178,13 +192,25 @@ mod tests {
         let first = project.decide(&without("moment, luxon", "src/", None));
         let second = project.decide(&without("luxon", "project", Some(&first.id)));
         let listed = second.still_ruled_out.expect("is told");
-        assert!(listed.starts_with("moment stays ruled out") && listed.contains(&format!("twining override {}", first.id)), "{listed}");
-        assert_eq!(ruled(&project), blocks(&["luxon", "moment"]), "what is carried on is said once");
+        assert!(
+            listed.starts_with("moment stays ruled out")
+                && listed.contains(&format!("twining override {}", first.id)),
+            "{listed}"
+        );
+        assert_eq!(
+            ruled(&project),
+            blocks(&["luxon", "moment"]),
+            "what is carried on is said once"
+        );
         let third = project.decide(&without("", "project", Some(&second.id)));
         assert!(third.still_ruled_out.is_some_and(|listed| listed.starts_with("luxon ")));
         assert_eq!(ruled(&project), blocks(&["luxon", "moment"]), "nor by two steps");
         project.override_as(Authority::Claimed, &first.id, None);
-        assert_eq!(ruled(&project), blocks(&["luxon", "luxon", "moment"]), "nor by its word for a person's");
+        assert_eq!(
+            ruled(&project),
+            blocks(&["luxon", "luxon", "moment"]),
+            "nor by its word for a person's"
+        );
         project.override_as(Authority::Confirmed, &first.id, None);
         assert_eq!(ruled(&project), blocks(&["luxon"]), "a person lifts it");
     }
@@ -202,14 +228,20 @@ mod tests {
         other.decide(&choice("dates", "src/", "dates are anybody's"));
         let contested = other.decide(&without("moment", "src/", Some(&first.id)));
         assert_eq!(contested.status, DecisionStatus::Provisional);
-        assert!(ruled(&other).contains(&("moment".to_owned(), false)), "one that warns takes nothing over from one that blocks");
+        assert!(
+            ruled(&other).contains(&("moment".to_owned(), false)),
+            "one that warns takes nothing over from one that blocks"
+        );
     }
 
     #[test]
     fn a_person_s_successor_lifts_what_it_leaves_out() {
         let project = Project::new();
         let first = project.decide(&without("moment", "src/", None));
-        let second = project.engine.decide(&person("ada"), &without("", "src/", Some(&first.id))).expect("decides");
+        let second = project
+            .engine
+            .decide(&person("ada"), &without("", "src/", Some(&first.id)))
+            .expect("decides");
         assert_eq!(second.still_ruled_out, None);
         assert_eq!(ruled(&project), []);
     }
@@ -218,13 +250,20 @@ mod tests {
     fn a_doubt_is_no_lift() {
         let project = Project::new();
         let first = project.decide(&without("moment", "src/", None));
-        let doubt = ReconsiderInput { decision_id: first.id.to_string(), new_context: "it is in my way".into(), agent_id: None };
+        let doubt = ReconsiderInput {
+            decision_id: first.id.to_string(),
+            new_context: "it is in my way".into(),
+            agent_id: None,
+        };
         project.engine.reconsider(&caller("ada"), &doubt).expect("doubts");
         assert_eq!(ruled(&project), blocks(&["moment"]));
         let contested = project.decide(&without("luxon", "lib/", None));
         assert_eq!(contested.status, DecisionStatus::Active);
         let rival = project.decide(&without("dayjs", "lib/", None));
         assert_eq!(rival.status, DecisionStatus::Provisional);
-        assert!(ruled(&project).contains(&("dayjs".to_owned(), true)), "one that was contested from the start only warns");
+        assert!(
+            ruled(&project).contains(&("dayjs".to_owned(), true)),
+            "one that was contested from the start only warns"
+        );
     }
 }

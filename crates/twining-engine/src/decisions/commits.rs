@@ -2,7 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, CommitLink, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, Time, limits, text};
+use twining_model::{
+    Change, CommitLink, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, Time,
+    limits, text,
+};
 pub use twining_store::git::CommitDetails;
 use twining_store::{StoreError, Via, View};
 
@@ -66,15 +69,28 @@ impl LinkCommitDraft {
         Ok(Self {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             hash: fields::commit_hash("commit_hash", &input.commit_hash)?,
-            summary: input.summary.as_deref().map(|summary| text::summary("summary", summary)).transpose()?,
+            summary: input
+                .summary
+                .as_deref()
+                .map(|summary| text::summary("summary", summary))
+                .transpose()?,
             by: LinkSource::Word,
         })
     }
 
     /// The link of a commit that git was seen to make.
-    pub(crate) fn seen(id: Id, commit: &CommitDetails, by: LinkSource) -> Result<Self, InvalidInput> {
+    pub(crate) fn seen(
+        id: Id,
+        commit: &CommitDetails,
+        by: LinkSource,
+    ) -> Result<Self, InvalidInput> {
         let hash = fields::commit_hash("commit_hash", &commit.hash)?;
-        Ok(Self { id, hash, summary: Some(fields::summary(&commit.subject)).filter(|summary| !summary.is_empty()), by })
+        Ok(Self {
+            id,
+            hash,
+            summary: Some(fields::summary(&commit.subject)).filter(|summary| !summary.is_empty()),
+            by,
+        })
     }
 }
 
@@ -117,7 +133,11 @@ pub struct CommitsOutcome {
 }
 
 /// Plans the link: in the decision, and from its concept to the commit in the graph.
-pub fn plan_link_commit(view: &View<'_>, draft: &LinkCommitDraft, stamp: &Stamp<'_>) -> Result<(Change, LinkCommitOutcome), Failure> {
+pub fn plan_link_commit(
+    view: &View<'_>,
+    draft: &LinkCommitDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, LinkCommitOutcome), Failure> {
     let before = find(view, &draft.id)?;
     let mut after = before.clone();
     let linked = !before.commit_hashes.iter().any(|stored| is_same_commit(stored, &draft.hash));
@@ -129,7 +149,13 @@ pub fn plan_link_commit(view: &View<'_>, draft: &LinkCommitDraft, stamp: &Stamp<
     }
     Ok((
         change,
-        LinkCommitOutcome { linked, decision_id: draft.id.clone(), commit_hash, decision_summary: before.summary, redacted: Vec::new() },
+        LinkCommitOutcome {
+            linked,
+            decision_id: draft.id.clone(),
+            commit_hash,
+            decision_summary: before.summary,
+            redacted: Vec::new(),
+        },
     ))
 }
 
@@ -169,7 +195,8 @@ pub(crate) fn linked(view: &View<'_>, asked: &str) -> Result<(String, Vec<(Strin
 /// Links a commit and returns its hash as it is stored from now on. Two
 /// beginnings of one hash are one commit, and the longer says more.
 fn link(decision: &mut Decision, draft: &LinkCommitDraft, stamp: &Stamp<'_>) -> String {
-    let stored = decision.commit_hashes.iter_mut().find(|stored| is_same_commit(stored, &draft.hash));
+    let stored =
+        decision.commit_hashes.iter_mut().find(|stored| is_same_commit(stored, &draft.hash));
     let hash = match stored {
         Some(stored) if stored.len() >= draft.hash.len() => stored.clone(),
         Some(stored) => {
@@ -194,7 +221,12 @@ fn link(decision: &mut Decision, draft: &LinkCommitDraft, stamp: &Stamp<'_>) -> 
         }
         None => {
             let by = draft.by.as_str().map(str::to_owned);
-            decision.commits.push(CommitLink { hash: hash.clone(), summary: draft.summary.clone(), linked_at: stamp.at, by });
+            decision.commits.push(CommitLink {
+                hash: hash.clone(),
+                summary: draft.summary.clone(),
+                linked_at: stamp.at,
+                by,
+            });
         }
     }
     hash
@@ -232,7 +264,9 @@ const WAITS_MS: i64 = 14 * 24 * 60 * 60 * 1000;
 /// Whether a commit names a decision or touches a file that one may be about. A merge
 /// touches what its branches did.
 pub(crate) fn may_concern_decisions(commit: &CommitDetails) -> bool {
-    !commit.trailers.is_empty() || (commit.parents.len() < 2 && commit.files.iter().any(|file| !file.starts_with(".twining/")))
+    !commit.trailers.is_empty()
+        || (commit.parents.len() < 2
+            && commit.files.iter().any(|file| !file.starts_with(".twining/")))
 }
 
 /// What a link between a commit and a decision rests on.
@@ -288,12 +322,17 @@ pub fn carried_out(
             return true;
         }
         // git counts in seconds.
-        asked.get_or_insert_with(before).is_some_and(|before| made.as_ms() / 1000 > before.as_ms() / 1000)
+        asked
+            .get_or_insert_with(before)
+            .is_some_and(|before| made.as_ms() / 1000 > before.as_ms() / 1000)
     };
-    let mut by_files: Vec<Decision> = about_files(view, commit)?.into_iter().filter(|decision| decision.status.binds()).collect();
+    let mut by_files: Vec<Decision> =
+        about_files(view, commit)?.into_iter().filter(|decision| decision.status.binds()).collect();
     by_files.retain(|decision| waits(decision) && !found.iter().any(|(id, _)| *id == decision.id));
     by_files.sort_by(|a, b| b.id.cmp(&a.id));
-    found.extend(by_files.into_iter().take(BY_FILES).map(|decision| (decision.id, LinkSource::Files)));
+    found.extend(
+        by_files.into_iter().take(BY_FILES).map(|decision| (decision.id, LinkSource::Files)),
+    );
     Ok(found)
 }
 
@@ -317,18 +356,31 @@ pub(crate) fn decisions_of_commit(
                 found.push((LinkSource::Trailer, decision));
             }
         }
-        found.extend(about_files(view, commit)?.into_iter().take(BY_FILES).map(|decision| (LinkSource::Files, decision)));
+        found.extend(
+            about_files(view, commit)?
+                .into_iter()
+                .take(BY_FILES)
+                .map(|decision| (LinkSource::Files, decision)),
+        );
     }
     found.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.id.cmp(&a.1.id)));
     let mut seen = std::collections::HashSet::new();
     found.retain(|(_, decision)| seen.insert(decision.id.clone()));
     let word = |by: LinkSource| by.as_str().unwrap_or("linked").to_owned();
-    Ok(found.into_iter().map(|(by, decision)| why_decision(word(by), decision, Vec::new())).collect())
+    Ok(found
+        .into_iter()
+        .map(|(by, decision)| why_decision(word(by), decision, Vec::new()))
+        .collect())
 }
 
 /// The decisions that a commit names. A beginning counts if only one decision has it.
 fn named(view: &View<'_>, commit: &CommitDetails) -> Result<Vec<Id>, StoreError> {
-    let words = commit.trailers.iter().flat_map(|line| line.split([',', ' ', ';'])).map(str::trim).filter(|word| word.len() >= PREFIX);
+    let words = commit
+        .trailers
+        .iter()
+        .flat_map(|line| line.split([',', ' ', ';']))
+        .map(str::trim)
+        .filter(|word| word.len() >= PREFIX);
     let mut ids = Vec::new();
     for word in words.take(BY_TRAILER) {
         if let [id] = &view.decisions().with_id_prefix(word, 2)?[..]
@@ -343,9 +395,18 @@ fn named(view: &View<'_>, commit: &CommitDetails) -> Result<Vec<Id>, StoreError>
 /// Decisions about the very files that a commit touches, newest first.
 fn about_files(view: &View<'_>, commit: &CommitDetails) -> Result<Vec<Decision>, StoreError> {
     let mut ids: Vec<Id> = Vec::new();
-    for file in commit.files.iter().filter(|file| !file.starts_with(".twining/") && file.len() <= limits::ELEMENT_BYTES).take(FILES) {
+    for file in commit
+        .files
+        .iter()
+        .filter(|file| !file.starts_with(".twining/") && file.len() <= limits::ELEMENT_BYTES)
+        .take(FILES)
+    {
         let rows = view.decisions().in_scope(&Scope::read(file))?;
-        ids.extend(rows.into_iter().filter(|row| matches!(row.via, Via::Exact | Via::File)).map(|row| row.id));
+        ids.extend(
+            rows.into_iter()
+                .filter(|row| matches!(row.via, Via::Exact | Via::File))
+                .map(|row| row.id),
+        );
     }
     ids.sort_unstable_by(|a, b| b.cmp(a));
     ids.dedup();

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use twining_model::{
-    Alternative, Amendment, Authority, Change, CommitLink, Confidence, Decision, DecisionStatus, Id, InvalidInput, ProjectRoot, Scope,
-    StatusChange, Time, limits, text,
+    Alternative, Amendment, Authority, Change, CommitLink, Confidence, Decision, DecisionStatus,
+    Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time, limits, text,
 };
 use twining_store::{Durability, StoreError, View};
 
@@ -65,7 +65,11 @@ pub struct DecideOutcome {
 }
 
 /// Plans a decision, and names the active decisions it disagrees with.
-pub fn plan_decide(view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) -> Result<(Change, DecideOutcome), Failure> {
+pub fn plan_decide(
+    view: &View<'_>,
+    draft: &DecisionDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, DecideOutcome), Failure> {
     let old = match &draft.supersedes {
         Some(id) => Some(replaceable(view, id)?),
         None => None,
@@ -73,9 +77,15 @@ pub fn plan_decide(view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) ->
     let mut change = Change::default();
     let mut decided = record(&mut change, view, draft, stamp)?;
     if let Some(old) = old {
-        let dropped = change.decisions.last().map(|new| clauses::dropped(&old, new)).unwrap_or_default();
+        let dropped =
+            change.decisions.last().map(|new| clauses::dropped(&old, new)).unwrap_or_default();
         decided.still_ruled_out = (!dropped.is_empty()).then(|| {
-            format!("{} stays ruled out by {} until a person lifts it: `twining override {}`", dropped.join(", "), old.id, old.id)
+            format!(
+                "{} stays ruled out by {} until a person lifts it: `twining override {}`",
+                dropped.join(", "),
+                old.id,
+                old.id
+            )
         });
         let mut retired = old.clone();
         supersede(&mut retired, &decided.id, stamp);
@@ -87,19 +97,28 @@ pub fn plan_decide(view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) ->
 
 /// Adds a decision to a change: the record, its graph links, its announcement,
 /// and the warning if it is in conflict. What it supersedes is the caller's to amend.
-pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &DecisionDraft, stamp: &Stamp<'_>) -> Result<DecideOutcome, Failure> {
+pub(crate) fn record(
+    change: &mut Change,
+    view: &View<'_>,
+    draft: &DecisionDraft,
+    stamp: &Stamp<'_>,
+) -> Result<DecideOutcome, Failure> {
     for id in &draft.depends_on {
         if !view.decisions().exists(id)? {
             return Err(missing(view, "depends_on", id)?.into());
         }
     }
     let mut rivals = view.decisions().rivals(&draft.domain, &draft.scope)?;
-    rivals.retain(|rival| Some(&rival.id) != draft.supersedes.as_ref() && fields::fold(&rival.summary) != draft.summary);
+    rivals.retain(|rival| {
+        Some(&rival.id) != draft.supersedes.as_ref()
+            && fields::fold(&rival.summary) != draft.summary
+    });
     rivals.sort_by(|a, b| b.id.cmp(&a.id));
     let omitted = rivals.len().saturating_sub(CONFLICTS_NAMED);
     rivals.truncate(CONFLICTS_NAMED);
 
-    let status = if rivals.is_empty() { DecisionStatus::Active } else { DecisionStatus::Provisional };
+    let status =
+        if rivals.is_empty() { DecisionStatus::Active } else { DecisionStatus::Provisional };
     let decision = decision(draft, status, stamp);
     // Half of what a reader takes: later amendments need room too.
     fields::fits("decision", &decision, limits::RECORD_BYTES / 2)?;
@@ -126,12 +145,23 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &DecisionDraft
 pub(crate) fn supersede(old: &mut Decision, by: &Id, stamp: &Stamp<'_>) {
     old.superseded_by = Some(by.to_string());
     if old.status < DecisionStatus::Superseded {
-        move_to(old, DecisionStatus::Superseded, &stamp.caller.agent, &format!("superseded by {by}"), stamp);
+        move_to(
+            old,
+            DecisionStatus::Superseded,
+            &stamp.caller.agent,
+            &format!("superseded by {by}"),
+            stamp,
+        );
     }
 }
 
 fn decision(draft: &DecisionDraft, status: DecisionStatus, stamp: &Stamp<'_>) -> Decision {
-    let commits = draft.commit.iter().map(|hash| CommitLink { hash: hash.clone(), summary: None, linked_at: stamp.at, by: None });
+    let commits = draft.commit.iter().map(|hash| CommitLink {
+        hash: hash.clone(),
+        summary: None,
+        linked_at: stamp.at,
+        by: None,
+    });
     Decision {
         id: stamp.ids.next(),
         timestamp: stamp.at.to_string(),
@@ -171,7 +201,9 @@ fn conflict(rival: Decision) -> Conflict {
 /// The decision to be superseded. One that was superseded before is refused: two
 /// successors of one decision would both stand, and neither know of the other.
 fn replaceable(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
-    let Some(old) = view.decisions().get(id)? else { return Err(missing(view, "supersedes", id)?.into()) };
+    let Some(old) = view.decisions().get(id)? else {
+        return Err(missing(view, "supersedes", id)?.into());
+    };
     if old.status != DecisionStatus::Superseded {
         return Ok(old);
     }
@@ -183,13 +215,19 @@ fn replaceable(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
         Some(by) => format!("it was superseded by {by}; supersede that one"),
         None => format!("`{id}` was superseded already"),
     };
-    Err(InvalidInput::new("supersedes", "must name a decision that is not superseded yet").because(given).into())
+    Err(InvalidInput::new("supersedes", "must name a decision that is not superseded yet")
+        .because(given)
+        .into())
 }
 
 fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<InvalidInput, StoreError> {
     let refused = InvalidInput::new(field, "must name a decision that exists");
     Ok(match unreadable(view, id)? {
-        Some(bad) => refused.because(format!("the file `{}` is there, but cannot be read: {}", bad.file, text::excerpt(&bad.why, 200))),
+        Some(bad) => refused.because(format!(
+            "the file `{}` is there, but cannot be read: {}",
+            bad.file,
+            text::excerpt(&bad.why, 200)
+        )),
         None => refused.because(format!("there is no decision `{id}`")),
     })
 }
@@ -298,15 +336,36 @@ impl DecisionDraft {
             summary: text::summary("summary", &input.summary)?,
             context: text::required("context", &input.context)?,
             rationale: text::required("rationale", &input.rationale)?,
-            constraints: text::list("constraints", &input.constraints, limits::LIST, limits::ELEMENT_BYTES)?,
+            constraints: text::list(
+                "constraints",
+                &input.constraints,
+                limits::LIST,
+                limits::ELEMENT_BYTES,
+            )?,
             alternatives: alternatives(&input.alternatives)?,
             depends_on: fields::decision_ids("depends_on", &input.depends_on)?,
-            supersedes: input.supersedes.as_deref().map(|id| Id::parse("supersedes", id.trim())).transpose()?,
-            confidence: input.confidence.as_deref().map_or(Ok(Confidence::default()), |word| confidence("confidence", word))?,
+            supersedes: input
+                .supersedes
+                .as_deref()
+                .map(|id| Id::parse("supersedes", id.trim()))
+                .transpose()?,
+            confidence: input
+                .confidence
+                .as_deref()
+                .map_or(Ok(Confidence::default()), |word| confidence("confidence", word))?,
             reversible: input.reversible.unwrap_or(true),
             affected_files: files(&input.affected_files, root)?,
-            affected_symbols: text::list("affected_symbols", &input.affected_symbols, limits::LIST, limits::ELEMENT_BYTES)?,
-            commit: input.commit_hash.as_deref().map(|hash| fields::commit_hash("commit_hash", hash)).transpose()?,
+            affected_symbols: text::list(
+                "affected_symbols",
+                &input.affected_symbols,
+                limits::LIST,
+                limits::ELEMENT_BYTES,
+            )?,
+            commit: input
+                .commit_hash
+                .as_deref()
+                .map(|hash| fields::commit_hash("commit_hash", hash))
+                .transpose()?,
             assembled_before: None,
         })
     }
@@ -335,9 +394,22 @@ fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, InvalidInput>
     let check = |alternative: &Alternative| {
         Ok(Alternative {
             option: text::required("alternatives.option", &alternative.option)?,
-            pros: text::list("alternatives.pros", &alternative.pros, limits::LIST, limits::ELEMENT_BYTES)?,
-            cons: text::list("alternatives.cons", &alternative.cons, limits::LIST, limits::ELEMENT_BYTES)?,
-            reason_rejected: text::required("alternatives.reason_rejected", &alternative.reason_rejected)?,
+            pros: text::list(
+                "alternatives.pros",
+                &alternative.pros,
+                limits::LIST,
+                limits::ELEMENT_BYTES,
+            )?,
+            cons: text::list(
+                "alternatives.cons",
+                &alternative.cons,
+                limits::LIST,
+                limits::ELEMENT_BYTES,
+            )?,
+            reason_rejected: text::required(
+                "alternatives.reason_rejected",
+                &alternative.reason_rejected,
+            )?,
         })
     };
     given.iter().map(check).collect()
@@ -348,9 +420,20 @@ fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, InvalidInput>
 const AMENDED_BYTES: usize = limits::RECORD_BYTES / 8 * 7;
 
 /// Moves a decision to another status and notes who, when and why.
-pub(crate) fn move_to(decision: &mut Decision, status: DecisionStatus, by: &str, reason: &str, stamp: &Stamp<'_>) {
+pub(crate) fn move_to(
+    decision: &mut Decision,
+    status: DecisionStatus,
+    by: &str,
+    reason: &str,
+    stamp: &Stamp<'_>,
+) {
     decision.status = status;
-    decision.history.push(StatusChange { at: stamp.at, status, by: by.to_owned(), reason: fields::summary(reason) });
+    decision.history.push(StatusChange {
+        at: stamp.at,
+        status,
+        by: by.to_owned(),
+        reason: fields::summary(reason),
+    });
 }
 
 /// The fields that differ between a decision as it is and as it shall be.
@@ -379,7 +462,9 @@ impl Engine {
         let caller = caller.called(input.agent_id.as_deref())?;
         let mut draft = DecisionDraft::parse(&input, self.store().root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
-        let decided = self.store().transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
+        let decided = self
+            .store()
+            .transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
         self.heartbeat(&caller);
         Ok(DecideOutcome { redacted, ..decided })
     }
@@ -390,12 +475,21 @@ impl Engine {
     }
 
     /// The same, under the names that its files had before these moves too.
-    pub fn why_through(&self, input: &WhyInput, moves: &RenameHistory) -> Result<WhyOutcome, Failure> {
+    pub fn why_through(
+        &self,
+        input: &WhyInput,
+        moves: &RenameHistory,
+    ) -> Result<WhyOutcome, Failure> {
         self.store().view(|view| decisions::why(view, input, self.store().root(), moves))
     }
 
     /// Explains a commit by its decisions; `seen` is what git says of it.
-    pub fn why_commit(&self, asked: &str, limit: Option<usize>, seen: Option<&CommitDetails>) -> Result<WhyOutcome, Failure> {
+    pub fn why_commit(
+        &self,
+        asked: &str,
+        limit: Option<usize>,
+        seen: Option<&CommitDetails>,
+    ) -> Result<WhyOutcome, Failure> {
         self.store().view(|view| decisions::why_commit(view, asked, limit, seen))
     }
 
@@ -405,20 +499,33 @@ impl Engine {
     }
 
     /// Puts a decision back on the table.
-    pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<ReconsiderOutcome, Failure> {
+    pub fn reconsider(
+        &self,
+        caller: &Caller,
+        input: &ReconsiderInput,
+    ) -> Result<ReconsiderOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = ReconsiderDraft::parse(&input)?;
-        let outcome = self.store().transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))?;
+        let outcome = self.store().transact(Durability::Strict, |view| {
+            plan_reconsider(view, &draft, &self.stamp(&caller))
+        })?;
         Ok(ReconsiderOutcome { redacted, ..outcome })
     }
 
     /// Rejects a decision, with the authority that the rim established.
-    pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<OverrideOutcome, Failure> {
+    pub fn override_decision(
+        &self,
+        caller: &Caller,
+        authority: Authority,
+        input: &OverrideInput,
+    ) -> Result<OverrideOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = OverrideDraft::parse(&input, authority)?;
-        let outcome = self.store().transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
+        let outcome = self.store().transact(Durability::Strict, |view| {
+            plan_override(view, &draft, &self.stamp(caller))
+        })?;
         Ok(OverrideOutcome { redacted, ..outcome })
     }
 
@@ -429,27 +536,42 @@ impl Engine {
     }
 
     /// Puts provisional decisions in force.
-    pub fn promote(&self, caller: &Caller, input: &PromoteInput) -> Result<PromoteOutcome, Failure> {
+    pub fn promote(
+        &self,
+        caller: &Caller,
+        input: &PromoteInput,
+    ) -> Result<PromoteOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = PromoteDraft::parse(&input)?;
-        let outcome = self.store().transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
+        let outcome = self
+            .store()
+            .transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
         Ok(PromoteOutcome { redacted, ..outcome })
     }
 
     /// Searches decisions.
-    pub fn search_decisions(&self, input: &SearchDecisionsInput) -> Result<SearchDecisionsOutcome, Failure> {
+    pub fn search_decisions(
+        &self,
+        input: &SearchDecisionsInput,
+    ) -> Result<SearchDecisionsOutcome, Failure> {
         let draft = SearchDecisionsDraft::parse(input, self.store().root())?;
         let question = self.question(&draft.text)?;
         self.store().view(|view| decisions::search_decisions(view, &draft, &question))
     }
 
     /// Links a commit with the decision it carries out.
-    pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
+    pub fn link_commit(
+        &self,
+        caller: &Caller,
+        input: &LinkCommitInput,
+    ) -> Result<LinkCommitOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = LinkCommitDraft::parse(&input)?;
-        let outcome = self.store().transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))?;
+        let outcome = self.store().transact(Durability::Strict, |view| {
+            plan_link_commit(view, &draft, &self.stamp(caller))
+        })?;
         Ok(LinkCommitOutcome { redacted, ..outcome })
     }
 
@@ -465,11 +587,15 @@ impl Engine {
         if !decisions::may_concern_decisions(commit) {
             return Ok(Vec::new());
         }
-        let found = self.store().view::<_, Failure>(|view| Ok(decisions::carried_out(view, commit, before)?))?;
+        let found = self
+            .store()
+            .view::<_, Failure>(|view| Ok(decisions::carried_out(view, commit, before)?))?;
         let mut linked = Vec::with_capacity(found.len());
         for (id, by) in found {
             let draft = LinkCommitDraft::seen(id, commit, by)?;
-            linked.push(self.store().transact(Durability::Normal, |view| plan_link_commit(view, &draft, &self.stamp(caller)))?);
+            linked.push(self.store().transact(Durability::Normal, |view| {
+                plan_link_commit(view, &draft, &self.stamp(caller))
+            })?);
         }
         Ok(linked)
     }

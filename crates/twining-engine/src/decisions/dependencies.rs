@@ -60,7 +60,14 @@ pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failur
     let direction = input.direction.as_deref().map_or(Ok(TraceDirection::Both), direction)?;
     find(view, &root)?;
 
-    let mut walk = TraceWalk { view, seen: HashSet::new(), chain: Vec::new(), missing: BTreeSet::new(), truncated: false, is_loop: false };
+    let mut walk = TraceWalk {
+        view,
+        seen: HashSet::new(),
+        chain: Vec::new(),
+        missing: BTreeSet::new(),
+        truncated: false,
+        is_loop: false,
+    };
     if direction != TraceDirection::Downstream {
         walk.follow(&root, |link| link.depends_on.clone())?;
     }
@@ -68,7 +75,12 @@ pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failur
         walk.follow(&root, |link| link.dependents.iter().map(Id::to_string).collect())?;
     }
     let (chain, cut) = fit_reply(walk.chain);
-    Ok(TraceOutcome { chain, missing: walk.missing.into_iter().collect(), truncated: walk.truncated || cut, is_loop: walk.is_loop })
+    Ok(TraceOutcome {
+        chain,
+        missing: walk.missing.into_iter().collect(),
+        truncated: walk.truncated || cut,
+        is_loop: walk.is_loop,
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +91,11 @@ enum TraceDirection {
 }
 
 fn direction(word: &str) -> Result<TraceDirection, InvalidInput> {
-    let known = [("upstream", TraceDirection::Upstream), ("downstream", TraceDirection::Downstream), ("both", TraceDirection::Both)];
+    let known = [
+        ("upstream", TraceDirection::Upstream),
+        ("downstream", TraceDirection::Downstream),
+        ("both", TraceDirection::Both),
+    ];
     fields::one_of("direction", word.trim(), &known)
 }
 
@@ -95,7 +111,11 @@ struct TraceWalk<'a, 'v> {
 impl TraceWalk<'_, '_> {
     /// Walks breadth first from the root along `next`. What an earlier walk has
     /// listed is not listed again, but is walked through.
-    fn follow(&mut self, root: &Id, next: impl Fn(&TraceLink) -> Vec<String>) -> Result<(), Failure> {
+    fn follow(
+        &mut self,
+        root: &Id,
+        next: impl Fn(&TraceLink) -> Vec<String>,
+    ) -> Result<(), Failure> {
         let mut walked: HashSet<Id> = HashSet::from([root.clone()]);
         let mut queue = VecDeque::from([root.clone()]);
         while let Some(id) = queue.pop_front() {
@@ -131,7 +151,13 @@ impl TraceWalk<'_, '_> {
             self.truncated = true;
         }
         let (summary, depends_on) = (decision.summary, decision.depends_on);
-        Ok(Some(TraceLink { id: id.clone(), summary, depends_on, dependents, status: decision.status }))
+        Ok(Some(TraceLink {
+            id: id.clone(),
+            summary,
+            depends_on,
+            dependents,
+            status: decision.status,
+        }))
     }
 }
 
@@ -220,7 +246,11 @@ pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutcome, Fai
     let (entities, cut_entities) = graph::linked_to_decision(view, &id, ENTITIES)?;
     let entries = view.entries().relating_to(id.as_str(), ENTRIES)?;
     let cut_entries = entries.total > entries.items.len() as u64;
-    let entries = entries.items.into_iter().map(|e| RelatedEntry { id: e.id, entry_type: e.entry_type, summary: e.summary }).collect();
+    let entries = entries
+        .items
+        .into_iter()
+        .map(|e| RelatedEntry { id: e.id, entry_type: e.entry_type, summary: e.summary })
+        .collect();
 
     let binding = dependents.iter().filter(|dependent| dependent.status.binds()).count();
     let risk = risk(&decision, binding, touched.files.len());
@@ -254,7 +284,11 @@ impl ImpactedItems {
 }
 
 /// Everything that rests on `root`, nearest first. Visited once each: files may hold a loop.
-fn dependents(view: &View<'_>, root: &Id, touched: &mut ImpactedItems) -> Result<(Vec<Dependent>, bool), Failure> {
+fn dependents(
+    view: &View<'_>,
+    root: &Id,
+    touched: &mut ImpactedItems,
+) -> Result<(Vec<Dependent>, bool), Failure> {
     let mut seen: HashSet<Id> = HashSet::from([root.clone()]);
     let mut queue = VecDeque::from([(root.clone(), 0)]);
     let mut found = Vec::new();
@@ -268,7 +302,12 @@ fn dependents(view: &View<'_>, root: &Id, touched: &mut ImpactedItems) -> Result
             }
             if let Some(decision) = view.decisions().get(&next)? {
                 touched.add(&decision);
-                found.push(Dependent { id: next.clone(), summary: decision.summary, status: decision.status, depth: depth + 1 });
+                found.push(Dependent {
+                    id: next.clone(),
+                    summary: decision.summary,
+                    status: decision.status,
+                    depth: depth + 1,
+                });
                 queue.push_back((next, depth + 1));
             }
         }

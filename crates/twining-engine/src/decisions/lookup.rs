@@ -21,7 +21,11 @@ pub(crate) fn find(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
     match view.decisions().get(id)? {
         Some(decision) => Ok(decision),
         None => Err(match unreadable(view, id)? {
-            Some(bad) => Failure::Unreadable { id: id.clone(), file: bad.file, why: text::excerpt(&bad.why, WHY_SHOWN) },
+            Some(bad) => Failure::Unreadable {
+                id: id.clone(),
+                file: bad.file,
+                why: text::excerpt(&bad.why, WHY_SHOWN),
+            },
             None => Failure::no_decision(id),
         }),
     }
@@ -51,7 +55,11 @@ pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) 
 /// Where a decision that is out of force stands, and what stands in its place.
 pub(crate) fn retired(decision: &Decision) -> String {
     match &decision.superseded_by {
-        Some(by) => format!("it is {}; {} stands in its place", decision.status.as_str(), text::excerpt(by, 40)),
+        Some(by) => format!(
+            "it is {}; {} stands in its place",
+            decision.status.as_str(),
+            text::excerpt(by, 40)
+        ),
         None => format!("it is {}", decision.status.as_str()),
     }
 }

@@ -21,7 +21,8 @@ pub(crate) use commits::decisions_of_commit;
 pub(crate) use commits::linked;
 pub(crate) use commits::may_concern_decisions;
 pub use commits::{
-    CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
+    CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput,
+    LinkCommitOutcome, commits, plan_link_commit,
 };
 pub use commits::{CommitDetails, LinkSource, carried_out};
 pub use decide::{Conflict, DecideOutcome, plan_decide};
@@ -31,8 +32,12 @@ pub use dependencies::{TraceInput, TraceLink, TraceOutcome, trace};
 pub(crate) use lookup::same_domain;
 pub(crate) use search::search_decisions;
 pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
-pub use status_change::{ContestedDecision, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefusal, plan_promote};
-pub use status_change::{OverrideDraft, OverrideInput, OverrideOutcome, in_question, plan_override};
+pub use status_change::{
+    ContestedDecision, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefusal, plan_promote,
+};
+pub use status_change::{
+    OverrideDraft, OverrideInput, OverrideOutcome, in_question, plan_override,
+};
 pub use status_change::{ReconsiderDraft, ReconsiderInput, ReconsiderOutcome, plan_reconsider};
 pub(crate) use why::contesting;
 pub(crate) use why::why_commit;

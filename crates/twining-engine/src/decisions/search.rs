@@ -76,11 +76,27 @@ impl SearchDecisionsDraft {
         Ok(Self {
             text: fields::query("query", &input.query)?,
             filter: DecisionFilter {
-                domain: input.domain.as_deref().map(|domain| text::name("domain", domain)).transpose()?,
+                domain: input
+                    .domain
+                    .as_deref()
+                    .map(|domain| text::name("domain", domain))
+                    .transpose()?,
                 statuses: input.status.as_deref().map(status).transpose()?.into_iter().collect(),
-                confidence: input.confidence.as_deref().map(|word| confidence("confidence", word)).transpose()?,
-                scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
-                since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
+                confidence: input
+                    .confidence
+                    .as_deref()
+                    .map(|word| confidence("confidence", word))
+                    .transpose()?,
+                scope: input
+                    .scope
+                    .as_deref()
+                    .map(|scope| Scope::parse("scope", scope, root))
+                    .transpose()?,
+                since: input
+                    .since
+                    .as_deref()
+                    .map(|since| Time::parse("since", since))
+                    .transpose()?,
             },
             limit: fields::page("limit", input.limit, 20)?,
         })
@@ -101,11 +117,21 @@ pub(crate) fn search_decisions(
         hits.push(DecisionHit { decision: view.decisions().at_row(found.row)?, relevance, why });
     }
     let (results, truncated) = fit_reply(hits);
-    Ok(SearchDecisionsOutcome { results, mode: ranking.mode, not_yet_embedded: question.waiting, truncated })
+    Ok(SearchDecisionsOutcome {
+        results,
+        mode: ranking.mode,
+        not_yet_embedded: question.waiting,
+        truncated,
+    })
 }
 
 fn status(word: &str) -> Result<DecisionStatus, InvalidInput> {
-    let known = [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden]
-        .map(|s| (s.as_str(), s));
+    let known = [
+        DecisionStatus::Active,
+        DecisionStatus::Provisional,
+        DecisionStatus::Superseded,
+        DecisionStatus::Overridden,
+    ]
+    .map(|s| (s.as_str(), s));
     fields::one_of("status", word.trim(), &known)
 }

@@ -6,7 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Authority, Change, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, limits, text};
+use twining_model::{
+    Authority, Change, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, limits, text,
+};
 use twining_store::merge::CLASHES;
 use twining_store::{StoreError, View};
 
@@ -69,7 +71,11 @@ impl OverrideDraft {
         Ok(Self {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             reason: text::required("reason", &input.reason)?,
-            replacement: input.new_decision.as_deref().map(|summary| text::summary("new_decision", summary)).transpose()?,
+            replacement: input
+                .new_decision
+                .as_deref()
+                .map(|summary| text::summary("new_decision", summary))
+                .transpose()?,
             by: text::name("overridden_by", input.overridden_by.as_deref().unwrap_or("human"))?,
             authority,
         })
@@ -80,13 +86,18 @@ impl OverrideDraft {
 /// None where their word would change nothing: they gave it before.
 pub fn in_question(view: &View<'_>, draft: &OverrideDraft) -> Result<Option<Decision>, Failure> {
     let decision = find(view, &draft.id)?;
-    let is_confirmed = decision.status == DecisionStatus::Overridden && decision.override_authority == Some(Authority::Confirmed);
+    let is_confirmed = decision.status == DecisionStatus::Overridden
+        && decision.override_authority == Some(Authority::Confirmed);
     Ok((!is_confirmed).then_some(decision))
 }
 
 /// Plans the override. A decision that is overridden already is left as it is,
 /// unless a person now confirms what an agent only claimed.
-pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) -> Result<(Change, OverrideOutcome), Failure> {
+pub fn plan_override(
+    view: &View<'_>,
+    draft: &OverrideDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, OverrideOutcome), Failure> {
     let before = find(view, &draft.id)?;
     let mut after = before.clone();
     let mut change = Change::default();
@@ -100,14 +111,22 @@ pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) 
         move_to(&mut after, DecisionStatus::Overridden, &draft.by, &draft.reason, stamp);
     }
     let replacement = match &draft.replacement {
-        Some(summary) => Some(record(&mut change, view, &replacing(&before, summary, draft), stamp)?.id),
+        Some(summary) => {
+            Some(record(&mut change, view, &replacing(&before, summary, draft), stamp)?.id)
+        }
         None => None,
     };
     if let Some(id) = &replacement {
         supersede(&mut after, id, stamp);
     }
     if overridden {
-        announcements::overridden(&mut change, &after, draft.authority, replacement.as_ref(), stamp);
+        announcements::overridden(
+            &mut change,
+            &after,
+            draft.authority,
+            replacement.as_ref(),
+            stamp,
+        );
     }
     if draft.authority == Authority::Confirmed {
         announcements::settle(&mut change, view, &after, stamp)?;
@@ -116,7 +135,16 @@ pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) 
         change.amendments.push(amendment(&before, &after)?);
     }
     let authority = after.override_authority.unwrap_or(draft.authority);
-    Ok((change, OverrideOutcome { overridden, old_summary: before.summary, authority, replacement, redacted: Vec::new() }))
+    Ok((
+        change,
+        OverrideOutcome {
+            overridden,
+            old_summary: before.summary,
+            authority,
+            replacement,
+            redacted: Vec::new(),
+        },
+    ))
 }
 
 /// The decision in place of the rejected one: its domain and scope, the
@@ -207,13 +235,20 @@ impl PromoteDraft {
         if ids.is_empty() {
             return Err(InvalidInput::new("decision_ids", "must name at least one decision"));
         }
-        Ok(Self { ids, by: input.promoted_by.as_deref().map(|by| text::name("promoted_by", by)).transpose()? })
+        Ok(Self {
+            ids,
+            by: input.promoted_by.as_deref().map(|by| text::name("promoted_by", by)).transpose()?,
+        })
     }
 }
 
 /// Plans the promotions. An unknown id stops all of them: a list with a typo in
 /// it is not what the caller meant.
-pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) -> Result<(Change, PromoteOutcome), Failure> {
+pub fn plan_promote(
+    view: &View<'_>,
+    draft: &PromoteDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, PromoteOutcome), Failure> {
     let by = draft.by.as_deref().unwrap_or(&stamp.caller.agent);
     let mut change = Change::default();
     let mut outcome = PromoteOutcome::default();
@@ -251,9 +286,19 @@ pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) ->
 
 /// Active decisions that disagree with a promoted one, and those that become
 /// active beside it: the view still has these as provisional.
-fn rivals(view: &View<'_>, decision: &Decision, promoted: &[Decision]) -> Result<Vec<Id>, StoreError> {
-    let mut rivals = view.decisions().contesters(decision, &[DecisionStatus::Active], RIVALS_NAMED)?;
-    rivals.extend(promoted.iter().filter(|other| disagree(decision, other, view.folding())).map(|other| other.id.clone()));
+fn rivals(
+    view: &View<'_>,
+    decision: &Decision,
+    promoted: &[Decision],
+) -> Result<Vec<Id>, StoreError> {
+    let mut rivals =
+        view.decisions().contesters(decision, &[DecisionStatus::Active], RIVALS_NAMED)?;
+    rivals.extend(
+        promoted
+            .iter()
+            .filter(|other| disagree(decision, other, view.folding()))
+            .map(|other| other.id.clone()),
+    );
     rivals.sort_unstable();
     rivals.truncate(RIVALS_NAMED);
     Ok(rivals)
@@ -300,14 +345,21 @@ pub struct ReconsiderDraft {
 impl ReconsiderDraft {
     /// Checks every word.
     pub fn parse(input: &ReconsiderInput) -> Result<Self, InvalidInput> {
-        Ok(Self { id: Id::parse("decision_id", input.decision_id.trim())?, why: text::required("new_context", &input.new_context)? })
+        Ok(Self {
+            id: Id::parse("decision_id", input.decision_id.trim())?,
+            why: text::required("new_context", &input.new_context)?,
+        })
     }
 }
 
 /// Plans the doubt: an active decision becomes provisional, and the board is
 /// warned. One that is out of force stays as it is. Decisions that depend on it are named and left alone; to change them
 /// without being asked would surprise whoever relies on them.
-pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'_>) -> Result<(Change, ReconsiderOutcome), Failure> {
+pub fn plan_reconsider(
+    view: &View<'_>,
+    draft: &ReconsiderDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, ReconsiderOutcome), Failure> {
     let before = find(view, &draft.id)?;
     let mut dependents = view.decisions().dependents(&draft.id)?;
     dependents.retain(|id| *id != draft.id);
@@ -320,10 +372,20 @@ pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'
     }
     // A warning about one that is out of force would stay open for good: no
     // promotion or override is left to settle it.
-    let note = (!before.status.binds()).then(|| format!("nothing to reconsider: {}", retired(&before)));
+    let note =
+        (!before.status.binds()).then(|| format!("nothing to reconsider: {}", retired(&before)));
     if note.is_none() {
         announcements::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
     }
     dependents.truncate(limits::WALK_NODES);
-    Ok((change, ReconsiderOutcome { flagged, decision_summary: before.summary, dependents, note, redacted: Vec::new() }))
+    Ok((
+        change,
+        ReconsiderOutcome {
+            flagged,
+            decision_summary: before.summary,
+            dependents,
+            note,
+            redacted: Vec::new(),
+        },
+    ))
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope, Time};
+use twining_model::{
+    Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope, Time,
+};
 pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
 use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via, View};
@@ -100,7 +102,10 @@ fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
     let read = |clash: &Value| {
         let other = clash.get("other")?;
         let other = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
-        Some(MergeClash { field: clash.get("field")?.as_str()?.to_owned(), other: fields::shorten(&other, CLASH_SHOWN) })
+        Some(MergeClash {
+            field: clash.get("field")?.as_str()?.to_owned(),
+            other: fields::shorten(&other, CLASH_SHOWN),
+        })
     };
     listed.filter_map(read).take(CONTESTERS_NAMED).collect()
 }
@@ -127,11 +132,20 @@ pub struct WhyOutcome {
 
 /// The decisions that bear on a scope: a ranked page, with what it left out.
 /// Under its former names a file is looked up too, as far as these moves tell.
-pub fn why(view: &View<'_>, input: &WhyInput, root: &ProjectRoot, moves: &RenameHistory) -> Result<WhyOutcome, Failure> {
-    let scope = input.scope.as_deref().ok_or_else(|| InvalidInput::new("scope", "is required, or a commit in its place"))?;
+pub fn why(
+    view: &View<'_>,
+    input: &WhyInput,
+    root: &ProjectRoot,
+    moves: &RenameHistory,
+) -> Result<WhyOutcome, Failure> {
+    let scope = input
+        .scope
+        .as_deref()
+        .ok_or_else(|| InvalidInput::new("scope", "is required, or a commit in its place"))?;
     let scope = Scope::parse("scope", scope, root)?;
     let limit = fields::page("limit", input.limit, 20)?;
-    let RankedDecisions { in_force: mut rows, mut retired, bearing } = RankedDecisions::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
+    let RankedDecisions { in_force: mut rows, mut retired, bearing } =
+        RankedDecisions::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
     if !input.include_retired.unwrap_or(true) {
         retired.clear();
     }
@@ -148,10 +162,13 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &ProjectRoot, moves: &Rename
             listed.push(why_decision(word(row.via).to_owned(), decision, contested_by));
         }
     }
-    let contested = listed.iter().any(|decision| !decision.contested_by.is_empty() || !decision.merge_clashes.is_empty())
+    let contested = listed
+        .iter()
+        .any(|decision| !decision.contested_by.is_empty() || !decision.merge_clashes.is_empty())
         || contests.is_any_contested(&beyond)?;
     let (decisions, _) = fit_reply(listed);
-    let mut unreadable: Vec<String> = unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
+    let mut unreadable: Vec<String> =
+        unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
     unreadable.truncate(UNREADABLE_LISTED);
     Ok(WhyOutcome {
         contested,
@@ -172,17 +189,27 @@ struct RankedDecisions {
 }
 
 impl RankedDecisions {
-    fn of(view: &View<'_>, scope: &Scope, moves: &RenameHistory, most: usize) -> Result<Self, StoreError> {
+    fn of(
+        view: &View<'_>,
+        scope: &Scope,
+        moves: &RenameHistory,
+        most: usize,
+    ) -> Result<Self, StoreError> {
         let decisions = view.decisions();
         if moves.former_names(scope).is_empty() {
-            let [in_force, retired] =
-                [DecisionState::InForce, DecisionState::Retired].map(|standing| decisions.nearest(scope, standing, most));
-            return Ok(Self { in_force: in_force?, retired: retired?, bearing: decisions.count_in_scope(scope)? });
+            let [in_force, retired] = [DecisionState::InForce, DecisionState::Retired]
+                .map(|standing| decisions.nearest(scope, standing, most));
+            return Ok(Self {
+                in_force: in_force?,
+                retired: retired?,
+                bearing: decisions.count_in_scope(scope)?,
+            });
         }
         let mut rows = decisions.in_scope(scope)?;
         follow(view, scope, moves, &mut rows)?;
         let bearing = ScopeCounts::of(rows.iter().map(|row| row.status));
-        let (mut in_force, mut retired): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.status.binds());
+        let (mut in_force, mut retired): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| row.status.binds());
         for rows in [&mut in_force, &mut retired] {
             nearest(rows, most);
         }
@@ -191,7 +218,12 @@ impl RankedDecisions {
 }
 
 /// Adds what was decided of files before they moved here.
-fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<ScopedDecision>) -> Result<(), StoreError> {
+fn follow(
+    view: &View<'_>,
+    scope: &Scope,
+    moves: &RenameHistory,
+    rows: &mut Vec<ScopedDecision>,
+) -> Result<(), StoreError> {
     let mut known: HashSet<Id> = rows.iter().map(|row| row.id.clone()).collect();
     for (former, until) in moves.former_names(scope) {
         for mut row in view.decisions().in_scope(&Scope::read(&former))? {
@@ -208,18 +240,33 @@ fn follow(view: &View<'_>, scope: &Scope, moves: &RenameHistory, rows: &mut Vec<
 }
 
 /// The decisions behind a commit, told like those that bear on a place.
-pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, seen: Option<&CommitDetails>) -> Result<WhyOutcome, Failure> {
+pub(crate) fn why_commit(
+    view: &View<'_>,
+    asked: &str,
+    limit: Option<usize>,
+    seen: Option<&CommitDetails>,
+) -> Result<WhyOutcome, Failure> {
     let limit = fields::page("limit", limit, 20)?;
     let (_, stored) = linked(view, seen.map_or(asked, |seen| seen.hash.as_str()))?;
     let mut listed = decisions_of_commit(view, stored, seen)?;
-    let having = |status: DecisionStatus| listed.iter().filter(|decision| decision.status == status).count() as u64;
+    let having = |status: DecisionStatus| {
+        listed.iter().filter(|decision| decision.status == status).count() as u64
+    };
     let (active_count, provisional_count, total_count) =
         (having(DecisionStatus::Active), having(DecisionStatus::Provisional), listed.len() as u64);
     let contested = listed.iter().any(|decision| !decision.merge_clashes.is_empty());
     listed.truncate(limit);
     let (decisions, _) = fit_reply(listed);
     let omitted_count = total_count - decisions.len() as u64;
-    Ok(WhyOutcome { decisions, active_count, provisional_count, total_count, omitted_count, contested, unreadable: Vec::new() })
+    Ok(WhyOutcome {
+        decisions,
+        active_count,
+        provisional_count,
+        total_count,
+        omitted_count,
+        contested,
+        unreadable: Vec::new(),
+    })
 }
 
 /// Keeps the `limit` rows that matter most, in order.
@@ -231,7 +278,11 @@ fn nearest(rows: &mut Vec<ScopedDecision>, limit: usize) {
     rows.sort_unstable_by(ScopedDecision::order);
 }
 
-pub(super) fn why_decision(matched: String, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
+pub(super) fn why_decision(
+    matched: String,
+    decision: Decision,
+    contested_by: Vec<Id>,
+) -> WhyDecision {
     let merge_clashes = clashes_of(&decision);
     WhyDecision {
         id: decision.id,
@@ -279,7 +330,12 @@ impl ContestCache<'_, '_> {
         if against.is_empty() {
             return Ok(Vec::new());
         }
-        let alike = (decision.status.as_str(), decision.domain.clone(), decision.scope.clone(), decision.summary.clone());
+        let alike = (
+            decision.status.as_str(),
+            decision.domain.clone(),
+            decision.scope.clone(),
+            decision.summary.clone(),
+        );
         if let Some(found) = self.known.get(&alike) {
             return Ok(found.clone());
         }
@@ -347,10 +403,17 @@ impl RenameHistory {
             now.entry(to).or_default().extend(names);
         }
         let wanted = scope.as_str().trim_end_matches('/');
-        let is_in = |name: &str| name == wanted || name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'));
+        let is_in = |name: &str| {
+            name == wanted || name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
+        };
         let mut found: Vec<(String, Time)> = Vec::new();
         for (_, names) in now.into_iter().filter(|(name, _)| is_in(name)) {
-            found.extend(names.into_iter().filter(|(name, _)| !is_in(name)).map(|(name, at)| (name.to_owned(), at)));
+            found.extend(
+                names
+                    .into_iter()
+                    .filter(|(name, _)| !is_in(name))
+                    .map(|(name, at)| (name.to_owned(), at)),
+            );
         }
         found.sort();
         found.truncate(FORMER);
@@ -363,7 +426,11 @@ mod tests {
     use crate::decisions::why::*;
 
     fn moves(pairs: &[(&str, &str)]) -> RenameHistory {
-        let moved = |(at, (from, to)): (i64, &(&str, &str))| Move { at: Time::from_ms(at), from: (*from).into(), to: (*to).into() };
+        let moved = |(at, (from, to)): (i64, &(&str, &str))| Move {
+            at: Time::from_ms(at),
+            from: (*from).into(),
+            to: (*to).into(),
+        };
         RenameHistory { head: String::new(), moves: (1..).zip(pairs).map(moved).collect() }
     }
 
@@ -381,8 +448,11 @@ mod tests {
 
     #[test]
     fn a_directory_that_moved_is_followed_by_its_files() {
-        let moves =
-            moves(&[("src/auth/jwt.rs", "src/identity/jwt.rs"), ("src/auth/key.rs", "src/identity/key.rs"), ("z", "src/identityx")]);
+        let moves = moves(&[
+            ("src/auth/jwt.rs", "src/identity/jwt.rs"),
+            ("src/auth/key.rs", "src/identity/key.rs"),
+            ("z", "src/identityx"),
+        ]);
         assert_eq!(names(&moves, "src/identity/"), ["src/auth/jwt.rs", "src/auth/key.rs"]);
         assert_eq!(names(&moves, "src/"), ["z"], "what moved within it was there before");
     }

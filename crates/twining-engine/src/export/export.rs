@@ -124,7 +124,11 @@ pub(super) struct ExportRecords {
 }
 
 /// Exports a scope. What does not fit one answer is left out from the end and counted.
-pub fn export(view: &View<'_>, input: &ExportInput, root: &ProjectRoot) -> Result<ExportOutcome, Failure> {
+pub fn export(
+    view: &View<'_>,
+    input: &ExportInput,
+    root: &ProjectRoot,
+) -> Result<ExportOutcome, Failure> {
     let word = input.format.as_deref().map_or("markdown", str::trim);
     let format: ExportFormat = fields::one_of("format", word, &FORMATS)?;
     let scope = fields::scope_or_project(input.scope.as_deref(), root)?;
@@ -137,7 +141,9 @@ pub fn export(view: &View<'_>, input: &ExportInput, root: &ProjectRoot) -> Resul
         ExportFormat::Json => document(&contents)?,
         ExportFormat::Madr => super::markdown::records(&contents),
         ExportFormat::Html => super::html::page(&contents),
-        ExportFormat::Mermaid => graph_only(&contents, super::graph_formats::in_mermaid(&contents).text),
+        ExportFormat::Mermaid => {
+            graph_only(&contents, super::graph_formats::in_mermaid(&contents).text)
+        }
         ExportFormat::Dot => graph_only(&contents, super::graph_formats::dot(&contents)),
     };
     word.clone_into(&mut outcome.format);
@@ -159,14 +165,20 @@ pub(super) fn graph_only(contents: &ExportRecords, text: String) -> ExportOutcom
 
 /// The entities in a scope: those that decisions there are linked with, and
 /// those whose name lies in it; and how many more there are.
-pub(super) fn entities(view: &View<'_>, scope: &Scope, decisions: &[Decision], rows: usize) -> Result<(Vec<Entity>, u64), Failure> {
+pub(super) fn entities(
+    view: &View<'_>,
+    scope: &Scope,
+    decisions: &[Decision],
+    rows: usize,
+) -> Result<(Vec<Entity>, u64), Failure> {
     if *scope == Scope::project() {
         let mut page = view.graph().page(rows)?;
         let beyond = page.total.saturating_sub(page.items.len() as u64);
         page.items.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
         return Ok((page.items, beyond));
     }
-    let (mut found, more) = view.graph().find(scope.as_str().trim_end_matches('/'), &[], limits::PAGE)?;
+    let (mut found, more) =
+        view.graph().find(scope.as_str().trim_end_matches('/'), &[], limits::PAGE)?;
     for decision in decisions {
         found.extend(graph::linked_to_decision(view, &decision.id, limits::PAGE)?.0);
     }
@@ -182,7 +194,12 @@ pub(super) fn relations(view: &View<'_>, entities: &[Entity]) -> Result<Vec<Rela
     let mut found = Vec::new();
     for entity in entities {
         let edges = view.graph().edges(&entity.id, &[], limits::PAGE)?;
-        found.extend(edges.into_iter().filter(|edge| edge.outgoing && listed.contains(edge.other.as_str())).map(|edge| edge.relation));
+        found.extend(
+            edges
+                .into_iter()
+                .filter(|edge| edge.outgoing && listed.contains(edge.other.as_str()))
+                .map(|edge| edge.relation),
+        );
     }
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found.dedup_by(|a, b| a.id == b.id);
@@ -210,7 +227,8 @@ pub(super) fn document(contents: &ExportRecords) -> Result<ExportOutcome, Failur
 pub(super) fn fitting<'a, T: Serialize>(records: &'a [T], bytes_left: &mut usize) -> &'a [T] {
     let mut fitting_count = 0;
     for record in records {
-        let bytes = serde_json::to_vec(record).map_or(usize::MAX, |json| json.len().saturating_add(1));
+        let bytes =
+            serde_json::to_vec(record).map_or(usize::MAX, |json| json.len().saturating_add(1));
         if bytes > *bytes_left {
             break;
         }
@@ -254,7 +272,12 @@ impl ExportRecords {
         self.beyond + (all - decisions - entries - entities) as u64
     }
 
-    pub(super) fn outcome(&self, content: String, files: Vec<ExportFile>, [decisions, entries, entities]: [usize; 3]) -> ExportOutcome {
+    pub(super) fn outcome(
+        &self,
+        content: String,
+        files: Vec<ExportFile>,
+        [decisions, entries, entities]: [usize; 3],
+    ) -> ExportOutcome {
         ExportOutcome {
             format: String::new(),
             scope: self.scope.to_string(),

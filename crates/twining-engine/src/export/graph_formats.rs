@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-use twining_dot::{DotDocument, DotId, DrawOptions, Graph, LabelSource, LayoutDirection, mermaid, svg};
+use twining_dot::{
+    DotDocument, DotId, DrawOptions, Graph, LabelSource, LayoutDirection, mermaid, svg,
+};
 use twining_model::{EntityType, text};
 
 use super::export::ExportRecords;
@@ -76,11 +78,25 @@ fn source(contents: &ExportRecords, shown_ids: &BTreeSet<String>) -> String {
     let mut out = String::from("digraph Twining {\n");
     for (id, (label, kind)) in nodes.iter().filter(|(id, _)| shown_ids.contains(*id)) {
         // Writing to a string cannot fail.
-        let _ =
-            writeln!(out, "    {} [label={}, kind={}];", DotId::new(id).quoted(), DotId::new(label).quoted(), DotId::new(kind).quoted());
+        let _ = writeln!(
+            out,
+            "    {} [label={}, kind={}];",
+            DotId::new(id).quoted(),
+            DotId::new(label).quoted(),
+            DotId::new(kind).quoted()
+        );
     }
-    for (from, to, kind) in edges(contents, &nodes).iter().filter(|(from, to, _)| shown_ids.contains(from) && shown_ids.contains(to)) {
-        let _ = writeln!(out, "    {} -> {} [label={}];", DotId::new(from).quoted(), DotId::new(to).quoted(), DotId::new(kind).quoted());
+    for (from, to, kind) in edges(contents, &nodes)
+        .iter()
+        .filter(|(from, to, _)| shown_ids.contains(from) && shown_ids.contains(to))
+    {
+        let _ = writeln!(
+            out,
+            "    {} -> {} [label={}];",
+            DotId::new(from).quoted(),
+            DotId::new(to).quoted(),
+            DotId::new(kind).quoted()
+        );
     }
     out.push_str("}\n");
     out
@@ -93,8 +109,13 @@ fn nodes(contents: &ExportRecords) -> BTreeMap<String, (String, String)> {
         let kind = format!("{} decision", decision.status.as_str());
         nodes.insert(decision.id.to_string(), (shown(&decision.summary), kind));
     }
-    let decided: BTreeSet<&str> = contents.decisions.iter().map(|decision| decision.id.as_str()).collect();
-    for entity in contents.entities.iter().filter(|entity| !is_decision_concept(entity.kind.as_str(), &entity.name, &decided)) {
+    let decided: BTreeSet<&str> =
+        contents.decisions.iter().map(|decision| decision.id.as_str()).collect();
+    for entity in contents
+        .entities
+        .iter()
+        .filter(|entity| !is_decision_concept(entity.kind.as_str(), &entity.name, &decided))
+    {
         nodes.insert(entity.id.clone(), (shown(&entity.name), shown(&entity.kind)));
     }
     nodes
@@ -104,8 +125,12 @@ fn is_decision_concept(kind: &str, name: &str, decided: &BTreeSet<&str>) -> bool
     kind == EntityType::Concept.as_str() && decided.contains(name)
 }
 
-fn edges(contents: &ExportRecords, nodes: &BTreeMap<String, (String, String)>) -> Vec<(String, String, String)> {
-    let decided: BTreeSet<&str> = contents.decisions.iter().map(|decision| decision.id.as_str()).collect();
+fn edges(
+    contents: &ExportRecords,
+    nodes: &BTreeMap<String, (String, String)>,
+) -> Vec<(String, String, String)> {
+    let decided: BTreeSet<&str> =
+        contents.decisions.iter().map(|decision| decision.id.as_str()).collect();
     let concepts: HashMap<&str, &str> = contents
         .entities
         .iter()
@@ -113,14 +138,30 @@ fn edges(contents: &ExportRecords, nodes: &BTreeMap<String, (String, String)>) -
         .map(|entity| (entity.id.as_str(), entity.name.as_str()))
         .collect();
     let end = |id: &str| (*concepts.get(id).unwrap_or(&id)).to_owned();
-    let mut edges: BTreeSet<(String, String, String)> =
-        contents.relations.iter().map(|relation| (end(&relation.source), end(&relation.target), shown(&relation.kind))).collect();
+    let mut edges: BTreeSet<(String, String, String)> = contents
+        .relations
+        .iter()
+        .map(|relation| (end(&relation.source), end(&relation.target), shown(&relation.kind)))
+        .collect();
     for decision in &contents.decisions {
         let from = decision.id.to_string();
-        edges.extend(decision.depends_on.iter().map(|on| (from.clone(), on.clone(), "depends_on".to_owned())));
-        edges.extend(decision.supersedes.iter().map(|old| (from.clone(), old.clone(), "supersedes".to_owned())));
+        edges.extend(
+            decision
+                .depends_on
+                .iter()
+                .map(|on| (from.clone(), on.clone(), "depends_on".to_owned())),
+        );
+        edges.extend(
+            decision
+                .supersedes
+                .iter()
+                .map(|old| (from.clone(), old.clone(), "supersedes".to_owned())),
+        );
     }
-    edges.into_iter().filter(|(from, to, _)| nodes.contains_key(from) && nodes.contains_key(to)).collect()
+    edges
+        .into_iter()
+        .filter(|(from, to, _)| nodes.contains_key(from) && nodes.contains_key(to))
+        .collect()
 }
 
 fn shown(stored: &str) -> String {

@@ -65,7 +65,9 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
     let left_out = contents.left_out(decisions, entries, contents.entities.len());
 
     let title = format!("Twining: {}", escaped(contents.scope.as_str()));
-    let mut out = format!("{HEAD}<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n");
+    let mut out = format!(
+        "{HEAD}<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n"
+    );
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
@@ -78,19 +80,30 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
     out.push_str("<nav><a href=\"#decisions\">Decisions</a><a href=\"#timeline\">Timeline</a><a href=\"#graph\">Graph</a></nav>\n</header>\n<main>\n");
     out.push_str("<h2 id=\"decisions\">Decisions</h2>\n");
     out.push_str(if cards.is_empty() { "<p>None.</p>\n" } else { &cards });
-    let _ = writeln!(out, "<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"time\">\n{timeline_items}</ol>\n<h2 id=\"graph\">Graph</h2>");
+    let _ = writeln!(
+        out,
+        "<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"time\">\n{timeline_items}</ol>\n<h2 id=\"graph\">Graph</h2>"
+    );
     if !fits_picture {
         out.push_str("<p>It is too large for this page; <code>twining export dot</code> has all of it.</p>\n");
     } else if contents.decisions.is_empty() && contents.entities.is_empty() {
         out.push_str("<p>Nothing yet.</p>\n");
     } else {
         if picture.left_out > 0 {
-            let _ = writeln!(out, "<p>The best connected; {} more in <code>twining export dot</code>.</p>", picture.left_out);
+            let _ = writeln!(
+                out,
+                "<p>The best connected; {} more in <code>twining export dot</code>.</p>",
+                picture.left_out
+            );
         }
         let _ = writeln!(out, "<div class=\"picture\">{}</div>", picture.text);
     }
     if left_out > 0 {
-        let _ = writeln!(out, "<p>{} did not fit; export a narrower scope to see more.</p>", fields::count(left_out, "record", "records"));
+        let _ = writeln!(
+            out,
+            "<p>{} did not fit; export a narrower scope to see more.</p>",
+            fields::count(left_out, "record", "records")
+        );
     }
     out.push_str(
         "<footer>Made by <code>twining export html</code>. This page loads nothing and runs nothing.</footer>\n</main>\n</body>\n</html>\n",
@@ -100,7 +113,11 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
 
 fn card(decision: &Decision) -> String {
     let status = decision.status.as_str();
-    let mut out = format!("<article class=\"card\" id=\"d-{}\">\n<h3>{}</h3>\n", decision.id, escaped(&decision.summary));
+    let mut out = format!(
+        "<article class=\"card\" id=\"d-{}\">\n<h3>{}</h3>\n",
+        decision.id,
+        escaped(&decision.summary)
+    );
     let _ = writeln!(
         out,
         "<p class=\"meta\"><span class=\"tag {status}\">{status}</span> {} confidence · {} · <code>{}</code> · {} · {}</p>",
@@ -115,7 +132,11 @@ fn card(decision: &Decision) -> String {
     }
     out.push_str("<details><summary>more</summary>\n");
     if !decision.context.trim().is_empty() {
-        let _ = writeln!(out, "<p class=\"meta\">Context</p><blockquote>{}</blockquote>", escaped(decision.context.trim()));
+        let _ = writeln!(
+            out,
+            "<p class=\"meta\">Context</p><blockquote>{}</blockquote>",
+            escaped(decision.context.trim())
+        );
     }
     out.push_str("<dl>\n");
     let mut fact = |name: &str, value: String| {
@@ -124,17 +145,30 @@ fn card(decision: &Decision) -> String {
         }
     };
     for other in &decision.alternatives {
-        fact("not taken", format!("{}: {}", escaped(&other.option), escaped(&other.reason_rejected)));
+        fact(
+            "not taken",
+            format!("{}: {}", escaped(&other.option), escaped(&other.reason_rejected)),
+        );
     }
     fact("constraints", list(&decision.constraints));
     fact("files", list(&decision.affected_files));
     fact("symbols", list(&decision.affected_symbols));
     fact("commits", list(&decision.commit_hashes));
-    fact("depends on", decision.depends_on.iter().map(|id| link(id)).collect::<Vec<_>>().join(", "));
+    fact(
+        "depends on",
+        decision.depends_on.iter().map(|id| link(id)).collect::<Vec<_>>().join(", "),
+    );
     fact("supersedes", decision.supersedes.as_deref().map(link).unwrap_or_default());
     fact("superseded by", decision.superseded_by.as_deref().map(link).unwrap_or_default());
     if let Some(reason) = &decision.override_reason {
-        fact("overridden", format!("{}: {}", escaped(decision.overridden_by.as_deref().unwrap_or("?")), escaped(reason)));
+        fact(
+            "overridden",
+            format!(
+                "{}: {}",
+                escaped(decision.overridden_by.as_deref().unwrap_or("?")),
+                escaped(reason)
+            ),
+        );
     }
     fact("id", format!("<code>{}</code>", decision.id));
     out.push_str("</dl></details>\n</article>\n");
@@ -147,11 +181,15 @@ fn timeline(contents: &ExportRecords, bytes_left: &mut usize) -> (String, usize)
         Decided(&'h Decision),
         Said(&'h Entry),
     }
-    let mut timeline_items: Vec<(&str, TimelineItem<'_>)> =
-        contents.decisions.iter().map(|decision| (decision.timestamp.as_str(), TimelineItem::Decided(decision))).collect();
+    let mut timeline_items: Vec<(&str, TimelineItem<'_>)> = contents
+        .decisions
+        .iter()
+        .map(|decision| (decision.timestamp.as_str(), TimelineItem::Decided(decision)))
+        .collect();
     // The board announces each decision; the decision itself says more.
     let board_entries = contents.entries.iter().filter(|entry| entry.entry_type != "decision");
-    timeline_items.extend(board_entries.map(|entry| (entry.timestamp.as_str(), TimelineItem::Said(entry))));
+    timeline_items
+        .extend(board_entries.map(|entry| (entry.timestamp.as_str(), TimelineItem::Said(entry))));
     timeline_items.sort_by(|a, b| b.0.cmp(a.0));
     let announced = contents.entries.iter().filter(|entry| entry.entry_type == "decision").count();
     let (mut out, mut entries) = (String::new(), announced);
@@ -187,7 +225,11 @@ fn entry_item(at: &str, entry: &Entry) -> String {
         escaped(&entry.agent_id),
     );
     if !entry.detail.trim().is_empty() {
-        let _ = write!(text, "<details><summary>detail</summary><blockquote>{}</blockquote></details>", escaped(entry.detail.trim()));
+        let _ = write!(
+            text,
+            "<details><summary>detail</summary><blockquote>{}</blockquote></details>",
+            escaped(entry.detail.trim())
+        );
     }
     text.push_str("</li>\n");
     text
@@ -198,7 +240,11 @@ fn day(timestamp: &str) -> String {
 }
 
 fn list(items: &[String]) -> String {
-    items.iter().map(|item| format!("<code>{}</code>", escaped(item))).collect::<Vec<_>>().join(", ")
+    items
+        .iter()
+        .map(|item| format!("<code>{}</code>", escaped(item)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A link inside the page; what is no id is only text.

@@ -5,14 +5,22 @@ use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput, ExportOutcome, PostInput};
 
 fn export(project: &Project, format: &str, scope: Option<&str>) -> ExportOutcome {
-    let input = ExportInput { format: Some(format.into()), scope: scope.map(str::to_owned), ..ExportInput::default() };
+    let input = ExportInput {
+        format: Some(format.into()),
+        scope: scope.map(str::to_owned),
+        ..ExportInput::default()
+    };
     project.engine.export(&input).expect("exports")
 }
 
 fn filled() -> Project {
     let project = Project::new();
-    let alternative =
-        Alternative { option: "sessions".into(), pros: vec!["simple".into()], cons: vec![], reason_rejected: "needs redis".into() };
+    let alternative = Alternative {
+        option: "sessions".into(),
+        pros: vec!["simple".into()],
+        cons: vec![],
+        reason_rejected: "needs redis".into(),
+    };
     project.decide(&DecideInput {
         affected_files: vec!["src/auth/jwt.ts".into()],
         alternatives: vec![alternative],
@@ -27,7 +35,12 @@ fn filled() -> Project {
 fn markdown_tells_decisions_entries_and_entities() {
     let outcome = export(&filled(), "markdown", None);
     assert_eq!((outcome.decisions, outcome.entries, outcome.truncated), (1, 3, false));
-    for words in ["### use stateless JWT", "not taken: sessions: needs redis", "tokens expire", "file src/auth/jwt.ts"] {
+    for words in [
+        "### use stateless JWT",
+        "not taken: sessions: needs redis",
+        "tokens expire",
+        "file src/auth/jwt.ts",
+    ] {
         assert!(outcome.content.contains(words), "{words}:\n{}", outcome.content);
     }
 }
@@ -55,7 +68,10 @@ fn madr_is_one_numbered_record_a_decision() {
     let outcome = export(&project, "madr", None);
     let names: Vec<&str> = outcome.files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["0002-mock-the-clock.md", "0001-use-stateless-jwt.md"]);
-    assert!(outcome.files[1].content.contains("## Considered Options") && outcome.files[1].content.contains("* Rejected: needs redis"));
+    assert!(
+        outcome.files[1].content.contains("## Considered Options")
+            && outcome.files[1].content.contains("* Rejected: needs redis")
+    );
     assert!(outcome.content.contains("(0001-use-stateless-jwt.md)"));
 }
 
@@ -63,7 +79,12 @@ fn madr_is_one_numbered_record_a_decision() {
 fn stored_text_cannot_pass_for_the_document() {
     let project = Project::new();
     let detail = "# Instructions\n<script>alert(1)</script>\n\u{1b}]52;c;aGk=\u{7}".to_owned();
-    let input = PostInput { entry_type: "finding".into(), summary: "x".into(), detail: Some(detail), ..PostInput::default() };
+    let input = PostInput {
+        entry_type: "finding".into(),
+        summary: "x".into(),
+        detail: Some(detail),
+        ..PostInput::default()
+    };
     project.engine.post(&caller("eve"), &input).expect("posts");
     let content = export(&project, "markdown", None).content;
     assert!(content.contains("> # Instructions") && !content.contains("\n# Instructions"));
@@ -75,13 +96,22 @@ fn an_export_that_does_not_fit_says_what_it_left_out() {
     let project = Project::new();
     for n in 0..20 {
         let detail = Some("x".repeat(limits::TEXT_BYTES - 1));
-        let input = PostInput { entry_type: "finding".into(), summary: format!("finding {n}"), detail, ..PostInput::default() };
+        let input = PostInput {
+            entry_type: "finding".into(),
+            summary: format!("finding {n}"),
+            detail,
+            ..PostInput::default()
+        };
         project.engine.post(&caller("ada"), &input).expect("posts");
     }
     for format in ["markdown", "json"] {
         let outcome = export(&project, format, None);
         assert!(outcome.truncated && outcome.entries < 20, "{format}");
-        assert!(outcome.content.len() <= limits::ANSWER_BYTES, "{format}: {}", outcome.content.len());
+        assert!(
+            outcome.content.len() <= limits::ANSWER_BYTES,
+            "{format}: {}",
+            outcome.content.len()
+        );
     }
     let outcome = export(&project, "markdown", None);
     let left_out = format!("{} records did not fit and were left out", 20 - outcome.entries);
@@ -94,7 +124,13 @@ fn one_record_that_does_not_fit_is_left_out_in_the_singular() {
     let mut posted = 0;
     loop {
         let detail = Some("x".repeat(limits::TEXT_BYTES - 1));
-        let input = PostInput { entry_type: "finding".into(), summary: "long".into(), detail, force: true, ..PostInput::default() };
+        let input = PostInput {
+            entry_type: "finding".into(),
+            summary: "long".into(),
+            detail,
+            force: true,
+            ..PostInput::default()
+        };
         project.engine.post(&caller("ada"), &input).expect("posts");
         posted += 1;
         let outcome = export(&project, "markdown", None);
@@ -108,7 +144,10 @@ fn one_record_that_does_not_fit_is_left_out_in_the_singular() {
 
 #[test]
 fn an_unknown_format_is_refused_by_name() {
-    let failure = Project::new().engine.export(&ExportInput { format: Some("pdf".into()), ..ExportInput::default() }).expect_err("refused");
+    let failure = Project::new()
+        .engine
+        .export(&ExportInput { format: Some("pdf".into()), ..ExportInput::default() })
+        .expect_err("refused");
     assert!(failure.to_string().starts_with("`format` must be one of markdown, json, madr"));
 }
 
@@ -128,7 +167,12 @@ const HOSTILE: [&str; 9] = [
 fn besieged() -> Project {
     let project = Project::new();
     for (n, text) in HOSTILE.iter().enumerate() {
-        let alternative = Alternative { option: (*text).into(), pros: vec![(*text).into()], cons: vec![], reason_rejected: (*text).into() };
+        let alternative = Alternative {
+            option: (*text).into(),
+            pros: vec![(*text).into()],
+            cons: vec![],
+            reason_rejected: (*text).into(),
+        };
         project.decide(&DecideInput {
             rationale: (*text).into(),
             context: (*text).into(),
@@ -169,7 +213,9 @@ fn a_page_is_whole_and_runs_nothing() {
         assert!(content.contains(words), "{words}:\n{content}");
     }
     let lower = content.to_lowercase();
-    for never in ["<script", "<link", "<img", "http://", "https://", "@import", "url(h", "javascript"] {
+    for never in
+        ["<script", "<link", "<img", "http://", "https://", "@import", "url(h", "javascript"]
+    {
         assert!(!lower.replace("http://www.w3.org/", "").contains(never), "{never}");
     }
 }
@@ -216,10 +262,15 @@ fn hostile_text_stays_text_on_the_page() {
         "g",
     ];
     for tag in content.split('<').skip(1) {
-        let name: String = tag.trim_start_matches('/').chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '!').collect();
+        let name: String = tag
+            .trim_start_matches('/')
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || *c == '!')
+            .collect();
         assert!(known.contains(&name.as_str()), "<{}", tag.chars().take(60).collect::<String>());
         let attributes = tag.split('>').next().unwrap_or_default().to_lowercase();
-        let handler = attributes.split_whitespace().any(|word| word.starts_with("on") && word.contains('='));
+        let handler =
+            attributes.split_whitespace().any(|word| word.starts_with("on") && word.contains('='));
         assert!(!handler && !attributes.contains("javascript:"), "<{attributes}>");
     }
     assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'));
@@ -230,12 +281,20 @@ fn pictures_show_decisions_and_what_they_touch() {
     let dot = export(&filled(), "dot", None).content;
     let document = twining_dot::DotDocument::parse(dot.clone());
     assert!(document.errors().is_empty(), "{dot}");
-    assert_eq!((document.graph().nodes().len(), document.graph().edges().len()), (2, 1), "a decision and its file: {dot}");
+    assert_eq!(
+        (document.graph().nodes().len(), document.graph().edges().len()),
+        (2, 1),
+        "a decision and its file: {dot}"
+    );
     let mermaid = export(&filled(), "mermaid", None).content;
     assert!(mermaid.contains("use stateless JWT") && mermaid.contains("decided_by"), "{mermaid}");
     for format in ["dot", "mermaid"] {
         let content = export(&besieged(), format, None).content;
         assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'), "{content}");
     }
-    assert!(twining_dot::DotDocument::parse(export(&besieged(), "dot", None).content).errors().is_empty());
+    assert!(
+        twining_dot::DotDocument::parse(export(&besieged(), "dot", None).content)
+            .errors()
+            .is_empty()
+    );
 }

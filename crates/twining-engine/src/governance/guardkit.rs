@@ -25,13 +25,18 @@ pub struct PolicyImport {
 /// because GuardKit calls it authoritative.
 #[must_use]
 pub fn import_guardkit(overrides: Option<&str>, gates: Option<&str>) -> PolicyImport {
-    let mut imported = PolicyImport { files: Vec::new(), text: String::new(), mistakes: Vec::new() };
+    let mut imported =
+        PolicyImport { files: Vec::new(), text: String::new(), mistakes: Vec::new() };
     let mut policy = PolicyPatch::default();
     for (name, text) in [(OVERRIDES, overrides), (GATES, gates)] {
         let Some(text) = text else { continue };
         let is_bare = name == GATES && !names_its_parts(text);
-        let (patch, mut mistakes) =
-            read(&if is_bare { wrapped(text) } else { text.to_owned() }, name, PolicyLayer::Project, Dialect::GuardKit);
+        let (patch, mut mistakes) = read(
+            &if is_bare { wrapped(text) } else { text.to_owned() },
+            name,
+            PolicyLayer::Project,
+            Dialect::GuardKit,
+        );
         if is_bare {
             // Places are those of the file, not of what we made of it.
             mistakes.iter_mut().for_each(|mistake| {
@@ -51,8 +56,19 @@ pub fn import_guardkit(overrides: Option<&str>, gates: Option<&str>) -> PolicyIm
 
 /// Whether a file's top level is parts of a policy, rather than task types.
 fn names_its_parts(text: &str) -> bool {
-    let parts = ["quality_gate_configs", "quality_gates", "profiles", "gates", "role_constraints", "implementation_modes"];
-    let is_part = |line: &str| parts.iter().any(|part| line.strip_prefix(part).is_some_and(|rest| rest.trim_start().starts_with(':')));
+    let parts = [
+        "quality_gate_configs",
+        "quality_gates",
+        "profiles",
+        "gates",
+        "role_constraints",
+        "implementation_modes",
+    ];
+    let is_part = |line: &str| {
+        parts.iter().any(|part| {
+            line.strip_prefix(part).is_some_and(|rest| rest.trim_start().starts_with(':'))
+        })
+    };
     text.lines().any(is_part)
 }
 

@@ -15,13 +15,19 @@ pub mod roles;
 pub mod turns;
 
 pub use gates::{
-    CheckGatesInput, CheckGatesOutcome, GateEvidence, GateProfile, GateResult, GateResultsInput, GateStatus, GatesInput, GatesOutcome,
-    Percent, TestCounts,
+    CheckGatesInput, CheckGatesOutcome, GateEvidence, GateProfile, GateResult, GateResultsInput,
+    GateStatus, GatesInput, GatesOutcome, Percent, TestCounts,
 };
-pub use guardkit::{GATES as GUARDKIT_GATES, OVERRIDES as GUARDKIT_OVERRIDES, PolicyImport, import_guardkit};
+pub use guardkit::{
+    GATES as GUARDKIT_GATES, OVERRIDES as GUARDKIT_OVERRIDES, PolicyImport, import_guardkit,
+};
 pub use modes::{Ceremony, ModeAdvice, SuggestModeInput, SuggestModeOutcome};
-pub use policy::{DEFAULT_POLICY, GovernancePolicy, Mistake, PolicyLayer, PolicySource, UserPolicy};
+pub use policy::{
+    DEFAULT_POLICY, GovernancePolicy, Mistake, PolicyLayer, PolicySource, UserPolicy,
+};
 pub use prompt::{Prompt, PromptInput, PromptRecord, PromptRole};
 pub use reports::{LineCounts, ReportFormat, ReportRead};
 pub use roles::{Role, RoleInput};
-pub use turns::{RecordTurnInput, RecordTurnOutcome, TurnsInput, TurnsOutcome, UnreadableTurn, feature_of};
+pub use turns::{
+    RecordTurnInput, RecordTurnOutcome, TurnsInput, TurnsOutcome, UnreadableTurn, feature_of,
+};

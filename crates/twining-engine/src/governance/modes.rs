@@ -102,7 +102,10 @@ pub struct SuggestModeOutcome {
 }
 
 /// Answers which mode fits a task.
-pub(crate) fn suggest(policy: &GovernancePolicy, input: &SuggestModeInput) -> Result<SuggestModeOutcome, Failure> {
+pub(crate) fn suggest(
+    policy: &GovernancePolicy,
+    input: &SuggestModeInput,
+) -> Result<SuggestModeOutcome, Failure> {
     let task = task(policy, &input.task_type, input.complexity)?;
     Ok(SuggestModeOutcome {
         suggestion: fitting(policy, task.complexity),
@@ -119,8 +122,12 @@ pub(crate) fn suggest(policy: &GovernancePolicy, input: &SuggestModeInput) -> Re
 pub(crate) fn fitting(policy: &GovernancePolicy, complexity: u8) -> Option<ModeAdvice> {
     let modes = policy.patch.modes.iter().map(|(name, mode)| advice(name, mode));
     let modes: Vec<ModeAdvice> = modes.collect();
-    let fits = |mode: &&ModeAdvice| (mode.complexity_range.0..=mode.complexity_range.1).contains(&complexity);
-    let best = |modes: &mut dyn Iterator<Item = &ModeAdvice>| modes.min_by_key(|mode| rank(mode, complexity)).cloned();
+    let fits = |mode: &&ModeAdvice| {
+        (mode.complexity_range.0..=mode.complexity_range.1).contains(&complexity)
+    };
+    let best = |modes: &mut dyn Iterator<Item = &ModeAdvice>| {
+        modes.min_by_key(|mode| rank(mode, complexity)).cloned()
+    };
     best(&mut modes.iter().filter(fits)).or_else(|| best(&mut modes.iter()))
 }
 
@@ -141,7 +148,10 @@ fn advice(name: &str, mode: &Settings) -> ModeAdvice {
     ModeAdvice {
         id: format!("MODE-{name}"),
         mode: name.to_owned(),
-        ceremony: mode.text("ceremony_level").and_then(|level| Ceremony::read(&level)).unwrap_or(Ceremony::Standard),
+        ceremony: mode
+            .text("ceremony_level")
+            .and_then(|level| Ceremony::read(&level))
+            .unwrap_or(Ceremony::Standard),
         complexity_range: mode.range().unwrap_or((1, HARDEST)),
         when_to_use: mode.list("when_to_use"),
         pitfalls: mode.list("pitfalls"),
@@ -175,7 +185,8 @@ mod tests {
     #[test]
     fn a_mode_of_the_projects_own_is_suggested_where_it_fits() {
         let text = "modes:\n  spike:\n    complexity_range: [9, 10]\n    ceremony_level: minimal\n    when_to_use: [Throwaway trials]\n";
-        let policy = GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Text(text.into()));
+        let policy =
+            GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Text(text.into()));
         let suggested = fitting(&policy, 10).expect("one fits");
         assert_eq!(suggested.id, "MODE-spike");
         assert_eq!(suggested.sources["when_to_use"][0].to_string(), "project:5");

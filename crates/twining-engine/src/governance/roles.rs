@@ -50,7 +50,9 @@ pub struct Role {
 impl Role {
     /// Whether nothing is said of it.
     pub(crate) fn is_empty(&self) -> bool {
-        [&self.must_do, &self.must_not_do, &self.ask_before, &self.escalate_when].iter().all(|list| list.is_empty())
+        [&self.must_do, &self.must_not_do, &self.ask_before, &self.escalate_when]
+            .iter()
+            .all(|list| list.is_empty())
     }
 }
 
@@ -59,7 +61,8 @@ pub(crate) fn role(policy: &GovernancePolicy, name: &str) -> Result<Role, Failur
     let name = text::name("role", name)?.to_lowercase();
     let Some(settings) = policy.patch.roles.get(&name) else {
         let known = fields::some_names(policy.patch.roles.keys().map(String::as_str));
-        let hint = format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
+        let hint =
+            format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
         return Err(Failure::NotFound { what: "role", id: text::excerpt(&name, 80), hint });
     };
     let mut sources = settings.sources();
@@ -83,8 +86,14 @@ pub(crate) fn role(policy: &GovernancePolicy, name: &str) -> Result<Role, Failur
 pub(crate) fn is_here(asked: Option<&str>, here: &str) -> Result<(), Failure> {
     match asked.map(str::trim).filter(|asked| !asked.is_empty()) {
         Some(asked) if asked != here => {
-            let hint = format!("this is `{here}`; leave `project` out, or ask where the other one is served");
-            Err(Failure::NotFound { what: "project here called", id: text::excerpt(asked, 80), hint })
+            let hint = format!(
+                "this is `{here}`; leave `project` out, or ask where the other one is served"
+            );
+            Err(Failure::NotFound {
+                what: "project here called",
+                id: text::excerpt(asked, 80),
+                hint,
+            })
         }
         _ => Ok(()),
     }
@@ -95,7 +104,11 @@ impl Engine {
     /// mistakes: rules must not vanish because of it.
     #[must_use]
     pub fn policy(&self, user: &UserPolicy) -> GovernancePolicy {
-        let project = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
+        let project = self
+            .store()
+            .documents()
+            .policy()
+            .unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
         GovernancePolicy::resolve(user, &project)
     }
 
@@ -112,17 +125,35 @@ impl Engine {
 
     /// Holds results against the gates of a task; reports are read in `checkout`,
     /// the working tree the caller stands in.
-    pub fn check_gates(&self, user: &UserPolicy, checkout: &Path, input: &CheckGatesInput) -> Result<CheckGatesOutcome, Failure> {
+    pub fn check_gates(
+        &self,
+        user: &UserPolicy,
+        checkout: &Path,
+        input: &CheckGatesInput,
+    ) -> Result<CheckGatesOutcome, Failure> {
         let policy = self.policy(user);
         let asked = GatesInput { task_type: input.task_type.clone(), complexity: input.complexity };
-        let GatesOutcome { profile, notes, mistakes, .. } = governance::gates::gates(&policy, &asked)?;
-        let reports = governance::reports::read(&input.reports, checkout, &self.store().location().project, self.store().root())?;
+        let GatesOutcome { profile, notes, mistakes, .. } =
+            governance::gates::gates(&policy, &asked)?;
+        let reports = governance::reports::read(
+            &input.reports,
+            checkout,
+            &self.store().location().project,
+            self.store().root(),
+        )?;
         let measured = governance::gates::GateMeasurements::of(input, &reports)?;
-        Ok(CheckGatesOutcome { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
+        Ok(CheckGatesOutcome {
+            mistakes,
+            ..governance::gates::check(profile, measured, reports, notes)
+        })
     }
 
     /// Advises on how much ceremony fits a task.
-    pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<SuggestModeOutcome, Failure> {
+    pub fn suggest_mode(
+        &self,
+        user: &UserPolicy,
+        input: &SuggestModeInput,
+    ) -> Result<SuggestModeOutcome, Failure> {
         governance::modes::suggest(&self.policy(user), input)
     }
 

@@ -15,7 +15,12 @@ use crate::graph::entities::{new_entity, new_relation};
 use crate::graph::namesakes;
 
 /// Links a new decision with what it affects, rests on and replaces.
-pub(crate) fn link_decision(change: &mut Change, view: &View<'_>, decision: &Decision, stamp: &Stamp<'_>) -> Result<(), StoreError> {
+pub(crate) fn link_decision(
+    change: &mut Change,
+    view: &View<'_>,
+    decision: &Decision,
+    stamp: &Stamp<'_>,
+) -> Result<(), StoreError> {
     let alone = decision.affected_files.is_empty()
         && decision.affected_symbols.is_empty()
         && decision.depends_on.is_empty()
@@ -31,7 +36,12 @@ pub(crate) fn link_decision(change: &mut Change, view: &View<'_>, decision: &Dec
     let symbols = decision.affected_symbols.iter().map(|symbol| (symbol, symbol_kind(symbol)));
     for (name, kind) in files.chain(symbols) {
         let affected = upsert.entity(name, kind, &[("scope", &scope)])?;
-        upsert.relate(&affected, RelationType::DecidedBy, &concept, &[("decision_summary", &decision.summary)])?;
+        upsert.relate(
+            &affected,
+            RelationType::DecidedBy,
+            &concept,
+            &[("decision_summary", &decision.summary)],
+        )?;
     }
     let rests_on = decision.depends_on.iter().map(|id| (id, RelationType::DependsOn));
     let replaces = decision.supersedes.iter().map(|id| (id, RelationType::Supersedes));
@@ -64,7 +74,11 @@ pub(crate) fn link_commit(
 }
 
 /// The entities linked with a decision, at most `limit`, and whether there are more.
-pub(crate) fn linked_to_decision(view: &View<'_>, id: &Id, limit: usize) -> Result<(Vec<Entity>, bool), StoreError> {
+pub(crate) fn linked_to_decision(
+    view: &View<'_>,
+    id: &Id,
+    limit: usize,
+) -> Result<(Vec<Entity>, bool), StoreError> {
     let mut found: Vec<Entity> = Vec::new();
     let Some(concept) = view.graph().named_as(id.as_str(), EntityType::Concept.as_str())? else {
         return Ok((found, false));
@@ -84,13 +98,21 @@ pub(crate) fn linked_to_decision(view: &View<'_>, id: &Id, limit: usize) -> Resu
 /// What a symbol is, by the one convention most languages share.
 pub(crate) fn symbol_kind(symbol: &str) -> EntityType {
     let is_plain_name = !symbol.contains(['(', '.', ':', '#']);
-    if is_plain_name && symbol.starts_with(char::is_uppercase) { EntityType::Class } else { EntityType::Function }
+    if is_plain_name && symbol.starts_with(char::is_uppercase) {
+        EntityType::Class
+    } else {
+        EntityType::Function
+    }
 }
 
 fn concept(upsert: &mut GraphUpsert<'_, '_>, decision: &Decision) -> Result<String, StoreError> {
     let domain = fields::clip(&decision.domain, limits::PROPERTY_BYTES);
     let summary = fields::clip(&decision.summary, limits::PROPERTY_BYTES);
-    upsert.entity(decision.id.as_str(), EntityType::Concept, &[("summary", &summary), ("domain", &domain)])
+    upsert.entity(
+        decision.id.as_str(),
+        EntityType::Concept,
+        &[("summary", &summary), ("domain", &domain)],
+    )
 }
 
 /// Adds to a change what the graph lacks; what it has is left as it is.
@@ -108,7 +130,12 @@ impl<'a, 'v> GraphUpsert<'a, 'v> {
     }
 
     /// The id of the entity with this name and type, made now if need be.
-    pub(crate) fn entity(&mut self, name: &str, kind: EntityType, properties: &[(&str, &str)]) -> Result<String, StoreError> {
+    pub(crate) fn entity(
+        &mut self,
+        name: &str,
+        kind: EntityType,
+        properties: &[(&str, &str)],
+    ) -> Result<String, StoreError> {
         let key = (name.to_owned(), kind);
         if let Some(id) = self.known.get(&key) {
             return Ok(id.clone());
@@ -129,12 +156,25 @@ impl<'a, 'v> GraphUpsert<'a, 'v> {
 
     /// Relates two entities, unless they are so related already. Callers name
     /// each pair once.
-    pub(crate) fn relate(&mut self, source: &str, kind: RelationType, target: &str, properties: &[(&str, &str)]) -> Result<(), StoreError> {
+    pub(crate) fn relate(
+        &mut self,
+        source: &str,
+        kind: RelationType,
+        target: &str,
+        properties: &[(&str, &str)],
+    ) -> Result<(), StoreError> {
         let may_exist = !self.fresh.contains(source) && !self.fresh.contains(target);
-        if may_exist && self.view.graph().relation_between(source, target, kind.as_str())?.is_some() {
+        if may_exist && self.view.graph().relation_between(source, target, kind.as_str())?.is_some()
+        {
             return Ok(());
         }
-        self.change.relations.push(new_relation(source, target, kind, owned(properties), self.stamp));
+        self.change.relations.push(new_relation(
+            source,
+            target,
+            kind,
+            owned(properties),
+            self.stamp,
+        ));
         Ok(())
     }
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use twining_model::{Change, Entity, EntityType, Id, InvalidInput, ProjectRoot, Relation, RelationType, Scope, limits, text};
+use twining_model::{
+    Change, Entity, EntityType, Id, InvalidInput, ProjectRoot, Relation, RelationType, Scope,
+    limits, text,
+};
 use twining_store::{Durability, View};
 
 use crate::caller::{Caller, Stamp};
@@ -72,17 +75,25 @@ impl EntityDraft {
 
 /// Plans an entity: made if its name and type are new, else its properties join
 /// those there. Nothing new is nothing written.
-pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) -> Result<(Change, AddEntityOutcome), Failure> {
+pub fn plan_add_entity(
+    view: &View<'_>,
+    draft: &EntityDraft,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, AddEntityOutcome), Failure> {
     let mut change = Change::default();
     let now = stamp.at.to_string();
     let (entity, created) = match view.graph().named_as(&draft.name, draft.kind.as_str())? {
         Some(old) => {
             let properties = merged(&old.properties, &draft.properties)?;
             if properties == old.properties {
-                return Ok((change, AddEntityOutcome { id: old.id, created: false, redacted: Vec::new() }));
+                return Ok((
+                    change,
+                    AddEntityOutcome { id: old.id, created: false, redacted: Vec::new() },
+                ));
             }
             // Whoever adds to it answers for what it says now.
-            let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
+            let (agent_id, origin) =
+                (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
             (Entity { properties, updated_at: now, agent_id, origin, ..old }, false)
         }
         None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
@@ -92,7 +103,12 @@ pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) 
     Ok((change, added))
 }
 
-pub(crate) fn new_entity(name: &str, kind: EntityType, properties: BTreeMap<String, String>, stamp: &Stamp<'_>) -> Entity {
+pub(crate) fn new_entity(
+    name: &str,
+    kind: EntityType,
+    properties: BTreeMap<String, String>,
+    stamp: &Stamp<'_>,
+) -> Entity {
     let now = stamp.at.to_string();
     Entity {
         id: stamp.ids.next().into(),
@@ -172,17 +188,25 @@ pub fn plan_add_relation(
     let source = resolve(view, "source", &draft.source, root)?;
     let target = resolve(view, "target", &draft.target, root)?;
     let mut change = Change::default();
-    let (relation, created) = match view.graph().relation_between(&source.id, &target.id, draft.kind.as_str())? {
-        Some(old) => {
-            let properties = merged(&old.properties, &draft.properties)?;
-            if properties == old.properties {
-                return Ok((change, AddRelationOutcome { id: old.id, created: false, redacted: Vec::new() }));
+    let (relation, created) =
+        match view.graph().relation_between(&source.id, &target.id, draft.kind.as_str())? {
+            Some(old) => {
+                let properties = merged(&old.properties, &draft.properties)?;
+                if properties == old.properties {
+                    return Ok((
+                        change,
+                        AddRelationOutcome { id: old.id, created: false, redacted: Vec::new() },
+                    ));
+                }
+                let (agent_id, origin) =
+                    (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
+                (Relation { properties, agent_id, origin, ..old }, false)
             }
-            let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
-            (Relation { properties, agent_id, origin, ..old }, false)
-        }
-        None => (new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp), true),
-    };
+            None => (
+                new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp),
+                true,
+            ),
+        };
     let added = AddRelationOutcome { id: relation.id.clone(), created, redacted: Vec::new() };
     change.relations.push(relation);
     Ok((change, added))
@@ -209,7 +233,12 @@ pub(crate) fn new_relation(
 }
 
 /// The entity that `given` names.
-pub(crate) fn resolve(view: &View<'_>, field: &'static str, given: &str, root: &ProjectRoot) -> Result<Entity, Failure> {
+pub(crate) fn resolve(
+    view: &View<'_>,
+    field: &'static str,
+    given: &str,
+    root: &ProjectRoot,
+) -> Result<Entity, Failure> {
     let given = text::name(field, given)?;
     let id = Id::read(&given).map_or_else(|| given.clone(), String::from);
     if let Some(entity) = view.graph().entity(&id)? {
@@ -228,21 +257,32 @@ pub(crate) fn resolve(view: &View<'_>, field: &'static str, given: &str, root: &
     match named.len() {
         0 => Err(Failure::no_entity(&given)),
         1 => Ok(named.remove(0)),
-        _ => Err(Failure::Ambiguous { name: text::excerpt(&given, 80), candidates: named.into_iter().map(candidate).collect() }),
+        _ => Err(Failure::Ambiguous {
+            name: text::excerpt(&given, 80),
+            candidates: named.into_iter().map(candidate).collect(),
+        }),
     }
 }
 
 /// Takes the relation types that a walk may follow; all if none is given.
 pub(crate) fn relation_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("relation_types", given, limits::LIST)?;
-    given.iter().map(|word| Ok(RelationType::parse("relation_types", word.trim())?.as_str().to_owned())).collect()
+    given
+        .iter()
+        .map(|word| Ok(RelationType::parse("relation_types", word.trim())?.as_str().to_owned()))
+        .collect()
 }
 
 /// Takes the properties of an entity or a relation.
-pub(crate) fn properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidInput> {
+pub(crate) fn properties(
+    given: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, InvalidInput> {
     if given.len() > limits::PROPERTIES {
-        return Err(InvalidInput::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
-            .because(format!("{} were given", given.len())));
+        return Err(InvalidInput::new(
+            "properties",
+            format!("may have at most {} elements", limits::PROPERTIES),
+        )
+        .because(format!("{} were given", given.len())));
     }
     let mut result = BTreeMap::new();
     for (key, value) in given {
@@ -257,12 +297,18 @@ pub(crate) fn properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<St
 }
 
 /// The properties there are with those given on top.
-pub(crate) fn merged(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidInput> {
+pub(crate) fn merged(
+    old: &BTreeMap<String, String>,
+    new: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, InvalidInput> {
     let mut all = old.clone();
     all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
     if all.len() > limits::PROPERTIES && all.len() > old.len() {
-        return Err(InvalidInput::new("properties", format!("may have at most {} elements", limits::PROPERTIES))
-            .because(format!("with those there already it would be {}", all.len())));
+        return Err(InvalidInput::new(
+            "properties",
+            format!("may have at most {} elements", limits::PROPERTIES),
+        )
+        .because(format!("with those there already it would be {}", all.len())));
     }
     Ok(all)
 }
@@ -273,21 +319,32 @@ fn candidate(entity: Entity) -> EntityCandidate {
 
 impl Engine {
     /// Adds an entity, or what is newly known of one.
-    pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<AddEntityOutcome, Failure> {
+    pub fn add_entity(
+        &self,
+        caller: &Caller,
+        input: &AddEntityInput,
+    ) -> Result<AddEntityOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = EntityDraft::parse(&input, self.store().root())?;
-        let added = self.store().transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))?;
+        let added = self.store().transact(Durability::Normal, |view| {
+            plan_add_entity(view, &draft, &self.stamp(caller))
+        })?;
         Ok(AddEntityOutcome { redacted, ..added })
     }
 
     /// Adds a relation.
-    pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<AddRelationOutcome, Failure> {
+    pub fn add_relation(
+        &self,
+        caller: &Caller,
+        input: &AddRelationInput,
+    ) -> Result<AddRelationOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = RelationDraft::parse(&input)?;
-        let added =
-            self.store().transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store().root(), &self.stamp(caller)))?;
+        let added = self.store().transact(Durability::Normal, |view| {
+            plan_add_relation(view, &draft, self.store().root(), &self.stamp(caller))
+        })?;
         Ok(AddRelationOutcome { redacted, ..added })
     }
 
@@ -307,7 +364,11 @@ impl Engine {
     }
 
     /// Removes entities without relations and relations without ends.
-    pub fn prune_graph(&self, caller: &Caller, input: &PruneInput) -> Result<PruneOutcome, Failure> {
+    pub fn prune_graph(
+        &self,
+        caller: &Caller,
+        input: &PruneInput,
+    ) -> Result<PruneOutcome, Failure> {
         // What is removed carries no name; one that is none is refused all the same.
         caller.called(input.agent_id.as_deref())?;
         if input.dry_run.unwrap_or(true) {

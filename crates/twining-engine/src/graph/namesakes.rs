@@ -33,7 +33,12 @@ pub(crate) fn one(view: &View<'_>, id: &str) -> Result<Option<Entity>, StoreErro
 }
 
 /// Relations of an entity and of its namesakes, at most so many.
-pub(crate) fn edges(view: &View<'_>, id: &str, kinds: &[String], most: usize) -> Result<Vec<GraphEdge>, StoreError> {
+pub(crate) fn edges(
+    view: &View<'_>,
+    id: &str,
+    kinds: &[String],
+    most: usize,
+) -> Result<Vec<GraphEdge>, StoreError> {
     let kin = kin(view, id)?;
     if kin.len() < 2 {
         return view.graph().edges(id, kinds, most);

@@ -56,7 +56,11 @@ pub struct NeighborsOutcome {
 }
 
 /// The entities within a few steps of one, nearest first.
-pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &ProjectRoot) -> Result<NeighborsOutcome, Failure> {
+pub fn neighbors(
+    view: &View<'_>,
+    input: &NeighborsInput,
+    root: &ProjectRoot,
+) -> Result<NeighborsOutcome, Failure> {
     let depth = fields::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let center = resolve(view, "entity", &input.entity, root)?;
@@ -129,7 +133,8 @@ pub struct GraphQueryOutcome {
 pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
     let query = fields::query("query", &input.query)?;
     let kinds = entity_types(&input.entity_types)?;
-    let (found, more) = view.graph().find(&query, &kinds, fields::page("limit", input.limit, 10)?)?;
+    let (found, more) =
+        view.graph().find(&query, &kinds, fields::page("limit", input.limit, 10)?)?;
     let mut entities: Vec<Entity> = Vec::with_capacity(found.len());
     for entity in found {
         let entity = namesakes::one(view, &entity.id)?.unwrap_or(entity);
@@ -143,7 +148,10 @@ pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQuer
 
 fn entity_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("entity_types", given, limits::LIST)?;
-    given.iter().map(|word| Ok(EntityType::parse("entity_types", word.trim())?.as_str().to_owned())).collect()
+    given
+        .iter()
+        .map(|word| Ok(EntityType::parse("entity_types", word.trim())?.as_str().to_owned()))
+        .collect()
 }
 
 /// Which way a relation points, seen from where one stands.

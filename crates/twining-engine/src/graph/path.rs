@@ -59,19 +59,36 @@ pub struct PathOutcome {
 }
 
 /// The shortest way between two entities, along relations in either direction.
-pub fn path(view: &View<'_>, input: &PathInput, root: &ProjectRoot) -> Result<PathOutcome, Failure> {
+pub fn path(
+    view: &View<'_>,
+    input: &PathInput,
+    root: &ProjectRoot,
+) -> Result<PathOutcome, Failure> {
     let most = fields::within("max_depth", input.max_depth, 6, limits::PATH_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let from = resolve(view, "from", &input.from, root)?;
     let to = resolve(view, "to", &input.to, root)?;
-    let [from, to] = [namesakes::one(view, &from.id)?.unwrap_or(from), namesakes::one(view, &to.id)?.unwrap_or(to)];
-    let mut search = PathSearch { view, kinds, sides: [SearchSide::at(&from.id), SearchSide::at(&to.id)], truncated: false };
+    let [from, to] = [
+        namesakes::one(view, &from.id)?.unwrap_or(from),
+        namesakes::one(view, &to.id)?.unwrap_or(to),
+    ];
+    let mut search = PathSearch {
+        view,
+        kinds,
+        sides: [SearchSide::at(&from.id), SearchSide::at(&to.id)],
+        truncated: false,
+    };
     let meeting = if from.id == to.id { Some(from.id) } else { search.meet(most)? };
     let path = match &meeting {
         Some(id) => search.way_through(id)?,
         None => Vec::new(),
     };
-    Ok(PathOutcome { found: meeting.is_some(), length: path.len().saturating_sub(1) as u64, path, truncated: search.truncated })
+    Ok(PathOutcome {
+        found: meeting.is_some(),
+        length: path.len().saturating_sub(1) as u64,
+        path,
+        truncated: search.truncated,
+    })
 }
 
 /// A search from both ends at once: each explores half the way, which in a
@@ -156,7 +173,11 @@ impl PathSearch<'_, '_> {
                     self.truncated = true;
                     continue;
                 }
-                let hop = PathHop { from: from.clone(), relation: edge.relation.kind, outgoing: edge.outgoing };
+                let hop = PathHop {
+                    from: from.clone(),
+                    relation: edge.relation.kind,
+                    outgoing: edge.outgoing,
+                };
                 self.sides[near].reached.insert(edge.other.clone(), Some(hop));
                 if met {
                     return Ok(Some(edge.other));
@@ -174,11 +195,17 @@ impl PathSearch<'_, '_> {
         let mut stops: Vec<(String, Option<(String, bool)>)> = vec![(first.to_owned(), None)];
         stops.extend(there.into_iter().map(|(id, hop)| (id, Some((hop.relation, hop.outgoing)))));
         // The far side walked from the end: each of its hops is taken backwards.
-        stops.extend(end.hops_to(meeting).into_iter().rev().map(|(_, hop)| (hop.from, Some((hop.relation, !hop.outgoing)))));
+        stops.extend(
+            end.hops_to(meeting)
+                .into_iter()
+                .rev()
+                .map(|(_, hop)| (hop.from, Some((hop.relation, !hop.outgoing)))),
+        );
         let mut steps = Vec::with_capacity(stops.len());
         for (id, by) in stops {
             let Some(entity) = namesakes::one(self.view, &id)? else { continue };
-            let (relation, direction) = by.map(|(relation, outgoing)| (relation, RelationDirection::of(outgoing))).unzip();
+            let (relation, direction) =
+                by.map(|(relation, outgoing)| (relation, RelationDirection::of(outgoing))).unzip();
             steps.push(PathStep { entity, relation, direction });
         }
         Ok(steps)

@@ -60,14 +60,21 @@ pub fn prunable(view: &View<'_>) -> Result<PruneOutcome, Failure> {
 /// Plans the pruning.
 pub fn plan_prune(view: &View<'_>) -> Result<(Change, PruneOutcome), Failure> {
     // What cannot be read may be the very end that seems to be missing.
-    let unreadable: BTreeSet<String> =
-        view.unreadable()?.into_iter().map(|part| part.file).filter(|file| file.starts_with("graph/")).collect();
+    let unreadable: BTreeSet<String> = view
+        .unreadable()?
+        .into_iter()
+        .map(|part| part.file)
+        .filter(|file| file.starts_with("graph/"))
+        .collect();
     let is_readable = unreadable.is_empty();
     let entities = if is_readable { view.graph().disconnected(AT_A_TIME)? } else { Vec::new() };
     let relations = if is_readable { view.graph().dangling(AT_A_TIME)? } else { Vec::new() };
     let note = (!is_readable).then(|| {
         let files: Vec<String> = unreadable.into_iter().collect();
-        format!("nothing is pruned while part of {} cannot be read; twining doctor names the lines", files.join(" and "))
+        format!(
+            "nothing is pruned while part of {} cannot be read; twining doctor names the lines",
+            files.join(" and ")
+        )
     });
     let change = Change {
         removed_entities: entities.iter().map(|entity| entity.id.clone()).collect(),

@@ -36,7 +36,12 @@ fn two_findings(project: &Project) -> Time {
 }
 
 fn findings(project: &Project) -> Vec<String> {
-    project.board().into_iter().filter(|entry| entry.tags.is_empty()).map(|entry| entry.summary).collect()
+    project
+        .board()
+        .into_iter()
+        .filter(|entry| entry.tags.is_empty())
+        .map(|entry| entry.summary)
+        .collect()
 }
 
 fn drain(project: &Project) -> QueueOutcome {
@@ -53,7 +58,10 @@ fn a_queued_post_is_posted_once_as_a_hooks_word() {
     assert_eq!(drain(&project), QueueOutcome { posted: 1, archived: 0, rejected: 0 });
     assert_eq!(drain(&project), QueueOutcome::default());
     let board = project.board();
-    assert_eq!((board.len(), board[0].summary.as_str(), board[0].agent_id.as_str()), (1, "Subagent completed task", "ada"));
+    assert_eq!(
+        (board.len(), board[0].summary.as_str(), board[0].agent_id.as_str()),
+        (1, "Subagent completed task", "ada")
+    );
     let origin = board[0].origin.clone().expect("an origin");
     assert_eq!((origin.via, origin.trust), (Channel::Hook, Trust::Tool));
 }
@@ -71,19 +79,28 @@ fn a_bad_line_is_set_aside_with_its_reason_and_the_good_ones_go_in() {
     ];
     project.write("pending-posts.jsonl", &(lines.join("\n") + "\n"));
     assert_eq!(drain(&project), QueueOutcome { posted: 2, archived: 0, rejected: 4 });
-    let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl")).expect("they are kept");
+    let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl"))
+        .expect("they are kept");
     assert_eq!(rejected.lines().count(), 4);
-    assert!(rejected.contains("twining_decide") && rejected.contains("must be twining_post") && rejected.contains("`scope`"));
+    assert!(
+        rejected.contains("twining_decide")
+            && rejected.contains("must be twining_post")
+            && rejected.contains("`scope`")
+    );
 }
 
 #[test]
 fn two_servers_that_race_for_a_queue_post_each_line_once() {
     let project = Project::new();
-    let lines: String = (0..200).map(|n| format!("{{\"entry_type\":\"finding\",\"summary\":\"line {n}\"}}\n")).collect();
+    let lines: String = (0..200)
+        .map(|n| format!("{{\"entry_type\":\"finding\",\"summary\":\"line {n}\"}}\n"))
+        .collect();
     project.write("pending-posts.jsonl", &lines);
     let other = project.another_engine();
     let posted: u64 = std::thread::scope(|threads| {
-        let racers = [&project.engine, &other].map(|engine| threads.spawn(|| engine.drain_queues(&caller("x")).expect("drains").posted));
+        let racers = [&project.engine, &other].map(|engine| {
+            threads.spawn(|| engine.drain_queues(&caller("x")).expect("drains").posted)
+        });
         racers.into_iter().map(|racer| racer.join().expect("ends")).sum()
     });
     assert_eq!((posted, project.board().len()), (200, 200));
@@ -95,7 +112,10 @@ fn a_commit_archives_once_however_often_it_was_queued() {
     project.post("finding", "settled");
     project.post("need", "open");
     project.clock.advance_ms(DAY_MS + 1000);
-    project.write("pending-actions.jsonl", &"{\"action\": \"archive\", \"trigger\": \"commit\"}\n".repeat(3));
+    project.write(
+        "pending-actions.jsonl",
+        &"{\"action\": \"archive\", \"trigger\": \"commit\"}\n".repeat(3),
+    );
     let drained = drain_after_commit(&project, project.clock.now());
     assert_eq!(drained, QueueOutcome { posted: 0, archived: 1, rejected: 0 });
     assert_eq!(project.board().iter().filter(|entry| entry.summary == "open").count(), 1);
@@ -130,13 +150,20 @@ fn commits_that_follow_each_other_in_seconds_leave_what_was_said_today() {
     let project = Project::new();
     two_findings(&project);
     for trigger in ["commit", "context_switch"] {
-        project.write("pending-actions.jsonl", &format!("{{\"action\": \"archive\", \"trigger\": \"{trigger}\"}}\n"));
+        project.write(
+            "pending-actions.jsonl",
+            &format!("{{\"action\": \"archive\", \"trigger\": \"{trigger}\"}}\n"),
+        );
         assert_eq!(drain_after_commit(&project, project.clock.now()).archived, 0, "{trigger}");
     }
     assert_eq!(findings(&project), ["older", "newer"]);
     project.write("config.yml", "archive:\n  min_age_hours: 0\n");
     project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
-    assert_eq!(drain_after_commit(&project, project.clock.now()).archived, 2, "who wants it so is asked");
+    assert_eq!(
+        drain_after_commit(&project, project.clock.now()).archived,
+        2,
+        "who wants it so is asked"
+    );
 }
 
 #[test]
@@ -152,7 +179,10 @@ fn the_first_commit_of_a_project_archives_nothing() {
 fn a_queued_archive_keeps_to_the_time_it_was_given() {
     let project = Project::new();
     let between = two_findings(&project);
-    project.write("pending-actions.jsonl", &format!("{{\"action\": \"archive\", \"before\": \"{between}\"}}\n"));
+    project.write(
+        "pending-actions.jsonl",
+        &format!("{{\"action\": \"archive\", \"before\": \"{between}\"}}\n"),
+    );
     assert_eq!(drain(&project).archived, 1);
     assert_eq!(findings(&project), ["newer"]);
 }
@@ -167,7 +197,8 @@ fn a_queued_archive_before_no_time_at_all_is_set_aside_and_moves_nothing() {
     );
     assert_eq!(drain(&project), QueueOutcome { posted: 0, archived: 0, rejected: 2 });
     assert_eq!(findings(&project), ["older", "newer"]);
-    let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl")).expect("they are kept");
+    let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl"))
+        .expect("they are kept");
     assert!(rejected.contains("`before` must be an ISO 8601 time"), "{rejected}");
 }
 

@@ -6,7 +6,9 @@ use twining_model::{Alternative, Authority, Decision, DecisionStatus, Id, Time, 
 
 use super::adr_remainder;
 use super::markdown::{self, MarkdownDocument, MarkdownSection, plain, points, unquoted};
-use super::records::{ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug};
+use super::records::{
+    ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug,
+};
 use crate::export::decision_in;
 use crate::fields;
 
@@ -29,14 +31,21 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
             Ok(made) => {
                 ids.insert(base_name(&file.name), made.id.clone());
                 let status = status_text(&document);
-                links.push((found.decisions.len(), linked(&status, "superseded by"), linked(&status, "supersedes")));
+                links.push((
+                    found.decisions.len(),
+                    linked(&status, "superseded by"),
+                    linked(&status, "supersedes"),
+                ));
                 found.decisions.push(made);
             }
             Err((line, why)) => found.unread(&file.name, line, why),
         }
     }
     for (at, by, of) in links {
-        let id = |name: Option<String>| name.and_then(|name| ids.get(&name).or_else(|| by_number(&ids, &name))).map(Id::to_string);
+        let id = |name: Option<String>| {
+            name.and_then(|name| ids.get(&name).or_else(|| by_number(&ids, &name)))
+                .map(Id::to_string)
+        };
         if let Some(decision) = found.decisions.get_mut(at) {
             decision.superseded_by = decision.superseded_by.take().or_else(|| id(by));
             decision.supersedes = decision.supersedes.take().or_else(|| id(of));
@@ -44,22 +53,38 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
     }
 }
 
-fn record(file: &SourceFile, document: &MarkdownDocument, now: Time, found: &mut ImportRecords) -> Result<Decision, (u64, String)> {
+fn record(
+    file: &SourceFile,
+    document: &MarkdownDocument,
+    now: Time,
+    found: &mut ImportRecords,
+) -> Result<Decision, (u64, String)> {
     let title = document.sections.iter().find(|section| section.level == 1);
     let title = title.ok_or((1, "no `# title` in it".to_owned()))?;
-    let about = |words: &[&str]| document.sections.iter().find(|section| section.level >= 2 && section.is(words));
-    let outcome = about(&["decision outcome"])
-        .or_else(|| about(&["decision", "resolution", "what we decided"]).filter(|s| !s.is(&["decision drivers"])));
-    let Some(outcome) = outcome else { return Err((title.line, "no part of it tells a decision".to_owned())) };
+    let about = |words: &[&str]| {
+        document.sections.iter().find(|section| section.level >= 2 && section.is(words))
+    };
+    let outcome = about(&["decision outcome"]).or_else(|| {
+        about(&["decision", "resolution", "what we decided"])
+            .filter(|s| !s.is(&["decision drivers"]))
+    });
+    let Some(outcome) = outcome else {
+        return Err((title.line, "no part of it tells a decision".to_owned()));
+    };
 
     let name = named(&title.title);
     let chosen = chosen(&outcome.body);
     let summary = match &chosen {
-        Some((option, _)) if !same(option, &name) && !name.to_lowercase().contains(&option.to_lowercase()) => format!("{name}: {option}"),
+        Some((option, _))
+            if !same(option, &name) && !name.to_lowercase().contains(&option.to_lowercase()) =>
+        {
+            format!("{name}: {option}")
+        }
         _ => name,
     };
     let fact = |keys: &[&str]| fact(document, keys);
-    let dated = fact(&["date"]).or_else(|| about(&["date"]).map(|section| section.body.trim().to_owned()));
+    let dated =
+        fact(&["date"]).or_else(|| about(&["date"]).map(|section| section.body.trim().to_owned()));
     let at = dated.as_deref().and_then(date);
     let own = fact(&["id"]).and_then(|id| Id::read(id.trim()));
     let mut made = decision(ImportSource::Adr, at, now, &base_name(&file.name), &summary);
@@ -70,17 +95,23 @@ fn record(file: &SourceFile, document: &MarkdownDocument, now: Time, found: &mut
     if made.status == DecisionStatus::Overridden {
         made.override_authority = Some(Authority::Claimed);
     }
-    if let Some(who) = fact(&["deciders", "decision-makers", "decision makers", "author", "authors"]) {
+    if let Some(who) =
+        fact(&["deciders", "decision-makers", "decision makers", "author", "authors"])
+    {
         made.agent_id = fields::clip(&clean(&plain(&who)), limits::NAME_BYTES);
     }
     if let Some(domain) = fact(&["domain", "category"]) {
         made.domain = fields::clip(&clean(&domain), limits::NAME_BYTES);
     }
     if let Some(scope) = fact(&["scope"]) {
-        made.scope = twining_model::Scope::read(&fields::clip(&clean(&scope), limits::ELEMENT_BYTES)).to_string();
+        made.scope =
+            twining_model::Scope::read(&fields::clip(&clean(&scope), limits::ELEMENT_BYTES))
+                .to_string();
     }
     let mut parts = FieldReader { file: &file.name, found };
-    let context = about(&["context", "problem", "issue", "motivation"]).map(|section| unquoted(&section.body)).unwrap_or_default();
+    let context = about(&["context", "problem", "issue", "motivation"])
+        .map(|section| unquoted(&section.body))
+        .unwrap_or_default();
     let because = chosen.map_or_else(|| unquoted(&outcome.body), |(_, because)| because);
     made.rationale = parts.long(&with_parts(&because, document, outcome), outcome.line);
     if let Some(drivers) = about(&["decision drivers", "drivers", "constraints"]) {
@@ -89,7 +120,9 @@ fn record(file: &SourceFile, document: &MarkdownDocument, now: Time, found: &mut
     made.alternatives = alternatives(document, &made.summary, &outcome.body);
     made.context = clean(&context);
     // A date with a remark behind it is more than the day that was read.
-    let day = dated.filter(|word| at.is_some() && (Time::read(word.trim()).is_some() || plain(word).chars().count() <= 10));
+    let day = dated.filter(|word| {
+        at.is_some() && (Time::read(word.trim()).is_some() || plain(word).chars().count() <= 10)
+    });
     let remainder = adr_remainder::remainder(document, &made, &summary, day.as_deref());
     made.context = parts.long(&format!("{context}\n\n{remainder}"), title.line);
     Ok(made)
@@ -105,7 +138,11 @@ impl FieldReader<'_> {
     fn long(&mut self, text: &str, line: u64) -> String {
         let text = clean(text);
         if text.len() > limits::TEXT_BYTES {
-            self.found.unread(self.file, line, format!("longer than {} bytes; the end of it was left out", limits::TEXT_BYTES));
+            self.found.unread(
+                self.file,
+                line,
+                format!("longer than {} bytes; the end of it was left out", limits::TEXT_BYTES),
+            );
         }
         fields::clip(&text, limits::TEXT_BYTES)
     }
@@ -120,9 +157,19 @@ fn list(items: &[String]) -> Vec<String> {
 /// What follows from it is told with the reasons.
 fn with_parts(because: &str, document: &MarkdownDocument, outcome: &MarkdownSection) -> String {
     let mut text = because.to_owned();
-    let after = document.sections.iter().filter(|section| section.line > outcome.line || section.is(&["consequences"]));
+    let after = document
+        .sections
+        .iter()
+        .filter(|section| section.line > outcome.line || section.is(&["consequences"]));
     for section in after.filter(|section| {
-        section.level >= 2 && section.is(&["consequences", "positive consequences", "negative consequences", "confirmation", "validation"])
+        section.level >= 2
+            && section.is(&[
+                "consequences",
+                "positive consequences",
+                "negative consequences",
+                "confirmation",
+                "validation",
+            ])
     }) {
         if !section.body.trim().is_empty() {
             text.push_str(&format!("\n\n{}:\n{}", section.title, section.body.trim()));
@@ -133,10 +180,15 @@ fn with_parts(because: &str, document: &MarkdownDocument, outcome: &MarkdownSect
 
 fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Vec<Alternative> {
     let mut options: Vec<Alternative> = Vec::new();
-    let option =
-        |name: &str| Alternative { option: clean(&plain(name)), pros: Vec::new(), cons: Vec::new(), reason_rejected: String::new() };
-    let listed =
-        document.sections.iter().filter(|section| section.level == 2 && section.is(&["considered options", "alternatives", "options"]));
+    let option = |name: &str| Alternative {
+        option: clean(&plain(name)),
+        pros: Vec::new(),
+        cons: Vec::new(),
+        reason_rejected: String::new(),
+    };
+    let listed = document.sections.iter().filter(|section| {
+        section.level == 2 && section.is(&["considered options", "alternatives", "options"])
+    });
     for name in listed.flat_map(|section| points(&section.body).0) {
         let name = name.lines().next().unwrap_or_default().to_owned();
         options.push(option(&without_link(&name)));
@@ -144,11 +196,22 @@ fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Ve
     let mut inside = false;
     for section in &document.sections {
         if section.level == 2 {
-            inside = section.is(&["pros and cons", "decision outcome", "considered options", "alternatives"]);
+            inside = section.is(&[
+                "pros and cons",
+                "decision outcome",
+                "considered options",
+                "alternatives",
+            ]);
         }
         if !inside
             || section.level != 3
-            || section.is(&["consequences", "positive consequences", "negative consequences", "confirmation", "validation"])
+            || section.is(&[
+                "consequences",
+                "positive consequences",
+                "negative consequences",
+                "confirmation",
+                "validation",
+            ])
         {
             continue;
         }
@@ -161,24 +224,32 @@ fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Ve
             let lower = point.to_lowercase();
             let after = |word: &str| {
                 let rest = point[word.len()..].trim_start_matches([',', ':', ' ']);
-                let rest = if rest.to_lowercase().starts_with("because ") { &rest[8..] } else { rest };
+                let rest =
+                    if rest.to_lowercase().starts_with("because ") { &rest[8..] } else { rest };
                 fields::clip(rest.trim(), limits::ELEMENT_BYTES)
             };
             match () {
                 () if lower.starts_with("good") => options[at].pros.push(after("good")),
                 () if lower.starts_with("bad") => options[at].cons.push(after("bad")),
-                () if lower.starts_with("rejected") => options[at].reason_rejected = after("rejected"),
+                () if lower.starts_with("rejected") => {
+                    options[at].reason_rejected = after("rejected")
+                }
                 () => options[at].cons.push(fields::clip(&point, limits::ELEMENT_BYTES)),
             }
         }
     }
     options.retain(|option| {
-        let is_chosen = same(&option.option, summary) || chosen(outcome).is_some_and(|(chosen, _)| same(&chosen, &option.option));
+        let is_chosen = same(&option.option, summary)
+            || chosen(outcome).is_some_and(|(chosen, _)| same(&chosen, &option.option));
         !option.option.is_empty() && !is_chosen
     });
     for option in &mut options {
         if option.reason_rejected.is_empty() {
-            option.reason_rejected = option.cons.first().cloned().unwrap_or_else(|| "another option was chosen".to_owned());
+            option.reason_rejected = option
+                .cons
+                .first()
+                .cloned()
+                .unwrap_or_else(|| "another option was chosen".to_owned());
         }
     }
     options.truncate(limits::LIST);
@@ -190,10 +261,15 @@ fn chosen(outcome: &str) -> Option<(String, String)> {
     let at = outcome.to_lowercase().find("chosen option")?;
     let rest = outcome.get(at + "chosen option".len()..)?.trim_start_matches(['s', ':', ' ', '*']);
     let lower = rest.to_lowercase();
-    let end = [", because", " because", "\n"].iter().filter_map(|word| lower.find(word)).min().unwrap_or(rest.len());
+    let end = [", because", " because", "\n"]
+        .iter()
+        .filter_map(|word| lower.find(word))
+        .min()
+        .unwrap_or(rest.len());
     let option = plain(&without_link(rest.get(..end)?.trim().trim_end_matches(['.', ',', ':'])));
     let after = rest.get(end..)?.trim_start_matches([',', ' ']);
-    let after = if after.to_lowercase().starts_with("because") { &after["because".len()..] } else { after };
+    let after =
+        if after.to_lowercase().starts_with("because") { &after["because".len()..] } else { after };
     let because = unquoted(after.trim_start_matches([':', ' ', '\n']));
     let before = outcome.get(..at)?.trim();
     let because = if before.is_empty() { because } else { format!("{before}\n\n{because}") };
@@ -214,7 +290,11 @@ fn same(left: &str, right: &str) -> bool {
 /// A title without its number: `1. `, `ADR-0001: `, `0001 - `.
 fn named(title: &str) -> String {
     let lower = title.to_lowercase();
-    let rest = if lower.starts_with("adr") { title[3..].trim_start_matches(['-', ' ', '_', '#']) } else { title };
+    let rest = if lower.starts_with("adr") {
+        title[3..].trim_start_matches(['-', ' ', '_', '#'])
+    } else {
+        title
+    };
     let digits = rest.chars().take_while(char::is_ascii_digit).count();
     if digits == 0 {
         return title.trim().to_owned();
@@ -225,20 +305,26 @@ fn named(title: &str) -> String {
 
 /// A fact in the front matter, or before the first part: `* Status: accepted`.
 fn fact(document: &MarkdownDocument, keys: &[&str]) -> Option<String> {
-    let front = document.front.iter().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, value)| value.clone());
+    let front = document
+        .front
+        .iter()
+        .find(|(key, _)| keys.contains(&key.as_str()))
+        .map(|(_, value)| value.clone());
     front.or_else(|| {
         let head = document.sections.iter().filter(|section| section.level <= 1);
         let mut lines = head.flat_map(|section| section.body.lines());
         lines.find_map(|line| {
             let line = line.trim().trim_start_matches(['*', '-', '+', ' ']);
             let (key, value) = line.split_once(':')?;
-            keys.contains(&plain(key).to_lowercase().as_str()).then(|| value.trim().trim_start_matches("**").trim().to_owned())
+            keys.contains(&plain(key).to_lowercase().as_str())
+                .then(|| value.trim().trim_start_matches("**").trim().to_owned())
         })
     })
 }
 
 fn status_text(document: &MarkdownDocument) -> String {
-    let section = document.sections.iter().find(|section| section.level >= 2 && section.is(&["status"]));
+    let section =
+        document.sections.iter().find(|section| section.level >= 2 && section.is(&["status"]));
     let stated = fact(document, &["status"]).unwrap_or_default();
     section.map_or(stated.clone(), |section| format!("{stated}\n{}", section.body))
 }
@@ -248,9 +334,18 @@ fn standing(status: &str) -> (DecisionStatus, Option<String>) {
     let has = |word: &str| lower.contains(word);
     let status_text_clean = || Some(fields::summary(&clean(status)));
     match () {
-        () if has("rejected") || has("overridden") || has("abandoned") => (DecisionStatus::Overridden, status_text_clean()),
-        () if has("superseded") || has("deprecated") || has("replaced") || has("obsolete") => (DecisionStatus::Superseded, None),
-        () if has("proposed") || has("draft") || has("provisional") || has("pending") || has("in discussion") => {
+        () if has("rejected") || has("overridden") || has("abandoned") => {
+            (DecisionStatus::Overridden, status_text_clean())
+        }
+        () if has("superseded") || has("deprecated") || has("replaced") || has("obsolete") => {
+            (DecisionStatus::Superseded, None)
+        }
+        () if has("proposed")
+            || has("draft")
+            || has("provisional")
+            || has("pending")
+            || has("in discussion") =>
+        {
             (DecisionStatus::Provisional, None)
         }
         () => (DecisionStatus::Active, None),
@@ -264,7 +359,11 @@ fn linked(status: &str, words: &str) -> Option<String> {
     let line = rest.lines().next().unwrap_or_default();
     let target = line.find("](").and_then(|from| line[from + 2..].split(')').next()).map(base_name);
     target.or_else(|| {
-        let digits: String = line.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+        let digits: String = line
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
         (!digits.is_empty()).then_some(digits)
     })
 }
@@ -272,7 +371,12 @@ fn linked(status: &str, words: &str) -> Option<String> {
 fn by_number<'i>(ids: &'i HashMap<String, Id>, number: &str) -> Option<&'i Id> {
     let wanted: u64 = number.parse().ok()?;
     let numbered = |name: &str| {
-        name.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect::<String>().parse() == Ok(wanted)
+        name.chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect::<String>()
+            .parse()
+            == Ok(wanted)
     };
     let mut found = ids.iter().filter(|(name, _)| numbered(name)).map(|(_, id)| id);
     found.next().filter(|_| found.next().is_none())
@@ -287,7 +391,10 @@ fn base_name(path: &str) -> String {
 fn is_contents(name: &str, text: &str, files: &[SourceFile]) -> bool {
     let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
     let leads_to_record = |line: &str| {
-        let target = line.rsplit_once("](").and_then(|(_, rest)| rest.split_once(')')).map(|(target, _)| target);
+        let target = line
+            .rsplit_once("](")
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .map(|(target, _)| target);
         target.is_some_and(|target| files.iter().any(|file| base(&file.name) == base(target)))
     };
     let is_known = |line: &str| {
@@ -296,5 +403,7 @@ fn is_contents(name: &str, text: &str, files: &[SourceFile]) -> bool {
             || ((line.starts_with("- [") || line.starts_with("* [")) && leads_to_record(line))
     };
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    matches!(base(name).as_str(), "index.md" | "readme.md") && lines().any(leads_to_record) && lines().all(is_known)
+    matches!(base(name).as_str(), "index.md" | "readme.md")
+        && lines().any(leads_to_record)
+        && lines().all(is_known)
 }

@@ -19,13 +19,23 @@ const OWN_COMMENT: &str = "<!-- twining-decision:";
 
 /// Everything of the document that the decision does not tell. `title` is what its
 /// summary should say; `date` is the word that its time was read from.
-pub(super) fn remainder(document: &MarkdownDocument, made: &Decision, title: &str, date: Option<&str>) -> String {
+pub(super) fn remainder(
+    document: &MarkdownDocument,
+    made: &Decision,
+    title: &str,
+    date: Option<&str>,
+) -> String {
     let covered = DecisionText::by(made, date);
     let mut parts: Vec<String> = Vec::new();
     if !covered.has(title) {
         parts.push(title.to_owned());
     }
-    let head = document.head.iter().filter(|line| !covered.has_line(line)).map(String::as_str).collect::<Vec<_>>();
+    let head = document
+        .head
+        .iter()
+        .filter(|line| !covered.has_line(line))
+        .map(String::as_str)
+        .collect::<Vec<_>>();
     if !head.is_empty() {
         parts.push(head.join("\n"));
     }
@@ -41,7 +51,11 @@ pub(super) fn remainder(document: &MarkdownDocument, made: &Decision, title: &st
             parts.extend((!left.is_empty()).then_some(left));
         } else if !left.is_empty() {
             parts.push(format!("{}:\n{left}", section.title));
-        } else if section.body.trim().is_empty() && !in_known_section && !is_known(section) && !covered.has(&section.title) {
+        } else if section.body.trim().is_empty()
+            && !in_known_section
+            && !is_known(section)
+            && !covered.has(&section.title)
+        {
             parts.push(section.title.clone());
         }
     }
@@ -77,7 +91,10 @@ fn is_known(section: &MarkdownSection) -> bool {
 
 fn words(text: &str) -> Vec<String> {
     let text = clean(text).to_lowercase();
-    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    text.split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The words of a decision, in their order, each text apart from the next.
@@ -86,11 +103,26 @@ struct DecisionText(String);
 impl DecisionText {
     fn by(made: &Decision, date: Option<&str>) -> Self {
         let mut texts: Vec<&str> = vec![made.id.as_str(), date.unwrap_or_default()];
-        texts.extend([&made.summary, &made.context, &made.rationale, &made.agent_id, &made.domain, &made.scope].map(String::as_str));
+        texts.extend(
+            [
+                &made.summary,
+                &made.context,
+                &made.rationale,
+                &made.agent_id,
+                &made.domain,
+                &made.scope,
+            ]
+            .map(String::as_str),
+        );
         texts.extend(made.constraints.iter().chain(&made.override_reason).map(String::as_str));
         for option in &made.alternatives {
             let points = option.pros.iter().chain(&option.cons);
-            texts.extend([&option.option, &option.reason_rejected].into_iter().chain(points).map(String::as_str));
+            texts.extend(
+                [&option.option, &option.reason_rejected]
+                    .into_iter()
+                    .chain(points)
+                    .map(String::as_str),
+            );
         }
         Self(texts.iter().map(|text| format!(" {} |", words(text).join(" "))).collect())
     }
@@ -106,10 +138,16 @@ impl DecisionText {
         let bare = line.trim().trim_start_matches(['*', '-', '+', '>', ' ']);
         let bare = numbered(bare).unwrap_or(bare);
         // `[name](#place)` in a list of options.
-        let bare = bare.strip_suffix(')').and_then(|link| link.split_once("](#")).map_or(bare, |(name, _)| name);
+        let bare = bare
+            .strip_suffix(')')
+            .and_then(|link| link.split_once("](#"))
+            .map_or(bare, |(name, _)| name);
         let has_part = |part: &str| {
             let covered = words(part);
-            let marks = covered.iter().take_while(|word| MARKS.split_whitespace().any(|mark| mark == *word)).count();
+            let marks = covered
+                .iter()
+                .take_while(|word| MARKS.split_whitespace().any(|mark| mark == *word))
+                .count();
             self.has(&covered[marks..].join(" "))
         };
         self.has(bare) || words(bare).join(" ").split(" because ").all(has_part)

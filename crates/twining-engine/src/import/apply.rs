@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use twining_model::{Amendment, Change, Decision, Entity, Entry, EntryType, Relation, limits, text};
+use twining_model::{
+    Amendment, Change, Decision, Entity, Entry, EntryType, Relation, limits, text,
+};
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
@@ -90,7 +92,16 @@ impl Engine {
         intent: ImportMode,
     ) -> Result<ImportOutcome, Failure> {
         let now = self.store().ids().now();
-        let ImportRecords { decisions, entries, entities, relations, guards_to_review, guards, advice, unread } = read(source, files, now);
+        let ImportRecords {
+            decisions,
+            entries,
+            entities,
+            relations,
+            guards_to_review,
+            guards,
+            advice,
+            unread,
+        } = read(source, files, now);
         let mut outcome = ImportOutcome {
             source: source.as_str().to_owned(),
             dry_run: intent == ImportMode::Try,
@@ -101,15 +112,24 @@ impl Engine {
             ..ImportOutcome::default()
         };
         // What another tool or folder wrote was looked at by nobody here.
-        let (decisions, entries): (Vec<Decision>, Vec<Entry>) =
-            (decisions.into_iter().map(cleaned).collect(), entries.into_iter().map(cleaned).collect());
-        let (entities, relations): (Vec<Entity>, Vec<Relation>) =
-            (entities.into_iter().map(cleaned).collect(), relations.into_iter().map(cleaned).collect());
+        let (decisions, entries): (Vec<Decision>, Vec<Entry>) = (
+            decisions.into_iter().map(cleaned).collect(),
+            entries.into_iter().map(cleaned).collect(),
+        );
+        let (entities, relations): (Vec<Entity>, Vec<Relation>) = (
+            entities.into_iter().map(cleaned).collect(),
+            relations.into_iter().map(cleaned).collect(),
+        );
         let lost = &mut outcome.unread;
-        outcome.decisions =
-            self.take(intent, &decisions, 1, lost, |view, change, one| take_decision(view, change, source, one, &self.stamp(caller)))?;
+        outcome.decisions = self.take(intent, &decisions, 1, lost, |view, change, one| {
+            take_decision(view, change, source, one, &self.stamp(caller))
+        })?;
         // What was settled and archived since does not come back.
-        let archived = if entries.is_empty() { HashSet::new() } else { self.store().documents().archived_ids()? };
+        let archived = if entries.is_empty() {
+            HashSet::new()
+        } else {
+            self.store().documents().archived_ids()?
+        };
         outcome.entries = self.take(intent, &entries, AT_ONCE, lost, |view, change, entry| {
             if archived.contains(&entry.id) || view.entries().get(&entry.id)?.is_some() {
                 return Ok(ImportResult::Known);
@@ -120,15 +140,19 @@ impl Engine {
         // Entities that are here under another id, for the relations that name them.
         let mut aliases: HashMap<String, String> = HashMap::new();
         outcome.entities =
-            self.take(intent, &entities, AT_ONCE, lost, |view, change, entity| take_entity(view, change, entity, &mut aliases))?;
-        outcome.relations =
-            self.take(intent, &relations, AT_ONCE, lost, |view, change, one| take_relation(view, change, one, &aliases, &entities))?;
+            self.take(intent, &entities, AT_ONCE, lost, |view, change, entity| {
+                take_entity(view, change, entity, &mut aliases)
+            })?;
+        outcome.relations = self.take(intent, &relations, AT_ONCE, lost, |view, change, one| {
+            take_relation(view, change, one, &aliases, &entities)
+        })?;
         self.propose(source, &guards, intent, &mut outcome)?;
         if source == ImportSource::Twining {
             self.import_other_files(files, intent, &mut outcome)?;
         }
         if intent == ImportMode::Import && outcome.is_news() {
-            let mut entry = note(&self.stamp(caller), EntryType::Finding, "project", &outcome.description());
+            let mut entry =
+                note(&self.stamp(caller), EntryType::Finding, "project", &outcome.description());
             entry.tags.push("import".to_owned());
             self.store().post(&[entry])?;
         }
@@ -150,7 +174,8 @@ impl Engine {
         for batch in records.chunks(at_once) {
             let mut plan = |view: &View<'_>| {
                 let mut change = Change::default();
-                let taken: Result<Vec<ImportResult>, Failure> = batch.iter().map(|one| take_one(view, &mut change, one)).collect();
+                let taken: Result<Vec<ImportResult>, Failure> =
+                    batch.iter().map(|one| take_one(view, &mut change, one)).collect();
                 taken.map(|taken| (change, taken))
             };
             let taken = match intent {
@@ -162,7 +187,9 @@ impl Engine {
                     ImportResult::New => counts.new += 1,
                     ImportResult::Known => counts.known += 1,
                     ImportResult::Completed => counts.completed += 1,
-                    ImportResult::Refused { id, why } => lost.push(ImportProblem { file: id, line: None, why }),
+                    ImportResult::Refused { id, why } => {
+                        lost.push(ImportProblem { file: id, line: None, why })
+                    }
                 }
             }
         }
@@ -175,9 +202,11 @@ fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
     let mut found: Vec<Redaction> = Vec::new();
     for file in files {
         // In JSON the end of a line is spelled, and a key goes over several.
-        let kinds = redact(&file.text).1.into_iter().chain(redact(&file.text.replace("\\n", "\n")).1);
+        let kinds =
+            redact(&file.text).1.into_iter().chain(redact(&file.text.replace("\\n", "\n")).1);
         for kind in kinds {
-            let one = Redaction { field: text::visible(&redact(&file.name).0), kind: kind.to_owned() };
+            let one =
+                Redaction { field: text::visible(&redact(&file.name).0), kind: kind.to_owned() };
             if found.len() < LISTED && !found.contains(&one) {
                 found.push(one);
             }
@@ -188,7 +217,15 @@ fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
 
 impl ImportOutcome {
     fn is_news(&self) -> bool {
-        let all = [self.decisions, self.entries, self.entities, self.relations, self.features, self.nodes, self.proposed_guards];
+        let all = [
+            self.decisions,
+            self.entries,
+            self.entities,
+            self.relations,
+            self.features,
+            self.nodes,
+            self.proposed_guards,
+        ];
         all.iter().any(|counts| counts.new + counts.completed > 0)
     }
 
@@ -202,8 +239,13 @@ impl ImportOutcome {
             (self.nodes.new, "node", "nodes"),
             (self.proposed_guards.new, "proposed guard", "proposed guards"),
         ];
-        let parts: Vec<String> = parts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| fields::count(*n, one, many)).collect();
-        let parts = if parts.is_empty() { "what was missing here".to_owned() } else { parts.join(", ") };
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(n, ..)| *n > 0)
+            .map(|(n, one, many)| fields::count(*n, one, many))
+            .collect();
+        let parts =
+            if parts.is_empty() { "what was missing here".to_owned() } else { parts.join(", ") };
         format!("Imported from {}: {parts}", self.source)
     }
 }
@@ -241,7 +283,11 @@ fn take_decision(
         change.decisions.push(decision.clone());
         return Ok(ImportResult::New);
     };
-    let set = if source == ImportSource::Twining { completed(&here, decision)? } else { serde_json::Map::new() };
+    let set = if source == ImportSource::Twining {
+        completed(&here, decision)?
+    } else {
+        serde_json::Map::new()
+    };
     if set.is_empty() {
         return Ok(ImportResult::Known);
     }
@@ -253,12 +299,17 @@ fn take_decision(
 fn completed(here: &Decision, other: &Decision) -> Result<serde_json::Map<String, Value>, Failure> {
     // Who wrote it is known better here.
     let other = Decision { origin: here.origin.clone(), ..other.clone() };
-    let texts = [here, &other].map(|decision| serde_json::to_vec(decision).map_err(StoreError::from));
+    let texts =
+        [here, &other].map(|decision| serde_json::to_vec(decision).map_err(StoreError::from));
     let [ours, theirs] = texts;
     let (ours, theirs) = (ours?, theirs?);
-    let Ok(merged) = merge_decision(&Versions { base: b"", ours: &ours, theirs: &theirs }) else { return Ok(serde_json::Map::new()) };
-    let before: serde_json::Map<String, Value> = serde_json::from_slice(&ours).map_err(StoreError::from)?;
-    let mut set: serde_json::Map<String, Value> = serde_json::from_slice(&merged.text).map_err(StoreError::from)?;
+    let Ok(merged) = merge_decision(&Versions { base: b"", ours: &ours, theirs: &theirs }) else {
+        return Ok(serde_json::Map::new());
+    };
+    let before: serde_json::Map<String, Value> =
+        serde_json::from_slice(&ours).map_err(StoreError::from)?;
+    let mut set: serde_json::Map<String, Value> =
+        serde_json::from_slice(&merged.text).map_err(StoreError::from)?;
     set.retain(|key, value| before.get(key) != Some(value));
     Ok(set)
 }
@@ -300,7 +351,11 @@ fn take_relation(
     coming: &[Entity],
 ) -> Result<ImportResult, Failure> {
     let end = |id: &String| aliases.get(id).unwrap_or(id).clone();
-    let relation = Relation { source: end(&relation.source), target: end(&relation.target), ..relation.clone() };
+    let relation = Relation {
+        source: end(&relation.source),
+        target: end(&relation.target),
+        ..relation.clone()
+    };
     // Not there yet where it is only tried.
     let is_there = |id: &String| -> Result<bool, StoreError> {
         Ok(view.graph().entity(id)?.is_some() || coming.iter().any(|entity| entity.id == *id))
@@ -309,7 +364,8 @@ fn take_relation(
         let why = "a relation whose ends are neither here nor there".to_owned();
         return Ok(ImportResult::Refused { id: relation.id, why });
     }
-    if view.graph().relation_between(&relation.source, &relation.target, &relation.kind)?.is_some() {
+    if view.graph().relation_between(&relation.source, &relation.target, &relation.kind)?.is_some()
+    {
         return Ok(ImportResult::Known);
     }
     change.relations.push(relation);

@@ -29,7 +29,8 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
             headings.retain(|(level, _)| *level < section.level);
             headings.push((section.level, section.title.clone()));
         }
-        let place = headings.iter().map(|(_, title)| title.as_str()).collect::<Vec<_>>().join(" / ");
+        let place =
+            headings.iter().map(|(_, title)| title.as_str()).collect::<Vec<_>>().join(" / ");
         let (rules, rest) = points(&section.body);
         let rest = markdown::paragraphs(&rest).into_iter().filter(|part| !part.starts_with("<!--"));
         for rule in rules.into_iter().chain(rest) {
@@ -63,11 +64,18 @@ fn add_rule(rule: &str, place: &str, key: &str, now: Time, found: &mut ImportRec
     if contains_any(FORBIDS) {
         push("constraint", "guard-to-review");
         found.guards_to_review += 1;
-        found.guards.extend(super::proposed_guards::guard_from_rule(rule).filter(|_| !rule.contains("```")));
+        found.guards.extend(
+            super::proposed_guards::guard_from_rule(rule).filter(|_| !rule.contains("```")),
+        );
     } else if !rule.contains("```") && contains_any(CHOOSES) && rule.lines().count() <= 6 {
         let mut made = decision(ImportSource::ClaudeMd, None, now, key, &summary);
-        made.domain = slug(&format!("{} {summary}", place.rsplit(" / ").next().unwrap_or_default()));
-        made.context = if place.is_empty() { "A rule for agents".to_owned() } else { format!("A rule for agents, under: {place}") };
+        made.domain =
+            slug(&format!("{} {summary}", place.rsplit(" / ").next().unwrap_or_default()));
+        made.context = if place.is_empty() {
+            "A rule for agents".to_owned()
+        } else {
+            format!("A rule for agents, under: {place}")
+        };
         rule.clone_into(&mut made.rationale);
         found.decisions.push(made);
     } else {

@@ -37,7 +37,9 @@ pub(super) fn parse(text: &str) -> MarkdownDocument {
     let text = text.trim_start_matches('\u{FEFF}');
     let mut document = MarkdownDocument::default();
     let mut lines = (1_u64..).zip(text.lines()).peekable();
-    if lines.peek().is_some_and(|(_, line)| line.trim_end() == "---") && text.lines().skip(1).any(|line| line.trim_end() == "---") {
+    if lines.peek().is_some_and(|(_, line)| line.trim_end() == "---")
+        && text.lines().skip(1).any(|line| line.trim_end() == "---")
+    {
         lines.next();
         for (_, line) in lines.by_ref() {
             if line.trim_end() == "---" {
@@ -45,11 +47,15 @@ pub(super) fn parse(text: &str) -> MarkdownDocument {
             }
             document.head.push(line.to_owned());
             if let Some((key, value)) = line.split_once(':') {
-                document.front.push((key.trim().to_lowercase(), value.trim().trim_matches(['"', '\'']).to_owned()));
+                document.front.push((
+                    key.trim().to_lowercase(),
+                    value.trim().trim_matches(['"', '\'']).to_owned(),
+                ));
             }
         }
     }
-    let mut section = MarkdownSection { level: 0, title: String::new(), line: 1, body: String::new() };
+    let mut section =
+        MarkdownSection { level: 0, title: String::new(), line: 1, body: String::new() };
     let mut fence: Option<String> = None;
     for (number, line) in lines {
         let bare = line.trim_start();
@@ -62,7 +68,10 @@ pub(super) fn parse(text: &str) -> MarkdownDocument {
         let level = line.chars().take_while(|c| *c == '#').count();
         if fence.is_none() && (1..=6).contains(&level) && line[level..].starts_with([' ', '\t']) {
             let title = line[level..].trim().trim_end_matches('#').trim().to_owned();
-            document.sections.push(std::mem::replace(&mut section, MarkdownSection { level, title, line: number, body: String::new() }));
+            document.sections.push(std::mem::replace(
+                &mut section,
+                MarkdownSection { level, title, line: number, body: String::new() },
+            ));
         } else {
             section.body.push_str(line);
             section.body.push('\n');
@@ -79,14 +88,24 @@ pub(super) fn points(body: &str) -> (Vec<String>, String) {
     for line in body.lines() {
         let bare = line.trim_start();
         let indent = line.len() - bare.len();
-        let point =
-            bare.strip_prefix("* ").or_else(|| bare.strip_prefix("- ")).or_else(|| bare.strip_prefix("+ ")).or_else(|| numbered(bare));
+        let point = bare
+            .strip_prefix("* ")
+            .or_else(|| bare.strip_prefix("- "))
+            .or_else(|| bare.strip_prefix("+ "))
+            .or_else(|| numbered(bare));
         match (point, points.last_mut()) {
             (Some(point), _) if indent < 2 => {
                 points.push(point.trim().to_owned());
                 in_point = true;
             }
-            (_, Some(last)) if in_point && (indent >= 2 || (!bare.is_empty() && point.is_none() && !last.is_empty() && indent > 0)) => {
+            (_, Some(last))
+                if in_point
+                    && (indent >= 2
+                        || (!bare.is_empty()
+                            && point.is_none()
+                            && !last.is_empty()
+                            && indent > 0)) =>
+            {
                 last.push('\n');
                 last.push_str(bare);
             }
@@ -126,7 +145,9 @@ pub(super) fn paragraphs(text: &str) -> Vec<String> {
 /// A numbered point without its number.
 pub(super) fn numbered(line: &str) -> Option<&str> {
     let digits = line.chars().take_while(char::is_ascii_digit).count();
-    (digits > 0).then(|| line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") "))).flatten()
+    (digits > 0)
+        .then(|| line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") ")))
+        .flatten()
 }
 
 /// Text without the emphasis around it.
@@ -140,5 +161,9 @@ pub(super) fn unquoted(body: &str) -> String {
     if lines.is_empty() || !lines.iter().all(|line| line.starts_with('>')) {
         return body.trim().to_owned();
     }
-    lines.iter().map(|line| line.strip_prefix("> ").or_else(|| line.strip_prefix('>')).unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    lines
+        .iter()
+        .map(|line| line.strip_prefix("> ").or_else(|| line.strip_prefix('>')).unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
 
-use super::records::{ImportRecords, ImportSource, SourceFile, clean, entry, id_of, json_lines, origin, word};
+use super::records::{
+    ImportRecords, ImportSource, SourceFile, clean, entry, id_of, json_lines, origin, word,
+};
 use crate::fields;
 
 /// Observations that are kept as properties; further ones become an entry.
@@ -15,7 +17,9 @@ const OBSERVATIONS: usize = limits::PROPERTIES - 5;
 pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
     let lines = json_lines(file, found);
     let mut ids: HashMap<String, String> = HashMap::new();
-    for (number, object, _) in lines.iter().filter(|(_, object, _)| word(object, "type") == Some("entity")) {
+    for (number, object, _) in
+        lines.iter().filter(|(_, object, _)| word(object, "type") == Some("entity"))
+    {
         let Some(name) = word(object, "name") else {
             found.unread(&file.name, *number, "an entity without a name");
             continue;
@@ -25,20 +29,43 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         let more = observations(object, &mut properties);
         let whole = fields::fold(&clean(name));
         if whole.len() > limits::NAME_BYTES {
-            found.unread(&file.name, *number, format!("a name longer than {} bytes; the end of it was left out", limits::NAME_BYTES));
+            found.unread(
+                &file.name,
+                *number,
+                format!(
+                    "a name longer than {} bytes; the end of it was left out",
+                    limits::NAME_BYTES
+                ),
+            );
         }
         let name = fields::clip(&whole, limits::NAME_BYTES);
         if !more.is_empty() {
             let detail = more.join("\n");
             if detail.len() > limits::TEXT_BYTES {
-                found.unread(&file.name, *number, "observations longer than we keep; the end of them was left out");
+                found.unread(
+                    &file.name,
+                    *number,
+                    "observations longer than we keep; the end of them was left out",
+                );
             }
             let key = format!("observations\u{0}{name}");
-            found.entries.push(entry(ImportSource::MemoryJsonl, "finding", None, now, &key, &format!("More about {name}"), &detail));
+            found.entries.push(entry(
+                ImportSource::MemoryJsonl,
+                "finding",
+                None,
+                now,
+                &key,
+                &format!("More about {name}"),
+                &detail,
+            ));
         }
         let id = id_of(ImportSource::MemoryJsonl, None, &format!("entity\u{0}{name}")).to_string();
         if ids.insert(name.clone(), id.clone()).is_some() {
-            found.unread(&file.name, *number, "an entity of this name stood before; the first counts");
+            found.unread(
+                &file.name,
+                *number,
+                "an entity of this name stood before; the first counts",
+            );
             continue;
         }
         let (kind, at) = (kind.as_str().to_owned(), now.to_string());
@@ -64,7 +91,11 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
                     Err(why) => found.unread(&file.name, *number, why),
                 }
                 for key in lost {
-                    found.unread(&file.name, *number, format!("`{key}` of a relation is longer than we keep"));
+                    found.unread(
+                        &file.name,
+                        *number,
+                        format!("`{key}` of a relation is longer than we keep"),
+                    );
                 }
             }
             _ => found.unread(&file.name, *number, "neither an entity nor a relation"),
@@ -73,7 +104,10 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
 }
 
 /// Puts what is said of an entity into its properties, and returns what does not fit.
-fn observations(object: &BTreeMap<String, Value>, properties: &mut BTreeMap<String, String>) -> Vec<String> {
+fn observations(
+    object: &BTreeMap<String, Value>,
+    properties: &mut BTreeMap<String, String>,
+) -> Vec<String> {
     let all = match object.get("observations") {
         Some(Value::Array(all)) => all.as_slice(),
         None | Some(Value::Null) => &[],
@@ -81,7 +115,8 @@ fn observations(object: &BTreeMap<String, Value>, properties: &mut BTreeMap<Stri
     };
     let mut more = Vec::new();
     for (at, observation) in all.iter().enumerate() {
-        let text = clean(&observation.as_str().map_or_else(|| observation.to_string(), str::to_owned));
+        let text =
+            clean(&observation.as_str().map_or_else(|| observation.to_string(), str::to_owned));
         if at < OBSERVATIONS && text.len() <= limits::PROPERTY_BYTES {
             properties.insert(format!("observation_{}", at + 1), text);
         } else {
@@ -89,7 +124,9 @@ fn observations(object: &BTreeMap<String, Value>, properties: &mut BTreeMap<Stri
         }
     }
     for (key, text) in unknown(object, &["type", "name", "entityType", "observations"]) {
-        let fits = key.len() <= limits::TAG_BYTES && text.len() <= limits::PROPERTY_BYTES && properties.len() < limits::PROPERTIES;
+        let fits = key.len() <= limits::TAG_BYTES
+            && text.len() <= limits::PROPERTY_BYTES
+            && properties.len() < limits::PROPERTIES;
         if fits && !properties.contains_key(&key) {
             properties.insert(key, text);
         } else {
@@ -108,32 +145,62 @@ fn relation(
     let end = |key: &str| {
         let name = word(object, key).ok_or_else(|| format!("a relation without `{key}`"))?;
         let name = fields::clip(&fields::fold(&clean(name)), limits::NAME_BYTES);
-        ids.get(&name).cloned().map(|id| (name, id)).ok_or_else(|| format!("a relation whose `{key}` is no entity of this file"))
+        ids.get(&name)
+            .cloned()
+            .map(|id| (name, id))
+            .ok_or_else(|| format!("a relation whose `{key}` is no entity of this file"))
     };
     let ((from, source), (to, target)) = (end("from")?, end("to")?);
     let given = word(object, "relationType").unwrap_or("related_to");
     let known = RelationType::read(&given.trim().to_lowercase().replace([' ', '-'], "_"));
     let mut properties = BTreeMap::new();
     if known.is_none() {
-        properties.insert("relation_type".to_owned(), fields::clip(&clean(given), limits::PROPERTY_BYTES));
+        properties.insert(
+            "relation_type".to_owned(),
+            fields::clip(&clean(given), limits::PROPERTY_BYTES),
+        );
     }
     for (key, text) in unknown(object, &["type", "from", "to", "relationType"]) {
-        if key.len() > limits::TAG_BYTES || text.len() > limits::PROPERTY_BYTES || properties.len() >= limits::PROPERTIES {
+        if key.len() > limits::TAG_BYTES
+            || text.len() > limits::PROPERTY_BYTES
+            || properties.len() >= limits::PROPERTIES
+        {
             lost.push(key);
         } else {
             properties.entry(key).or_insert(text);
         }
     }
     let kind = known.unwrap_or(RelationType::RelatedTo).as_str().to_owned();
-    let id = id_of(ImportSource::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
+    let id = id_of(
+        ImportSource::MemoryJsonl,
+        None,
+        &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}"),
+    )
+    .to_string();
     let agent_id = Some(ImportSource::MemoryJsonl.as_str().to_owned());
-    Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), agent_id, origin: Some(origin()), extra: Map::new() })
+    Ok(Relation {
+        id,
+        source,
+        target,
+        kind,
+        properties,
+        created_at: now.to_string(),
+        agent_id,
+        origin: Some(origin()),
+        extra: Map::new(),
+    })
 }
 
 /// Fields that have no place of their own, as texts.
-fn unknown<'o>(object: &'o BTreeMap<String, Value>, known: &'o [&str]) -> impl Iterator<Item = (String, String)> + 'o {
-    let others = object.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
-    others.map(|(key, value)| (clean(key), clean(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))))
+fn unknown<'o>(
+    object: &'o BTreeMap<String, Value>,
+    known: &'o [&str],
+) -> impl Iterator<Item = (String, String)> + 'o {
+    let others =
+        object.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
+    others.map(|(key, value)| {
+        (clean(key), clean(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+    })
 }
 
 fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {
@@ -141,7 +208,10 @@ fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {
     match EntityType::read(&spelled) {
         Some(kind) => (kind, BTreeMap::new()),
         None => {
-            let extra_properties = BTreeMap::from([("entity_type".to_owned(), fields::clip(&clean(given), limits::PROPERTY_BYTES))]);
+            let extra_properties = BTreeMap::from([(
+                "entity_type".to_owned(),
+                fields::clip(&clean(given), limits::PROPERTY_BYTES),
+            )]);
             (EntityType::Concept, extra_properties)
         }
     }

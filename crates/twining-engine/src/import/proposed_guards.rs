@@ -20,17 +20,20 @@ use twining_guard::policy::{Examples, UserPolicy};
 /// GuardSet that one import proposes.
 const MOST: usize = 64;
 /// Words that speak of changing a file.
-const CHANGES: [&str; 10] = ["edit", "modif", "chang", "touch", "writ", "delet", "remov", "commit", "overwrit", "alter"];
+const CHANGES: [&str; 10] =
+    ["edit", "modif", "chang", "touch", "writ", "delet", "remov", "commit", "overwrit", "alter"];
 /// Words that speak of running a program.
 const RUNS: [&str; 5] = ["run ", "running ", "execut", "invok", "call "];
 
 /// The guard that a rule in words speaks of, if it names a command or a path.
 pub(super) fn guard_from_rule(rule: &str) -> Option<NewGuard> {
-    let spans: Vec<&str> = rule.split('`').skip(1).step_by(2).map(str::trim).filter(|span| !span.is_empty()).collect();
+    let spans: Vec<&str> =
+        rule.split('`').skip(1).step_by(2).map(str::trim).filter(|span| !span.is_empty()).collect();
     let prose = rule.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase();
     let speaks = |words: &[&str]| words.iter().any(|word| prose.contains(word));
     let is_program = |word: &str| {
-        word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+        word.starts_with(|c: char| c.is_ascii_lowercase())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     };
     let is_command = |span: &&&str| {
         let mut parts = span.split_whitespace();
@@ -38,22 +41,32 @@ pub(super) fn guard_from_rule(rule: &str) -> Option<NewGuard> {
     };
     let is_path = |span: &&&str| {
         !span.contains(char::is_whitespace)
-            && (span.contains(['/', '*']) || span.rsplit_once('.').is_some_and(|(name, ending)| !name.is_empty() && !ending.is_empty()))
+            && (span.contains(['/', '*'])
+                || span
+                    .rsplit_once('.')
+                    .is_some_and(|(name, ending)| !name.is_empty() && !ending.is_empty()))
     };
     let commands: Vec<&str> = spans.iter().filter(is_command).copied().collect();
-    let paths: Vec<&str> = if speaks(&CHANGES) { spans.iter().filter(is_path).copied().collect() } else { Vec::new() };
-    let all = |texts: &[String]| format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
+    let paths: Vec<&str> =
+        if speaks(&CHANGES) { spans.iter().filter(is_path).copied().collect() } else { Vec::new() };
+    let all = |texts: &[String]| {
+        format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+    };
     let mut fields = Vec::new();
     if !commands.is_empty() {
         let commands: Vec<String> = commands.iter().map(|command| (*command).to_owned()).collect();
         fields.push(("when", format!("{{command: {}}}", all(&commands))));
     } else if !paths.is_empty() {
-        let below = |path: &&str| path.strip_suffix('/').map_or_else(|| (*path).to_owned(), |folder| format!("{folder}/**"));
+        let below = |path: &&str| {
+            path.strip_suffix('/')
+                .map_or_else(|| (*path).to_owned(), |folder| format!("{folder}/**"))
+        };
         fields.push(("paths", all(&paths.iter().map(below).collect::<Vec<_>>())));
     } else {
         return None;
     }
-    fields.push(("say", quoted(&text::excerpt(&rule.replace("**", ""), limits::SUMMARY_CHARS - 1))));
+    fields
+        .push(("say", quoted(&text::excerpt(&rule.replace("**", ""), limits::SUMMARY_CHARS - 1))));
     let name = format!("rule-{:08x}", hash_of_key(&fields::fold(rule)) as u32);
     Some(NewGuard { id: name, fields, remark: String::new() })
 }
@@ -78,7 +91,12 @@ impl Engine {
                 // What cannot be read cannot be added to, and doctor says so.
                 TextFile::Unusable(_) => return Ok::<_, Failure>((None, ())),
             };
-            let here = GuardSet::load(&UserPolicy::default(), &TextFile::Text(before.to_owned()), Examples::Skip).guards;
+            let here = GuardSet::load(
+                &UserPolicy::default(),
+                &TextFile::Text(before.to_owned()),
+                Examples::Skip,
+            )
+            .guards;
             let mut after = before.to_owned();
             for guard in guards.iter().take(MOST) {
                 if here.iter().any(|known| known.id == guard.id) {
@@ -90,11 +108,17 @@ impl Engine {
                     ("action", "warn".to_owned()),
                     ("origin", quoted(&format!("import:{}", source.as_str()))),
                 ];
-                let guard = NewGuard { fields: ours.into_iter().chain(guard.fields.clone()).collect(), ..guard.clone() };
-                let written = edit::with_guard(&after, &guard).and_then(|(text, _)| match check_guard_holds(&text, &guard.id) {
-                    Ok(()) => Ok(text),
-                    Err(failure) => Err(failure.to_string()),
-                });
+                let guard = NewGuard {
+                    fields: ours.into_iter().chain(guard.fields.clone()).collect(),
+                    ..guard.clone()
+                };
+                let written =
+                    edit::with_guard(&after, &guard).and_then(|(text, _)| match check_guard_holds(
+                        &text, &guard.id,
+                    ) {
+                        Ok(()) => Ok(text),
+                        Err(failure) => Err(failure.to_string()),
+                    });
                 match written {
                     Ok(text) => {
                         after = text;

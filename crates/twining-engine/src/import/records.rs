@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use twining_model::{Channel, Decision, Entity, Entry, Id, Origin, Relation, Time, Trust, limits, text};
+use twining_model::{
+    Channel, Decision, Entity, Entry, Id, Origin, Relation, Time, Trust, limits, text,
+};
 use twining_store::disk::hash_of_key;
 
 use crate::fields;
@@ -93,18 +95,35 @@ pub fn read(source: ImportSource, files: &[SourceFile], now: Time) -> ImportReco
     let mut found = ImportRecords::default();
     match source {
         ImportSource::Adr => super::adr::read(files, now, &mut found),
-        ImportSource::MemoryJsonl => files.iter().for_each(|file| super::mcp_memory::read(file, now, &mut found)),
-        ImportSource::Beads => files.iter().for_each(|file| super::beads::read(file, now, &mut found)),
-        ImportSource::ClaudeMd => files.iter().for_each(|file| super::claude_md::read(file, now, &mut found)),
-        ImportSource::Twining => super::twining_folder::read(&super::twining_folder::FolderText::of(files), &mut found),
+        ImportSource::MemoryJsonl => {
+            files.iter().for_each(|file| super::mcp_memory::read(file, now, &mut found))
+        }
+        ImportSource::Beads => {
+            files.iter().for_each(|file| super::beads::read(file, now, &mut found))
+        }
+        ImportSource::ClaudeMd => {
+            files.iter().for_each(|file| super::claude_md::read(file, now, &mut found))
+        }
+        ImportSource::Twining => {
+            super::twining_folder::read(&super::twining_folder::FolderText::of(files), &mut found)
+        }
     }
     found.unread.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
 }
 
 impl ImportRecords {
-    pub(super) fn unread(&mut self, file: &str, line: impl Into<Option<u64>>, why: impl Into<String>) {
-        self.unread.push(ImportProblem { file: text::visible(file), line: line.into(), why: text::excerpt(&why.into(), 200) });
+    pub(super) fn unread(
+        &mut self,
+        file: &str,
+        line: impl Into<Option<u64>>,
+        why: impl Into<String>,
+    ) {
+        self.unread.push(ImportProblem {
+            file: text::visible(file),
+            line: line.into(),
+            why: text::excerpt(&why.into(), 200),
+        });
     }
 }
 
@@ -120,10 +139,21 @@ pub(super) fn origin() -> Origin {
 
 /// Where a record came from, for people who look at it later.
 pub(super) fn came_from(source: ImportSource, key: &str) -> Map<String, Value> {
-    Map::from_iter([("imported_from".to_owned(), json!({ "source": source.as_str(), "key": fields::clip(key, limits::ELEMENT_BYTES) }))])
+    Map::from_iter([(
+        "imported_from".to_owned(),
+        json!({ "source": source.as_str(), "key": fields::clip(key, limits::ELEMENT_BYTES) }),
+    )])
 }
 
-pub(super) fn entry(source: ImportSource, kind: &str, at: Option<Time>, now: Time, key: &str, summary: &str, detail: &str) -> Entry {
+pub(super) fn entry(
+    source: ImportSource,
+    kind: &str,
+    at: Option<Time>,
+    now: Time,
+    key: &str,
+    summary: &str,
+    detail: &str,
+) -> Entry {
     Entry {
         id: id_of(source, at, key).into(),
         timestamp: at.unwrap_or(now).to_string(),
@@ -139,7 +169,13 @@ pub(super) fn entry(source: ImportSource, kind: &str, at: Option<Time>, now: Tim
     }
 }
 
-pub(super) fn decision(source: ImportSource, at: Option<Time>, now: Time, key: &str, summary: &str) -> Decision {
+pub(super) fn decision(
+    source: ImportSource,
+    at: Option<Time>,
+    now: Time,
+    key: &str,
+    summary: &str,
+) -> Decision {
     Decision {
         id: id_of(source, at, key),
         timestamp: at.unwrap_or(now).to_string(),
@@ -185,7 +221,8 @@ pub(super) fn is_cut(summary: &str) -> bool {
 
 /// A few words of a text, as a name.
 pub(super) fn slug(text: &str) -> String {
-    let lower: String = text.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    let lower: String =
+        text.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     let slug = lower.split_whitespace().take(8).collect::<Vec<_>>().join("-");
     if slug.is_empty() { "imported".to_owned() } else { slug }
 }
@@ -200,7 +237,10 @@ pub(super) fn date(word: &str) -> Option<Time> {
 }
 
 /// JSON lines of a file: each object with its line, and what is none told.
-pub(super) fn json_lines<'f>(file: &'f SourceFile, found: &mut ImportRecords) -> Vec<(u64, BTreeMap<String, Value>, &'f str)> {
+pub(super) fn json_lines<'f>(
+    file: &'f SourceFile,
+    found: &mut ImportRecords,
+) -> Vec<(u64, BTreeMap<String, Value>, &'f str)> {
     let mut read = Vec::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
         let line = line.trim();

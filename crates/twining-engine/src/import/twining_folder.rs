@@ -35,7 +35,13 @@ impl<'f> FolderText<'f> {
     /// The files that are read from such a folder.
     #[must_use]
     pub fn names() -> [&'static str; 5] {
-        ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "features.json", "knowledge.dot"]
+        [
+            "blackboard.jsonl",
+            "graph/entities.json",
+            "graph/relations.json",
+            "features.json",
+            "knowledge.dot",
+        ]
     }
 }
 
@@ -44,15 +50,23 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
         match file.name.as_str() {
             "blackboard.jsonl" => board(file, found),
             "graph/entities.json" => elements::<Entity>(file, found, |found, entity| {
-                found.entities.push(Entity { origin: Some(imported_origin(entity.origin.clone())), ..entity });
+                found.entities.push(Entity {
+                    origin: Some(imported_origin(entity.origin.clone())),
+                    ..entity
+                });
             }),
             "graph/relations.json" => elements::<Relation>(file, found, |found, relation| {
-                found.relations.push(Relation { origin: Some(imported_origin(relation.origin.clone())), ..relation });
+                found.relations.push(Relation {
+                    origin: Some(imported_origin(relation.origin.clone())),
+                    ..relation
+                });
             }),
-            name if name.starts_with("decisions/") && name != "decisions/index.json" => match one(file) {
-                Ok(decision) => found.decisions.push(decision),
-                Err(why) => found.unread(&file.name, None, why),
-            },
+            name if name.starts_with("decisions/") && name != "decisions/index.json" => {
+                match one(file) {
+                    Ok(decision) => found.decisions.push(decision),
+                    Err(why) => found.unread(&file.name, None, why),
+                }
+            }
             // The last two are taken in by `parcel`.
             "decisions/index.json" | "features.json" | "knowledge.dot" => {}
             _ => found.unread(&file.name, None, "not taken over; copy it by hand if you want it"),
@@ -65,12 +79,18 @@ fn board(file: &SourceFile, found: &mut ImportRecords) {
     let mut places = std::collections::HashMap::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
         let line = line.trim();
-        let is_marker = ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker)) || line == "=======";
+        let is_marker =
+            ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
+                || line == "=======";
         if line.is_empty() || is_marker {
             continue;
         }
         match serde_json::from_str::<Entry>(line) {
-            Ok(entry) if line.len() <= limits::RECORD_BYTES && !entry.id.is_empty() && entry.id.len() <= limits::NAME_BYTES => {
+            Ok(entry)
+                if line.len() <= limits::RECORD_BYTES
+                    && !entry.id.is_empty()
+                    && entry.id.len() <= limits::NAME_BYTES =>
+            {
                 let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
                 // Of two lines with one id the later counts, as on any board.
                 match places.insert(entry.id.clone(), entries.len()) {
@@ -81,14 +101,20 @@ fn board(file: &SourceFile, found: &mut ImportRecords) {
                     None => entries.push(entry),
                 }
             }
-            Ok(_) => found.unread(&file.name, number, "an entry whose id or size no record of ours has"),
+            Ok(_) => {
+                found.unread(&file.name, number, "an entry whose id or size no record of ours has")
+            }
             Err(error) => found.unread(&file.name, number, format!("no entry: {error}")),
         }
     }
     found.entries.extend(entries);
 }
 
-fn elements<T: serde::de::DeserializeOwned>(file: &SourceFile, found: &mut ImportRecords, mut take: impl FnMut(&mut ImportRecords, T)) {
+fn elements<T: serde::de::DeserializeOwned>(
+    file: &SourceFile,
+    found: &mut ImportRecords,
+    mut take: impl FnMut(&mut ImportRecords, T),
+) {
     let scanned = array::scan(file.text.as_bytes());
     for (line, why) in scanned.unreadable {
         found.unread(&file.name, line, why);
@@ -96,14 +122,17 @@ fn elements<T: serde::de::DeserializeOwned>(file: &SourceFile, found: &mut Impor
     for (line, element) in scanned.elements {
         match serde_json::from_str(&element) {
             Ok(element) => take(found, element),
-            Err(error) => found.unread(&file.name, line, format!("no element of this array: {error}")),
+            Err(error) => {
+                found.unread(&file.name, line, format!("no element of this array: {error}"))
+            }
         }
     }
 }
 
 fn one(file: &SourceFile) -> Result<Decision, String> {
     let text = one_decision(file.text.as_bytes());
-    let decision: Decision = serde_json::from_slice(&text).map_err(|error| format!("no decision: {error}"))?;
+    let decision: Decision =
+        serde_json::from_slice(&text).map_err(|error| format!("no decision: {error}"))?;
     if file.name != format!("decisions/{}.json", decision.id) {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }
@@ -139,7 +168,12 @@ fn clean(value: &mut Value) {
 
 impl Engine {
     /// Takes in what `folder` does not.
-    pub(super) fn import_other_files(&self, files: &[SourceFile], intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+    pub(super) fn import_other_files(
+        &self,
+        files: &[SourceFile],
+        intent: ImportMode,
+        outcome: &mut ImportOutcome,
+    ) -> Result<(), Failure> {
         files.iter().try_for_each(|file| match file.name.as_str() {
             "features.json" => self.import_features(file, intent, outcome),
             "knowledge.dot" => self.import_knowledge(file, intent, outcome),
@@ -147,17 +181,27 @@ impl Engine {
         })
     }
 
-    fn import_features(&self, file: &SourceFile, intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+    fn import_features(
+        &self,
+        file: &SourceFile,
+        intent: ImportMode,
+        outcome: &mut ImportOutcome,
+    ) -> Result<(), Failure> {
         let theirs = match FeatureList::parse(&file.text) {
             Ok(list) => list,
             Err(why) => {
-                outcome.unread.push(ImportProblem { file: file.name.clone(), line: None, why: format!("no feature list: {why}") });
+                outcome.unread.push(ImportProblem {
+                    file: file.name.clone(),
+                    line: None,
+                    why: format!("no feature list: {why}"),
+                });
                 return Ok(());
             }
         };
         let plan = |stored: &twining_store::FeatureListFile| {
             let mut counts = ImportCounts::default();
-            let mut list = workflow::read_list(stored)?.map_or_else(|| FeatureList::parse("{}"), Ok);
+            let mut list =
+                workflow::read_list(stored)?.map_or_else(|| FeatureList::parse("{}"), Ok);
             for feature in &theirs.features {
                 let Ok(here) = &list else { break };
                 if here.get(&feature.id).is_some() {
@@ -178,31 +222,46 @@ impl Engine {
                 let fields: Map<String, Value> = fields.as_object().cloned().unwrap_or_default();
                 list = FeatureList::parse(&here.with_feature(&feature.id, &fields));
             }
-            let list = list.map_err(|why| Failure::UnreadableList { path: stored.path.clone(), why })?;
+            let list =
+                list.map_err(|why| Failure::UnreadableList { path: stored.path.clone(), why })?;
             let list = (counts.new > 0).then(|| list.text().to_owned());
             Ok::<_, Failure>((Change::of_document(&stored.path, list), counts))
         };
         outcome.features = match intent {
-            ImportMode::Import => self.store().transact_on(Durability::Strict, Documents::features, plan)?,
+            ImportMode::Import => {
+                self.store().transact_on(Durability::Strict, Documents::features, plan)?
+            }
             ImportMode::Try => plan(&self.store().documents().features()?)?.1,
         };
         Ok(())
     }
 
-    fn import_knowledge(&self, file: &SourceFile, intent: ImportMode, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+    fn import_knowledge(
+        &self,
+        file: &SourceFile,
+        intent: ImportMode,
+        outcome: &mut ImportOutcome,
+    ) -> Result<(), Failure> {
         let theirs = KnowledgeGraph::read(redact(&file.text).0.as_bytes());
         for error in &theirs.errors {
             let line = u64::try_from(error.line).ok();
-            outcome.unread.push(ImportProblem { file: file.name.clone(), line, why: error.message.clone() });
+            outcome.unread.push(ImportProblem {
+                file: file.name.clone(),
+                line,
+                why: error.message.clone(),
+            });
         }
         let plan = |here: &KnowledgeFile| {
             let ours = KnowledgeGraph::read(here.bytes.as_deref().unwrap_or_default());
             let wanted = additions(&ours, &theirs);
             let mut lost = Vec::new();
             let bytes = carried_out(here.bytes.clone(), &wanted, &mut lost);
-            let nodes = |all: &mut dyn Iterator<Item = &Operation>| all.filter(|one| one.op == OperationKind::AddNode).count() as u64;
+            let nodes = |all: &mut dyn Iterator<Item = &Operation>| {
+                all.filter(|one| one.op == OperationKind::AddNode).count() as u64
+            };
             let new = nodes(&mut wanted.iter()) - nodes(&mut lost.iter().map(|(one, _)| one));
-            let known = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_some()).count() as u64;
+            let known =
+                theirs.nodes().filter(|node| ours.graph().node(node.id()).is_some()).count() as u64;
             let written = if bytes == here.bytes { None } else { bytes };
             Ok::<_, Failure>((written, (ImportCounts { new, known, completed: 0 }, lost)))
         };
@@ -212,8 +271,14 @@ impl Engine {
         };
         outcome.nodes = counts;
         for (one, why) in lost {
-            let what = one.id.unwrap_or_else(|| format!("{} -> {}", one.from.unwrap_or_default(), one.to.unwrap_or_default()));
-            outcome.unread.push(ImportProblem { file: file.name.clone(), line: None, why: format!("`{what}` was left out: {why}") });
+            let what = one.id.unwrap_or_else(|| {
+                format!("{} -> {}", one.from.unwrap_or_default(), one.to.unwrap_or_default())
+            });
+            outcome.unread.push(ImportProblem {
+                file: file.name.clone(),
+                line: None,
+                why: format!("`{what}` was left out: {why}"),
+            });
         }
         Ok(())
     }
@@ -222,8 +287,10 @@ impl Engine {
 /// What adds to our graph the nodes and edges that only theirs has.
 fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
     let ends = |edge: &twining_dot::Edge| [edge.from(), edge.to()].map(|id| id.as_str().to_owned());
-    let valid_edges: HashSet<([String; 2], &str)> =
-        ours.valid_edges().map(|valid_edge| (ends(valid_edge.edge()), valid_edge.relation())).collect();
+    let valid_edges: HashSet<([String; 2], &str)> = ours
+        .valid_edges()
+        .map(|valid_edge| (ends(valid_edge.edge()), valid_edge.relation()))
+        .collect();
     let nodes = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_none()).map(|node| {
         let given = |name: &str| Some(node.field(name).to_owned()).filter(|text| !text.is_empty());
         let status = given("status").filter(|status| status != Standing::Current.as_str());
@@ -242,8 +309,12 @@ fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
             ..Operation::default()
         }
     });
-    let edges = theirs.valid_edges().filter(|valid_edge| !valid_edges.contains(&(ends(valid_edge.edge()), valid_edge.relation()))).map(
-        |valid_edge| {
+    let edges = theirs
+        .valid_edges()
+        .filter(|valid_edge| {
+            !valid_edges.contains(&(ends(valid_edge.edge()), valid_edge.relation()))
+        })
+        .map(|valid_edge| {
             let [from, to] = ends(valid_edge.edge()).map(Some);
             let note = Some(valid_edge.note().to_owned()).filter(|note| !note.is_empty());
             Operation {
@@ -254,13 +325,16 @@ fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
                 note,
                 ..Operation::default()
             }
-        },
-    );
+        });
     nodes.chain(edges).collect()
 }
 
 /// Carries out what can be: where one of them cannot, each half by itself.
-fn carried_out(bytes: Option<Vec<u8>>, wanted: &[Operation], lost: &mut Vec<(Operation, String)>) -> Option<Vec<u8>> {
+fn carried_out(
+    bytes: Option<Vec<u8>>,
+    wanted: &[Operation],
+    lost: &mut Vec<(Operation, String)>,
+) -> Option<Vec<u8>> {
     match (crate::knowledge::plan(bytes.as_deref(), wanted), wanted) {
         (_, []) => bytes,
         (Ok(after), _) => Some(after),

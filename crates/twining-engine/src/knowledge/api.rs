@@ -37,10 +37,15 @@ pub struct KnowledgeCreateOutcome {
 impl Engine {
     /// Says what is wrong with the shared knowledge graph, or with another DOT file
     /// of the working tree the caller stands in.
-    pub fn knowledge_check(&self, input: &KnowledgeCheckInput, checkout: &Path) -> Result<KnowledgeCheckOutcome, Failure> {
+    pub fn knowledge_check(
+        &self,
+        input: &KnowledgeCheckInput,
+        checkout: &Path,
+    ) -> Result<KnowledgeCheckOutcome, Failure> {
         let Some(path) = &input.path else {
             let file = self.store().documents().knowledge()?;
-            let mut doubts: Vec<GraphFinding> = file.ignored_path.as_deref().map(check::ignored_path).into_iter().collect();
+            let mut doubts: Vec<GraphFinding> =
+                file.ignored_path.as_deref().map(check::ignored_path).into_iter().collect();
             doubts.extend(self.unmerged_version(&file, checkout)?);
             return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
         };
@@ -49,7 +54,11 @@ impl Engine {
         let file = self.store().documents().dot_file(tree, path.as_str())?;
         match file.bytes {
             Some(bytes) => Ok(check::check(file.path, Some(&bytes), Vec::new())),
-            None => Err(Failure::NotFound { what: "file", id: file.path, hint: "give a path relative to the project".to_owned() }),
+            None => Err(Failure::NotFound {
+                what: "file",
+                id: file.path,
+                hint: "give a path relative to the project".to_owned(),
+            }),
         }
     }
 
@@ -64,7 +73,11 @@ impl Engine {
     }
 
     /// That a linked working tree has another version of the graph, which counts once it is merged.
-    fn unmerged_version(&self, shared: &KnowledgeFile, checkout: &Path) -> Result<Option<GraphFinding>, Failure> {
+    fn unmerged_version(
+        &self,
+        shared: &KnowledgeFile,
+        checkout: &Path,
+    ) -> Result<Option<GraphFinding>, Failure> {
         if checkout == self.store().location().project {
             return Ok(None);
         }
@@ -80,7 +93,10 @@ impl Engine {
     }
 
     /// Finds nodes by words, and those around them.
-    pub fn knowledge_retrieve(&self, input: &KnowledgeRetrieveInput) -> Result<RetrieveOutcome, Failure> {
+    pub fn knowledge_retrieve(
+        &self,
+        input: &KnowledgeRetrieveInput,
+    ) -> Result<RetrieveOutcome, Failure> {
         let search = NodeQuery::parse(input)?;
         let graph = self.graph()?;
         Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
@@ -92,9 +108,13 @@ impl Engine {
     }
 
     /// Edits the graph: every operation, or none.
-    pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdateOutcome, Failure> {
+    pub fn knowledge_update(
+        &self,
+        input: &KnowledgeUpdateInput,
+    ) -> Result<KnowledgeUpdateOutcome, Failure> {
         let (mut input, redacted) = clean(input);
-        let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story_id =
+            input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
         for operation in &mut input.operations {
             operation.shorten_paths(self.store().root())?;
         }
@@ -103,7 +123,8 @@ impl Engine {
             Ok::<_, Failure>((bytes, KnowledgeUpdateOutcome { file: file.path.clone(), ..updated }))
         };
         if input.dry_run {
-            return plan(&self.store().documents().knowledge()?).map(|(_, updated)| KnowledgeUpdateOutcome { redacted, ..updated });
+            return plan(&self.store().documents().knowledge()?)
+                .map(|(_, updated)| KnowledgeUpdateOutcome { redacted, ..updated });
         }
         let updated = self.change_knowledge(|file| {
             let (bytes, updated) = plan(file)?;
@@ -111,10 +132,17 @@ impl Engine {
             Ok((written.then_some(bytes), KnowledgeUpdateOutcome { written, ..updated }))
         })?;
         if updated.written {
-            let counted = [&updated.nodes_added, &updated.nodes_changed, &updated.nodes_removed].map(Vec::len);
+            let counted = [&updated.nodes_added, &updated.nodes_changed, &updated.nodes_removed]
+                .map(Vec::len);
             let [nodes_added, nodes_changed, nodes_removed] = counted;
             let edges = updated.edges_added + updated.edges_removed;
-            self.count(&MetricEvent::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
+            self.count(&MetricEvent::Update {
+                story_id,
+                nodes_added,
+                nodes_changed,
+                nodes_removed,
+                edges,
+            });
         }
         Ok(KnowledgeUpdateOutcome { redacted, ..updated })
     }
@@ -131,20 +159,42 @@ impl Engine {
 
     /// Gathers what a reviewer should hold a plan or a change against. The graph is
     /// part of what is reviewed, so it is that of the working tree the caller stands in.
-    pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes, checkout: &Path) -> Result<ReviewContext, Failure> {
+    pub fn review_context(
+        &self,
+        input: &ReviewContextInput,
+        changes: &dyn Changes,
+        checkout: &Path,
+    ) -> Result<ReviewContext, Failure> {
         let kind = ReviewKind::parse(&input.kind)?;
-        let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
-        let (file, shared) = (self.store().documents().knowledge_in(checkout)?, self.store().documents().knowledge()?);
+        let story_id =
+            input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let (file, shared) = (
+            self.store().documents().knowledge_in(checkout)?,
+            self.store().documents().knowledge()?,
+        );
         let pack = story_id.as_deref().map(|id| self.pack_of_story(id)).transpose()?.flatten();
-        let mut context =
-            ReviewContext { kind: kind.as_str().to_owned(), story_id, knowledge_file: file.path.clone(), pack, ..ReviewContext::default() };
+        let mut context = ReviewContext {
+            kind: kind.as_str().to_owned(),
+            story_id,
+            knowledge_file: file.path.clone(),
+            pack,
+            ..ReviewContext::default()
+        };
         if context.story_id.is_some() && context.pack.is_none() {
-            context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
+            context.notes.push(
+                "no pack was made for this story lately; twining_knowledge_pack makes one"
+                    .to_owned(),
+            );
         }
         let chosen = self.store().config()?.knowledge.path;
-        let now = GraphVersions { here: file.bytes.as_deref(), shared: shared.bytes.as_deref(), chosen: &chosen };
+        let now = GraphVersions {
+            here: file.bytes.as_deref(),
+            shared: shared.bytes.as_deref(),
+            chosen: &chosen,
+        };
         review::fill(&mut context, kind, input, now, changes)?;
-        let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
+        let (nodes_added, knowledge_modified) =
+            (context.changes.nodes_added.len(), context.knowledge_modified);
         self.count(&MetricEvent::Review {
             story_id: context.story_id.clone(),
             kind: context.kind.clone(),
@@ -188,11 +238,17 @@ impl Engine {
         let file = self.store().documents().knowledge()?;
         let options = StoryTerms::options(&search);
         let packs = self.store().local_state().packs()?;
-        let name =
-            |packs: &twining_store::Packs| packs.key("pack", &[&file.digest().to_le_bytes(), file.path.as_bytes(), options.as_bytes()]);
+        let name = |packs: &twining_store::Packs| {
+            packs.key(
+                "pack",
+                &[&file.digest().to_le_bytes(), file.path.as_bytes(), options.as_bytes()],
+            )
+        };
         let pack_id = packs.as_ref().map(name).unwrap_or_default();
         let stored = match &packs {
-            Some(packs) => packs.get(&pack_id)?.and_then(|bytes| serde_json::from_slice::<RetrieveOutcome>(&bytes).ok()),
+            Some(packs) => packs
+                .get(&pack_id)?
+                .and_then(|bytes| serde_json::from_slice::<RetrieveOutcome>(&bytes).ok()),
             None => None,
         };
         let cached = stored.is_some();
@@ -207,14 +263,28 @@ impl Engine {
         };
         if let Some(packs) = &packs {
             if !cached {
-                packs.put(&pack_id, &serde_json::to_vec(&found).unwrap_or_default(), UNUSED_DAYS)?;
+                packs.put(
+                    &pack_id,
+                    &serde_json::to_vec(&found).unwrap_or_default(),
+                    UNUSED_DAYS,
+                )?;
             }
             if let Some(id) = &story.story_id {
-                packs.put(&packs.key("story", &[id.as_bytes()]), &serde_json::to_vec(story).unwrap_or_default(), UNUSED_DAYS)?;
+                packs.put(
+                    &packs.key("story", &[id.as_bytes()]),
+                    &serde_json::to_vec(story).unwrap_or_default(),
+                    UNUSED_DAYS,
+                )?;
             }
         }
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.count(&MetricEvent::Pack { story_id: story.story_id.clone(), nodes: found.count, bytes: found.subgraph.len(), ms, cached });
+        self.count(&MetricEvent::Pack {
+            story_id: story.story_id.clone(),
+            nodes: found.count,
+            bytes: found.subgraph.len(),
+            ms,
+            cached,
+        });
         Ok(KnowledgePack { story_id: story.story_id.clone(), pack_id, cached, found })
     }
 
@@ -233,7 +303,9 @@ impl Engine {
         self.store().transact_on(Durability::Strict, Documents::knowledge, |file| {
             let (bytes, outcome) = plan(file)?;
             let text = bytes.map(String::from_utf8).transpose();
-            let text = text.map_err(|_| StoreError::Damaged { what: format!("`{}` is not UTF-8", file.path) })?;
+            let text = text.map_err(|_| StoreError::Damaged {
+                what: format!("`{}` is not UTF-8", file.path),
+            })?;
             Ok((Change::of_document(&file.path, text), outcome))
         })
     }
@@ -242,7 +314,10 @@ impl Engine {
     pub fn create_knowledge(&self) -> Result<KnowledgeCreateOutcome, Failure> {
         self.change_knowledge(|file| {
             let created = file.bytes.is_none();
-            Ok((created.then(|| DEFAULT_GRAPH.as_bytes().to_vec()), KnowledgeCreateOutcome { file: file.path.clone(), created }))
+            Ok((
+                created.then(|| DEFAULT_GRAPH.as_bytes().to_vec()),
+                KnowledgeCreateOutcome { file: file.path.clone(), created },
+            ))
         })
     }
 }

@@ -79,7 +79,11 @@ pub struct KnowledgeCheckOutcome {
 
 /// Checks a file that was read; `bytes` is none if it is not there. Comes
 /// with `doubts` about the file as a whole.
-pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<GraphFinding>) -> KnowledgeCheckOutcome {
+pub(crate) fn check(
+    path: String,
+    bytes: Option<&[u8]>,
+    doubts: Vec<GraphFinding>,
+) -> KnowledgeCheckOutcome {
     let source = bytes.unwrap_or_default();
     let mut known = KnowledgeGraph::read(source);
     let (mut nodes, mut edges) = (known.declared, known.edges());
@@ -95,7 +99,10 @@ pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<GraphFinding
     }
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
-        warnings = vec![GraphFinding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
+        warnings = vec![GraphFinding::of_file(
+            "there is no knowledge graph yet",
+            "`twining knowledge check --create` starts one",
+        )];
     }
     warnings.extend(doubts);
     let found = errors.len() + warnings.len() + known.dropped_findings;
@@ -182,7 +189,8 @@ impl GraphCheck<'_> {
     fn syntax(&mut self, markers: &[usize]) {
         let by_itself = !markers.is_empty() && merged_markers(self.document.bytes()).is_some();
         for &at in markers {
-            let message = "git left a conflict marker here; the two sides must be made one first".to_owned();
+            let message =
+                "git left a conflict marker here; the two sides must be made one first".to_owned();
             let suggestion = if by_itself {
                 "the two go together: until then both are read, and the next twining_knowledge_update writes them as one"
             } else {
@@ -192,23 +200,42 @@ impl GraphCheck<'_> {
             self.errors.push((at, GraphFinding { message, suggestion, ..GraphFinding::default() }));
         }
         // A blank file is an empty graph here, whatever DOT says.
-        if self.document.syntax().is_none() && self.document.bytes().iter().all(u8::is_ascii_whitespace) {
+        if self.document.syntax().is_none()
+            && self.document.bytes().iter().all(u8::is_ascii_whitespace)
+        {
             return;
         }
         let finding_of_problem = |problem: &twining_dot::Diagnostic| {
-            (problem.span.start, GraphFinding { message: problem.message.clone(), ..GraphFinding::default() })
+            (
+                problem.span.start,
+                GraphFinding { message: problem.message.clone(), ..GraphFinding::default() },
+            )
         };
         self.errors.extend(self.document.errors().iter().map(finding_of_problem));
         self.warnings.extend(self.document.warnings().iter().map(finding_of_problem));
         if self.document.graph().is_strict() {
             let message = "the graph is strict, so two nodes have one edge, and the last relation between them alone counts".to_owned();
-            self.errors
-                .push((0, GraphFinding { message, suggestion: Some("take the word `strict` out".to_owned()), ..GraphFinding::default() }));
+            self.errors.push((
+                0,
+                GraphFinding {
+                    message,
+                    suggestion: Some("take the word `strict` out".to_owned()),
+                    ..GraphFinding::default()
+                },
+            ));
         }
         if self.document.syntax().is_some_and(|graph| !graph.directed) {
-            let message = "the graph is undirected; relations point from the first node to the second".to_owned();
-            self.warnings
-                .push((0, GraphFinding { message, suggestion: Some("write digraph and ->".to_owned()), ..GraphFinding::default() }));
+            let message =
+                "the graph is undirected; relations point from the first node to the second"
+                    .to_owned();
+            self.warnings.push((
+                0,
+                GraphFinding {
+                    message,
+                    suggestion: Some("write digraph and ->".to_owned()),
+                    ..GraphFinding::default()
+                },
+            ));
         }
     }
 
@@ -235,7 +262,13 @@ impl GraphCheck<'_> {
             self.word(node, "priority", at, &priorities);
         } else if node.get("type") == Some(NodeType::Rule.as_str()) {
             let message = "priority is required for nodes of type 'rule'".to_owned();
-            self.wrong(node, "priority", place(node, "priority", at), message, Some(choices("priority", &priorities)));
+            self.wrong(
+                node,
+                "priority",
+                place(node, "priority", at),
+                message,
+                Some(choices("priority", &priorities)),
+            );
         }
         if self.errors.all > before {
             self.unsound.insert(position);
@@ -247,7 +280,13 @@ impl GraphCheck<'_> {
         let at = place(node, field, at);
         let given = node.get(field).unwrap_or_default();
         if given.trim().is_empty() {
-            self.wrong(node, field, at, format!("{field} is required"), Some(choices(field, known)));
+            self.wrong(
+                node,
+                field,
+                at,
+                format!("{field} is required"),
+                Some(choices(field, known)),
+            );
         } else if !known.contains(&given) {
             let message = invalid(field, given, known);
             self.wrong(node, field, at, message, suggested(field, given, known));
@@ -261,22 +300,35 @@ impl GraphCheck<'_> {
             let name = attribute.name();
             let missing = FIELDS.iter().copied().filter(|field| node.get(field).is_none());
             if !FIELDS.contains(&name)
-                && let Some(field) = suggestions::nearest(&name.to_lowercase(), missing).filter(|field| field.len() > 3)
+                && let Some(field) = suggestions::nearest(&name.to_lowercase(), missing)
+                    .filter(|field| field.len() > 3)
             {
                 let message = format!("unknown field '{}'", text::excerpt(name, 80));
                 self.doubt(node, name, attribute.span().start, message, Some(field.to_owned()));
             }
             if attribute.value().as_str().contains(MERGED) {
-                self.doubt(node, name, place(node, name, at), KEPT_TWO.to_owned(), Some(format!("make them one and remove {MERGED}")));
+                self.doubt(
+                    node,
+                    name,
+                    place(node, name, at),
+                    KEPT_TWO.to_owned(),
+                    Some(format!("make them one and remove {MERGED}")),
+                );
             }
         }
     }
 
     fn contradictions(&mut self, statements: &GraphStatements<'_>) {
-        let offsets: Vec<usize> = statements.clashes.iter().flat_map(|clash| [clash.first.1.start, clash.second.1.start]).collect();
+        let offsets: Vec<usize> = statements
+            .clashes
+            .iter()
+            .flat_map(|clash| [clash.first.1.start, clash.second.1.start])
+            .collect();
         // All at once: each look alone would read the file again.
         let positions = self.document.positions(&offsets);
-        for ((clash, at), lines) in statements.clashes.iter().zip(offsets.chunks_exact(2)).zip(positions.chunks_exact(2)) {
+        for ((clash, at), lines) in
+            statements.clashes.iter().zip(offsets.chunks_exact(2)).zip(positions.chunks_exact(2))
+        {
             let message = format!(
                 "{} is '{}' in line {} and '{}' in line {}",
                 clash.name,
@@ -288,7 +340,13 @@ impl GraphCheck<'_> {
             if let Some(position) = self.document.graph().position_of(clash.node) {
                 self.unsound.insert(position);
                 let node = &self.document.graph().nodes()[position];
-                self.wrong(node, clash.name, at[1], message, Some("keep one of the two, or give one node another id".to_owned()));
+                self.wrong(
+                    node,
+                    clash.name,
+                    at[1],
+                    message,
+                    Some("keep one of the two, or give one node another id".to_owned()),
+                );
             }
         }
     }
@@ -298,9 +356,14 @@ impl GraphCheck<'_> {
         let mut seen: HashMap<(&DotId, &DotId, &str), usize> = HashMap::new();
         for (index, edge) in self.document.graph().edges().iter().enumerate() {
             let before = self.errors.all;
-            for (end, id, field) in [("source", edge.from(), "source"), ("target", edge.to(), "target")] {
+            for (end, id, field) in
+                [("source", edge.from(), "source"), ("target", edge.to(), "target")]
+            {
                 if !statements.declared.contains_key(id) {
-                    let message = format!("edge references unknown {end} node '{}'", text::excerpt(id.as_str(), 80));
+                    let message = format!(
+                        "edge references unknown {end} node '{}'",
+                        text::excerpt(id.as_str(), 80)
+                    );
                     let known = statements.declared.keys().map(|id| id.as_str());
                     // Each costs a look at every node: a file of nothing but errors gets some.
                     let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
@@ -309,10 +372,18 @@ impl GraphCheck<'_> {
                 }
             }
             let relation = edge.get("relation").unwrap_or_default();
-            let at = edge.attributes().get("relation").map_or(edge.span().start, |attribute| attribute.span().start);
+            let at = edge
+                .attributes()
+                .get("relation")
+                .map_or(edge.span().start, |attribute| attribute.span().start);
             if relation.trim().is_empty() {
-                let suggest = edge.get("label").and_then(|label| suggestions::suggest("relation", label, &relations));
-                let suggestion = suggest.map_or_else(|| choices("relation", &relations), |word| format!("relation=\"{word}\""));
+                let suggest = edge
+                    .get("label")
+                    .and_then(|label| suggestions::suggest("relation", label, &relations));
+                let suggestion = suggest.map_or_else(
+                    || choices("relation", &relations),
+                    |word| format!("relation=\"{word}\""),
+                );
                 let message = "edge has no relation; it counts as related_to".to_owned();
                 self.warnings.push((at, about_edge(edge, "relation", message, Some(suggestion))));
             } else if !relations.contains(&relation) {
@@ -327,36 +398,79 @@ impl GraphCheck<'_> {
             if self.errors.all > before {
                 self.unsound_edges.insert(index);
             }
-            for merged in edge.attributes().own().filter(|attribute| attribute.value().as_str().contains(MERGED)) {
+            for merged in edge
+                .attributes()
+                .own()
+                .filter(|attribute| attribute.value().as_str().contains(MERGED))
+            {
                 let suggestion = Some(format!("make them one and remove {MERGED}"));
-                self.warnings.push((merged.span().start, about_edge(edge, merged.name(), KEPT_TWO.to_owned(), suggestion)));
+                self.warnings.push((
+                    merged.span().start,
+                    about_edge(edge, merged.name(), KEPT_TWO.to_owned(), suggestion),
+                ));
             }
             if seen.insert((edge.from(), edge.to(), relation), index).is_some() {
-                let message = format!("the edge to '{}' stands twice", text::excerpt(edge.to().as_str(), 80));
-                self.warnings.push((edge.span().start, about_edge(edge, "relation", message, Some("remove one of them".to_owned()))));
+                let message =
+                    format!("the edge to '{}' stands twice", text::excerpt(edge.to().as_str(), 80));
+                self.warnings.push((
+                    edge.span().start,
+                    about_edge(edge, "relation", message, Some("remove one of them".to_owned())),
+                ));
             }
         }
     }
 
-    fn wrong(&mut self, node: &Node, field: &str, at: usize, message: String, suggestion: Option<String>) {
+    fn wrong(
+        &mut self,
+        node: &Node,
+        field: &str,
+        at: usize,
+        message: String,
+        suggestion: Option<String>,
+    ) {
         self.errors.push((at, about(node.id(), field, message, suggestion)));
     }
 
-    fn doubt(&mut self, node: &Node, field: &str, at: usize, message: String, suggestion: Option<String>) {
+    fn doubt(
+        &mut self,
+        node: &Node,
+        field: &str,
+        at: usize,
+        message: String,
+        suggestion: Option<String>,
+    ) {
         self.warnings.push((at, about(node.id(), field, message, suggestion)));
     }
 
-    fn edge_wrong(&mut self, edge: &Edge, field: &str, at: usize, message: String, suggestion: Option<String>) {
+    fn edge_wrong(
+        &mut self,
+        edge: &Edge,
+        field: &str,
+        at: usize,
+        message: String,
+        suggestion: Option<String>,
+    ) {
         self.errors.push((at, about_edge(edge, field, message, suggestion)));
     }
 }
 
 fn about(id: &DotId, field: &str, message: String, suggestion: Option<String>) -> GraphFinding {
     let clip = |text: &str| text[..text.floor_char_boundary(limits::NAME_BYTES)].to_owned();
-    GraphFinding { node_id: Some(clip(id.as_str())), field: Some(clip(field)), message, suggestion, ..GraphFinding::default() }
+    GraphFinding {
+        node_id: Some(clip(id.as_str())),
+        field: Some(clip(field)),
+        message,
+        suggestion,
+        ..GraphFinding::default()
+    }
 }
 
-pub(super) fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> GraphFinding {
+pub(super) fn about_edge(
+    edge: &Edge,
+    field: &str,
+    message: String,
+    suggestion: Option<String>,
+) -> GraphFinding {
     about(edge.from(), field, message, suggestion)
 }
 
@@ -390,8 +504,11 @@ pub(super) fn conflict_markers(source: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut at, mut open) = (0, false);
     for line in source.split_inclusive(|byte| *byte == b'\n') {
-        let is =
-            |mark: u8| line.len() >= 7 && line[..7].iter().all(|byte| *byte == mark) && line.get(7).is_none_or(u8::is_ascii_whitespace);
+        let is = |mark: u8| {
+            line.len() >= 7
+                && line[..7].iter().all(|byte| *byte == mark)
+                && line.get(7).is_none_or(u8::is_ascii_whitespace)
+        };
         let (opens, closes) = (is(b'<'), is(b'>'));
         if opens || closes || (open && (is(b'=') || is(b'|'))) {
             found.push(at);
@@ -427,9 +544,16 @@ impl FindingList {
 }
 
 /// Gives each finding its line and column, in the order of the file.
-pub(super) fn located(document: &DotDocument, mut found: Vec<(usize, GraphFinding)>) -> Vec<GraphFinding> {
+pub(super) fn located(
+    document: &DotDocument,
+    mut found: Vec<(usize, GraphFinding)>,
+) -> Vec<GraphFinding> {
     found.sort_by_key(|(at, _)| *at);
     let offsets: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
     let positions = document.positions(&offsets);
-    found.into_iter().zip(positions).map(|((_, finding), at)| GraphFinding { line: at.line, column: at.column, ..finding }).collect()
+    found
+        .into_iter()
+        .zip(positions)
+        .map(|((_, finding), at)| GraphFinding { line: at.line, column: at.column, ..finding })
+        .collect()
 }

@@ -52,9 +52,12 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
     let level = retrieve::level(input.level.as_deref())?;
     let depth = input.depth.unwrap_or(1);
     if depth > limits::PATH_DEPTH {
-        return Err(InvalidInput::new("depth", format!("must be from 0 to {}", limits::PATH_DEPTH))
-            .because(format!("{depth} was given"))
-            .into());
+        return Err(InvalidInput::new(
+            "depth",
+            format!("must be from 0 to {}", limits::PATH_DEPTH),
+        )
+        .because(format!("{depth} was given"))
+        .into());
     }
     let graph = known.graph().restricted(|node| {
         let served = known.node(node.id().as_str());
@@ -66,9 +69,12 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
         Some(id) => return Err(nobody(known, id)),
     };
     if graph.nodes().len() > limits::PICTURE_NODES && input.format != DrawFormat::Dot {
-        return Err(InvalidInput::new("graph", format!("has more than {} nodes to draw", limits::PICTURE_NODES))
-            .because("draw one level, or what is around a node")
-            .into());
+        return Err(InvalidInput::new(
+            "graph",
+            format!("has more than {} nodes to draw", limits::PICTURE_NODES),
+        )
+        .because("draw one level, or what is around a node")
+        .into());
     }
     let options = DrawOptions {
         direction: LayoutDirection::Right,
@@ -84,7 +90,9 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
             let shown = |id: &str| graph.node(id).is_some();
             dot(
                 known.nodes().filter(|node| shown(node.id())),
-                known.valid_edges().filter(|valid_edge| shown(valid_edge.from.id()) && shown(valid_edge.to.id())),
+                known
+                    .valid_edges()
+                    .filter(|valid_edge| shown(valid_edge.from.id()) && shown(valid_edge.to.id())),
             )
         }
     };
@@ -100,7 +108,10 @@ fn nobody(known: &KnowledgeGraph, id: &str) -> Failure {
 }
 
 /// Writes nodes and the edges between them.
-pub(super) fn dot<'k>(nodes: impl Iterator<Item = KnowledgeNode<'k>>, valid_edges: impl Iterator<Item = KnowledgeEdge<'k>>) -> String {
+pub(super) fn dot<'k>(
+    nodes: impl Iterator<Item = KnowledgeNode<'k>>,
+    valid_edges: impl Iterator<Item = KnowledgeEdge<'k>>,
+) -> String {
     let mut out = String::from("digraph ProjectKnowledge {\n");
     nodes.for_each(|known| out.push_str(&node(known)));
     valid_edges.for_each(|valid_edge| out.push_str(&edge(valid_edge)));
@@ -111,7 +122,9 @@ pub(super) fn dot<'k>(nodes: impl Iterator<Item = KnowledgeNode<'k>>, valid_edge
 /// A node on a line of its own.
 pub(super) fn node(known: KnowledgeNode<'_>) -> String {
     let mut line = format!("    {}", known.node().id().quoted());
-    let values = FIELDS.iter().filter_map(|field| Some((*field, known.node().attributes().get(field)?.value())));
+    let values = FIELDS
+        .iter()
+        .filter_map(|field| Some((*field, known.node().attributes().get(field)?.value())));
     list(&mut line, values.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }
@@ -121,7 +134,9 @@ fn edge(valid_edge: KnowledgeEdge<'_>) -> String {
     let edge = valid_edge.edge();
     let mut line = format!("    {} -> {}", edge.from().quoted(), edge.to().quoted());
     // One that names no relation names none here: the word it counts as is not one to write.
-    let values = ["relation", "note"].into_iter().filter_map(|name| Some((name, edge.attributes().get(name)?.value())));
+    let values = ["relation", "note"]
+        .into_iter()
+        .filter_map(|name| Some((name, edge.attributes().get(name)?.value())));
     list(&mut line, values.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }

@@ -51,12 +51,24 @@ impl KnowledgeGraph {
     #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
         let document = DotDocument::parse(bytes);
-        let check::CheckResult { unsound, unsound_edges, declared, errors, warnings, dropped_findings } = check::examine(&document);
+        let check::CheckResult {
+            unsound,
+            unsound_edges,
+            declared,
+            errors,
+            warnings,
+            dropped_findings,
+        } = check::examine(&document);
         let graph = document.graph();
-        let sound: Vec<usize> = (0..graph.nodes().len()).filter(|position| !unsound.contains(position)).collect();
+        let sound: Vec<usize> =
+            (0..graph.nodes().len()).filter(|position| !unsound.contains(position)).collect();
         let served: HashSet<usize> = sound.iter().copied().collect();
-        let valid_edges =
-            graph.edges().iter().enumerate().filter(|(index, _)| !unsound_edges.contains(index)).filter_map(|(index, edge)| {
+        let valid_edges = graph
+            .edges()
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !unsound_edges.contains(index))
+            .filter_map(|(index, edge)| {
                 let (from, to) = (graph.position_of(edge.from())?, graph.position_of(edge.to())?);
                 (served.contains(&from) && served.contains(&to)).then_some([from, to, index])
             });
@@ -229,7 +241,9 @@ fn read(bytes: &[u8], path: &str) -> KnowledgeGraph {
     if let Some(merged) = merged_markers(bytes) {
         return KnowledgeGraph::read(&merged);
     }
-    let Some(unresolved_merge) = unresolved_merge(bytes, path) else { return KnowledgeGraph::read(bytes) };
+    let Some(unresolved_merge) = unresolved_merge(bytes, path) else {
+        return KnowledgeGraph::read(bytes);
+    };
     let mut known = KnowledgeGraph::read(&unresolved_merge.text);
     known.errors.extend(unresolved_merge.clashes);
     known
@@ -243,7 +257,10 @@ impl CachedGraph {
         }
         let texts = self.known.nodes().map(|node| {
             let text = ["id", "tag", "description", "path", "example", "component"];
-            (node.position, text.map(|field| if field == "id" { node.id() } else { node.field(field) }))
+            (
+                node.position,
+                text.map(|field| if field == "id" { node.id() } else { node.field(field) }),
+            )
         });
         let index = NodeIndex::of(texts)?;
         Ok(self.index.get_or_init(|| index))

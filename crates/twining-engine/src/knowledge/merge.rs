@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use twining_dot::{DotClash, DotClashKind, DotDocument, DotId, DotMergePolicy, MergeError, Resolution, Subject, merge};
+use twining_dot::{
+    DotClash, DotClashKind, DotDocument, DotId, DotMergePolicy, MergeError, Resolution, Subject,
+    merge,
+};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::{limits, text};
 use twining_store::merge::{MergeFunctions, resolve_conflict, sides};
@@ -38,22 +41,37 @@ pub struct KnowledgeMerge {
 pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerge {
     let is_blank = |side: &&[u8]| side.iter().all(u8::is_ascii_whitespace);
     // Who empties the file says nothing of its name.
-    let empty = [base, ours, theirs].into_iter().find(|side| !is_blank(side)).and_then(emptied).unwrap_or_else(|| EMPTY.into());
-    let [base, ours, theirs] = [base, ours, theirs].map(|side| if is_blank(&side) { empty.as_slice() } else { side });
+    let empty = [base, ours, theirs]
+        .into_iter()
+        .find(|side| !is_blank(side))
+        .and_then(emptied)
+        .unwrap_or_else(|| EMPTY.into());
+    let [base, ours, theirs] =
+        [base, ours, theirs].map(|side| if is_blank(&side) { empty.as_slice() } else { side });
     // Markers are looked for first: `<<<<<<<` to `>>>>>>>` is one id in brackets to DOT, and valid.
     if let Some(marked) = unsettled("ours", ours).or_else(|| unsettled("theirs", theirs)) {
         return unmerged(ours, &marked, path);
     }
     let merged = match merge(base, ours, theirs, &MergePolicy) {
         Ok(merged) => merged,
-        Err(error) => return unmerged(ours, &format!("{error}{}", beside(&error, ours, theirs)), path),
+        Err(error) => {
+            return unmerged(ours, &format!("{error}{}", beside(&error, ours, theirs)), path);
+        }
     };
-    let (marked, clashed): (Vec<DotClash>, Vec<DotClash>) = merged.clashes.into_iter().partition(is_marked);
-    let mut conflicts: Vec<String> = clashed.iter().map(|clash| text::visible(&clash.to_string())).collect();
+    let (marked, clashed): (Vec<DotClash>, Vec<DotClash>) =
+        merged.clashes.into_iter().partition(is_marked);
+    let mut conflicts: Vec<String> =
+        clashed.iter().map(|clash| text::visible(&clash.to_string())).collect();
     conflicts.extend(new_errors(&merged.text, ours, theirs));
     let marked = marked.iter().map(|clash| text::visible(&clash.subject.to_string())).collect();
     let guidance = if conflicts.is_empty() { String::new() } else { guidance(path, &conflicts) };
-    KnowledgeMerge { text: merged.text, conflicts, marked, guidance, clashes: clashed.iter().map(named).collect() }
+    KnowledgeMerge {
+        text: merged.text,
+        conflicts,
+        marked,
+        guidance,
+        clashes: clashed.iter().map(named).collect(),
+    }
 }
 
 /// The graph of a file in which git left both sides of a merge, made one as the
@@ -87,9 +105,14 @@ pub(super) fn unresolved_merge(source: &[u8], path: &str) -> Option<UnresolvedMe
     }
     let [base, ours, theirs] = sides(source, &GRAPH)?;
     let merged = merge_knowledge(&base, &ours, &theirs, path);
-    let describe_error = |message: &String| GraphFinding { message: message.clone(), ..GraphFinding::default() };
-    let others = merged.conflicts.iter().filter(|conflict| !merged.clashes.iter().any(|clash| clash.message == **conflict));
-    let mut clashes: Vec<GraphFinding> = merged.clashes.iter().cloned().chain(others.map(describe_error)).collect();
+    let describe_error =
+        |message: &String| GraphFinding { message: message.clone(), ..GraphFinding::default() };
+    let others = merged
+        .conflicts
+        .iter()
+        .filter(|conflict| !merged.clashes.iter().any(|clash| clash.message == **conflict));
+    let mut clashes: Vec<GraphFinding> =
+        merged.clashes.iter().cloned().chain(others.map(describe_error)).collect();
     for clash in &mut clashes {
         clash.line = line_of(source, &markers, clash.node_id.as_deref());
         clash.column = 1;
@@ -106,7 +129,9 @@ fn line_of(source: &[u8], markers: &[usize], id: Option<&str>) -> usize {
     let last = markers.last().copied().unwrap_or_default();
     let before = source[..first].iter().filter(|byte| **byte == b'\n').count();
     let between = String::from_utf8_lossy(&source[first..last]);
-    let named = id.and_then(|id| between.lines().position(|line| line.trim_start().trim_start_matches('"').starts_with(id)));
+    let named = id.and_then(|id| {
+        between.lines().position(|line| line.trim_start().trim_start_matches('"').starts_with(id))
+    });
     before + named.unwrap_or_default() + 1
 }
 
@@ -114,12 +139,16 @@ fn line_of(source: &[u8], markers: &[usize], id: Option<&str>) -> usize {
 fn named(clash: &DotClash) -> GraphFinding {
     let message = text::visible(&clash.to_string());
     let node_id = match &clash.subject {
-        Subject::Node(id) | Subject::Edge { from: id, .. } => Some(text::excerpt(id.as_str(), limits::NAME_BYTES)),
+        Subject::Node(id) | Subject::Edge { from: id, .. } => {
+            Some(text::excerpt(id.as_str(), limits::NAME_BYTES))
+        }
         Subject::Graph | Subject::Defaults(_) | Subject::Subgraph(_) => None,
     };
     let field = match &clash.kind {
         DotClashKind::Attribute { name, .. } => Some(text::excerpt(name, limits::NAME_BYTES)),
-        DotClashKind::RemovedByOurs | DotClashKind::RemovedByTheirs | DotClashKind::NotCarriedOver(_) => None,
+        DotClashKind::RemovedByOurs
+        | DotClashKind::RemovedByTheirs
+        | DotClashKind::NotCarriedOver(_) => None,
     };
     GraphFinding { node_id, field, message, ..GraphFinding::default() }
 }
@@ -166,13 +195,21 @@ fn emptied(source: &[u8]) -> Option<Vec<u8>> {
 fn unsettled(side: &str, source: &[u8]) -> Option<String> {
     let at = *conflict_markers(source).first()?;
     let line = source[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-    Some(format!("{side} still has a conflict marker in line {line}; settle that conflict first, then merge again"))
+    Some(format!(
+        "{side} still has a conflict marker in line {line}; settle that conflict first, then merge again"
+    ))
 }
 
 fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerge {
     let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(why))];
     let guidance = guidance(path, &conflicts);
-    KnowledgeMerge { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance, clashes: Vec::new() }
+    KnowledgeMerge {
+        text: ours.to_vec(),
+        conflicts,
+        marked: Vec::new(),
+        guidance,
+        clashes: Vec::new(),
+    }
 }
 
 fn is_marked(clash: &DotClash) -> bool {
@@ -182,8 +219,13 @@ fn is_marked(clash: &DotClash) -> bool {
 /// What is wrong with the result and was with neither side, such as an edge
 /// to a node that the other side removed.
 fn new_errors(merged: &[u8], ours: &[u8], theirs: &[u8]) -> Vec<String> {
-    let key = |error: &GraphFinding| (error.node_id.clone(), error.field.clone(), error.message.clone());
-    let known: BTreeSet<_> = [ours, theirs].iter().flat_map(|side| KnowledgeGraph::read(side).errors).map(|error| key(&error)).collect();
+    let key =
+        |error: &GraphFinding| (error.node_id.clone(), error.field.clone(), error.message.clone());
+    let known: BTreeSet<_> = [ours, theirs]
+        .iter()
+        .flat_map(|side| KnowledgeGraph::read(side).errors)
+        .map(|error| key(&error))
+        .collect();
     let errors = KnowledgeGraph::read(merged).errors;
     errors.iter().filter(|error| !known.contains(&key(error))).map(describe_error).collect()
 }
@@ -192,7 +234,8 @@ fn new_errors(merged: &[u8], ours: &[u8], theirs: &[u8]) -> Vec<String> {
 fn describe_error(error: &GraphFinding) -> String {
     let named = |id: &String| format!("the node {} (line {})", text::excerpt(id, 80), error.line);
     let place = error.node_id.as_ref().map_or_else(|| format!("line {}", error.line), named);
-    let remedy = error.suggestion.as_ref().map_or_else(String::new, |suggestion| format!("; {suggestion}"));
+    let remedy =
+        error.suggestion.as_ref().map_or_else(String::new, |suggestion| format!("; {suggestion}"));
     text::visible(&format!("{place}: {}{remedy}", error.message))
 }
 
@@ -204,25 +247,43 @@ fn beside(error: &MergeError, ours: &[u8], theirs: &[u8]) -> String {
     let lines: Vec<&str> = text.lines().take(problem.line).collect();
     let name = |line: &&str| {
         let name = line.split_once('[')?.0.trim().trim_matches('"').to_owned();
-        (!name.is_empty() && !name.contains(['=', '>', '{']) && !["node", "edge", "graph"].contains(&name.as_str())).then_some(name)
+        (!name.is_empty()
+            && !name.contains(['=', '>', '{'])
+            && !["node", "edge", "graph"].contains(&name.as_str()))
+        .then_some(name)
     };
     let last = lines.iter().rev().find_map(name);
-    last.map_or_else(String::new, |id| format!(" (in or after the node {})", text::excerpt(&id, 80)))
+    last.map_or_else(String::new, |id| {
+        format!(" (in or after the node {})", text::excerpt(&id, 80))
+    })
 }
 
 /// What the words of the graph mean when two sides disagree.
 struct MergePolicy;
 
 impl DotMergePolicy for MergePolicy {
-    fn settle(&self, _: &Subject, attribute: &str, base: Option<&DotId>, ours: &DotId, theirs: &DotId) -> Resolution {
+    fn settle(
+        &self,
+        _: &Subject,
+        attribute: &str,
+        base: Option<&DotId>,
+        ours: &DotId,
+        theirs: &DotId,
+    ) -> Resolution {
         if ours.is_html() || theirs.is_html() {
             return Resolution::DotClash;
         }
         match attribute {
             "status" => settle_status(ours, theirs),
             "priority" => settle_priority(ours, theirs),
-            "tag" => Resolution::Take(DotId::new(joined_tags(base.map_or("", DotId::as_str), ours.as_str(), theirs.as_str()))),
-            "description" | "example" | "note" | "comment" | "tooltip" => both(ours.as_str(), theirs.as_str()),
+            "tag" => Resolution::Take(DotId::new(joined_tags(
+                base.map_or("", DotId::as_str),
+                ours.as_str(),
+                theirs.as_str(),
+            ))),
+            "description" | "example" | "note" | "comment" | "tooltip" => {
+                both(ours.as_str(), theirs.as_str())
+            }
             _ => Resolution::DotClash,
         }
     }
@@ -261,7 +322,9 @@ fn joined_tags(base: &str, ours: &str, theirs: &str) -> String {
         text.split(apart).map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect()
     };
     let (base, ours, theirs) = (tags(base), tags(ours), tags(theirs));
-    let merged_tags = ours.union(&theirs).filter(|tag| !base.contains(*tag) || (ours.contains(*tag) && theirs.contains(*tag)));
+    let merged_tags = ours
+        .union(&theirs)
+        .filter(|tag| !base.contains(*tag) || (ours.contains(*tag) && theirs.contains(*tag)));
     merged_tags.cloned().collect::<Vec<_>>().join(if comma { ", " } else { " " })
 }
 
@@ -273,7 +336,8 @@ fn both(ours: &str, theirs: &str) -> Resolution {
             None => BTreeSet::from([text.trim().to_owned()]),
         }
     };
-    let all: Vec<String> = parts(ours).union(&parts(theirs)).filter(|part| !part.is_empty()).cloned().collect();
+    let all: Vec<String> =
+        parts(ours).union(&parts(theirs)).filter(|part| !part.is_empty()).cloned().collect();
     match all.as_slice() {
         [only] => Resolution::Take(DotId::new(only)),
         all => Resolution::Both(DotId::new(format!("{MERGED} {}", all.join(OR)))),

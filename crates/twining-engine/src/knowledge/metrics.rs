@@ -13,7 +13,13 @@ pub(super) enum MetricEvent {
     /// A pack was handed out.
     Pack { story_id: Option<String>, nodes: usize, bytes: usize, ms: u64, cached: bool },
     /// The graph was edited.
-    Update { story_id: Option<String>, nodes_added: usize, nodes_changed: usize, nodes_removed: usize, edges: usize },
+    Update {
+        story_id: Option<String>,
+        nodes_added: usize,
+        nodes_changed: usize,
+        nodes_removed: usize,
+        edges: usize,
+    },
     /// A review was prepared.
     Review { story_id: Option<String>, kind: String, knowledge_modified: bool, nodes_added: usize },
     /// Two versions were merged.
@@ -67,7 +73,8 @@ impl KnowledgeMetrics {
     pub(super) fn of(lines: &[String]) -> Self {
         let mut metrics = Self::default();
         let mut times = Vec::new();
-        for event in lines.iter().filter_map(|line| serde_json::from_str::<MetricEvent>(line).ok()) {
+        for event in lines.iter().filter_map(|line| serde_json::from_str::<MetricEvent>(line).ok())
+        {
             metrics.add(event, &mut times);
         }
         times.sort_unstable();

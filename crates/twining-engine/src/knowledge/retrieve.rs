@@ -84,11 +84,18 @@ impl NodeQuery {
         let (hits, depth) = if words.is_empty() { (limits::PAGE, 0) } else { (HITS, DEPTH) };
         let depth = input.depth.unwrap_or(depth);
         if depth > limits::WALK_DEPTH {
-            return Err(
-                InvalidInput::new("depth", format!("must be from 0 to {}", limits::WALK_DEPTH)).because(format!("{depth} was given"))
-            );
+            return Err(InvalidInput::new(
+                "depth",
+                format!("must be from 0 to {}", limits::WALK_DEPTH),
+            )
+            .because(format!("{depth} was given")));
         }
-        Ok(Self { words: words.to_owned(), most: fields::page("max_results", input.max_results, hits)?, level, depth })
+        Ok(Self {
+            words: words.to_owned(),
+            most: fields::page("max_results", input.max_results, hits)?,
+            level,
+            depth,
+        })
     }
 }
 
@@ -96,7 +103,9 @@ impl NodeQuery {
 pub(super) fn level(given: Option<&str>) -> Result<Option<Level>, InvalidInput> {
     match given.map(str::trim) {
         None | Some("" | "all") => Ok(None),
-        Some(word) => Level::parse("level", word).map(Some).map_err(|refused| refused.because("`all` is for both")),
+        Some(word) => Level::parse("level", word)
+            .map(Some)
+            .map_err(|refused| refused.because("`all` is for both")),
     }
 }
 
@@ -107,7 +116,9 @@ pub(super) fn retrieve<'i>(
     index: impl FnOnce() -> Result<&'i NodeIndex, StoreError>,
 ) -> Result<RetrieveOutcome, StoreError> {
     let asked = terms(&search.words);
-    let wanted = |position: usize| search.level.is_none_or(|level| known.at(position).level() == Some(level));
+    let wanted = |position: usize| {
+        search.level.is_none_or(|level| known.at(position).level() == Some(level))
+    };
     let mut hits = match (asked.is_empty(), search.level) {
         (false, _) if known.nodes().len() > 0 => index()?.find(&asked, search.most, wanted)?,
         (true, Some(_)) if search.words.is_empty() => {
@@ -128,7 +139,12 @@ pub(super) fn retrieve<'i>(
 }
 
 /// The nodes within so many steps of the hits, nearest first, then as in the file.
-fn around(known: &KnowledgeGraph, hits: &[usize], depth: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+fn around(
+    known: &KnowledgeGraph,
+    hits: &[usize],
+    depth: usize,
+    wanted: impl Fn(usize) -> bool,
+) -> Vec<usize> {
     let mut near: HashMap<usize, Vec<usize>> = HashMap::new();
     if depth > 0 && !hits.is_empty() {
         for valid_edge in known.valid_edges() {
@@ -139,7 +155,12 @@ fn around(known: &KnowledgeGraph, hits: &[usize], depth: usize, wanted: impl Fn(
     let mut reached: BTreeSet<usize> = hits.iter().copied().collect();
     let (mut frontier, mut found): (BTreeSet<usize>, Vec<usize>) = (reached.clone(), Vec::new());
     for _ in 0..depth {
-        let next = frontier.iter().filter_map(|position| near.get(position)).flatten().copied().filter(|position| wanted(*position));
+        let next = frontier
+            .iter()
+            .filter_map(|position| near.get(position))
+            .flatten()
+            .copied()
+            .filter(|position| wanted(*position));
         frontier = next.filter(|position| !reached.contains(position)).collect();
         reached.extend(&frontier);
         found.extend(&frontier);
@@ -168,11 +189,17 @@ fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> R
     let hits: Vec<usize> = hits.into_iter().filter(|position| fits(position)).collect();
     let neighbors: Vec<usize> = neighbors.into_iter().filter(|position| fits(position)).collect();
     let included: BTreeSet<usize> = hits.iter().chain(&neighbors).copied().collect();
-    let between =
-        |valid_edge: &KnowledgeEdge<'_>| included.contains(&valid_edge.from.position) && included.contains(&valid_edge.to.position);
+    let between = |valid_edge: &KnowledgeEdge<'_>| {
+        included.contains(&valid_edge.from.position) && included.contains(&valid_edge.to.position)
+    };
     let edges = known.valid_edges().filter(between).count().saturating_sub(EDGES);
-    let subgraph = draw::dot(included.iter().map(|position| known.at(*position)), known.valid_edges().filter(between).take(EDGES));
-    let ids = |positions: &[usize]| positions.iter().map(|position| known.at(*position).id().to_owned()).collect();
+    let subgraph = draw::dot(
+        included.iter().map(|position| known.at(*position)),
+        known.valid_edges().filter(between).take(EDGES),
+    );
+    let ids = |positions: &[usize]| {
+        positions.iter().map(|position| known.at(*position).id().to_owned()).collect()
+    };
     RetrieveOutcome {
         subgraph,
         count: included.len(),
@@ -186,10 +213,13 @@ fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> R
 
 fn note(known: &KnowledgeGraph, retrieved: &RetrieveOutcome) -> Option<String> {
     let broken = (!known.errors.is_empty()).then(|| {
-        format!("the graph has {}; twining_knowledge_check lists them", fields::count(known.errors.len() as u64, "error", "errors"))
+        format!(
+            "the graph has {}; twining_knowledge_check lists them",
+            fields::count(known.errors.len() as u64, "error", "errors")
+        )
     });
-    let empty =
-        (known.declared == 0 && known.errors.is_empty()).then(|| "the graph is empty; twining_knowledge_update fills it".to_owned());
+    let empty = (known.declared == 0 && known.errors.is_empty())
+        .then(|| "the graph is empty; twining_knowledge_update fills it".to_owned());
     let aimless = (retrieved.count == 0 && retrieved.search_terms.is_empty() && empty.is_none())
         .then(|| "give terms, or a level for everything on it".to_owned());
     [broken, empty, aimless].into_iter().flatten().reduce(|one, other| format!("{one}; {other}"))
@@ -242,22 +272,39 @@ pub(super) struct StoryTerms {
 
 impl StoryTerms {
     pub(super) fn parse(input: &KnowledgePackInput) -> Result<Self, InvalidInput> {
-        let KnowledgePackInput { story_id, description, acceptance_criteria, max_results, level } = input;
+        let KnowledgePackInput { story_id, description, acceptance_criteria, max_results, level } =
+            input;
         text::bounded("description", description, limits::TEXT_BYTES)?;
         limits::at_most("acceptance_criteria", acceptance_criteria, limits::LIST)?;
-        acceptance_criteria.iter().try_for_each(|text| text::bounded("acceptance_criteria", text, limits::TEXT_BYTES))?;
+        acceptance_criteria
+            .iter()
+            .try_for_each(|text| text::bounded("acceptance_criteria", text, limits::TEXT_BYTES))?;
         let story_id = story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
-        let story = Self { story_id, terms: key_terms(description, acceptance_criteria), max_results: *max_results, level: level.clone() };
+        let story = Self {
+            story_id,
+            terms: key_terms(description, acceptance_criteria),
+            max_results: *max_results,
+            level: level.clone(),
+        };
         story.search()?;
         Ok(story)
     }
 
     pub(super) fn search(&self) -> Result<NodeQuery, InvalidInput> {
         let terms = Some(self.terms.join(" "));
-        let input = KnowledgeRetrieveInput { terms, max_results: self.max_results, level: self.level.clone(), depth: Some(1) };
+        let input = KnowledgeRetrieveInput {
+            terms,
+            max_results: self.max_results,
+            level: self.level.clone(),
+            depth: Some(1),
+        };
         let search = NodeQuery::parse(&input)?;
         // A story without a word to go by has an empty pack, not a whole level.
-        Ok(if self.terms.is_empty() { NodeQuery { most: 1, level: None, ..search } } else { search })
+        Ok(if self.terms.is_empty() {
+            NodeQuery { most: 1, level: None, ..search }
+        } else {
+            search
+        })
     }
 
     /// Everything a pack depends on besides the file.
@@ -283,7 +330,10 @@ using able use support ";
 pub fn key_terms(description: &str, acceptance_criteria: &[String]) -> Vec<String> {
     let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
     let mut found: Vec<(usize, &str)> = Vec::new();
-    for word in std::iter::once(description).chain(acceptance_criteria.iter().map(String::as_str)).flat_map(tokens) {
+    for word in std::iter::once(description)
+        .chain(acceptance_criteria.iter().map(String::as_str))
+        .flat_map(tokens)
+    {
         let folded = word.to_lowercase();
         if folded.chars().count() < SHORTEST || STOP_WORDS.contains(&format!(" {folded} ")) {
             continue;
@@ -302,7 +352,9 @@ pub fn key_terms(description: &str, acceptance_criteria: &[String]) -> Vec<Strin
 /// Words and identifiers: letters, digits, `_`, and `-` between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let apart = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
-    text.split(apart).map(|word| word.trim_matches('-')).filter(|word| word.chars().any(char::is_alphanumeric))
+    text.split(apart)
+        .map(|word| word.trim_matches('-'))
+        .filter(|word| word.chars().any(char::is_alphanumeric))
 }
 
 #[cfg(test)]
@@ -315,22 +367,59 @@ mod tests {
 
     #[test]
     fn what_stands_most_often_comes_first_whatever_its_case() {
-        let found =
-            terms("API API API database database error", &["API endpoints must be documented", "Database transactions should be atomic"]);
+        let found = terms(
+            "API API API database database error",
+            &["API endpoints must be documented", "Database transactions should be atomic"],
+        );
         assert_eq!(found[..2], ["API", "database"]);
-        assert_eq!(found[2..], ["error", "endpoints", "documented", "transactions", "atomic"], "equals in order of appearance");
+        assert_eq!(
+            found[2..],
+            ["error", "endpoints", "documented", "transactions", "atomic"],
+            "equals in order of appearance"
+        );
     }
 
     #[test]
     fn words_that_stand_everywhere_are_left_out() {
-        let found = terms("Add CORS headers to REST API using HTTP middleware", &["Support OPTIONS preflight requests"]);
-        assert_eq!(found, ["Add", "CORS", "headers", "REST", "API", "HTTP", "middleware", "OPTIONS", "preflight", "requests"]);
+        let found = terms(
+            "Add CORS headers to REST API using HTTP middleware",
+            &["Support OPTIONS preflight requests"],
+        );
+        assert_eq!(
+            found,
+            [
+                "Add",
+                "CORS",
+                "headers",
+                "REST",
+                "API",
+                "HTTP",
+                "middleware",
+                "OPTIONS",
+                "preflight",
+                "requests"
+            ]
+        );
     }
 
     #[test]
     fn identifiers_stay_whole() {
-        let found = terms("Refactor getUserProfile and update_user_settings functions, then error-handling --- (x_y)", &[]);
-        assert_eq!(found, ["Refactor", "getUserProfile", "update_user_settings", "functions", "then", "error-handling", "x_y"]);
+        let found = terms(
+            "Refactor getUserProfile and update_user_settings functions, then error-handling --- (x_y)",
+            &[],
+        );
+        assert_eq!(
+            found,
+            [
+                "Refactor",
+                "getUserProfile",
+                "update_user_settings",
+                "functions",
+                "then",
+                "error-handling",
+                "x_y"
+            ]
+        );
     }
 
     #[test]

@@ -52,7 +52,11 @@ pub(super) enum ReviewKind {
 
 impl ReviewKind {
     pub(super) fn parse(word: &str) -> Result<Self, InvalidInput> {
-        fields::one_of("kind", word.trim(), &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)])
+        fields::one_of(
+            "kind",
+            word.trim(),
+            &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)],
+        )
     }
 
     pub(super) fn as_str(self) -> &'static str {
@@ -153,14 +157,17 @@ pub(super) fn fill(
     let (mut before, mut files) = (None, Vec::new());
     if kind == ReviewKind::Code || input.base.is_some() || input.head.is_some() {
         let revision = |field: &'static str, name: &str| {
-            changes.revision(name).map_err(|why| InvalidInput::new(field, "must name a commit").because(why))
+            changes
+                .revision(name)
+                .map_err(|why| InvalidInput::new(field, "must name a commit").because(why))
         };
         context.head = input.head.as_deref().map(|name| revision("head", name)).transpose()?;
         let base = match input.base.as_deref() {
             Some(name) => Ok(revision("base", name)?),
             None => left_from(context, changes),
         };
-        let git_result = base.and_then(|base| changed(&base, context, now, changes).map(|changed| (base, changed)));
+        let git_result = base
+            .and_then(|base| changed(&base, context, now, changes).map(|changed| (base, changed)));
         match git_result {
             Ok((base, GitChange { before: then, after: ends, files: found, moved })) => {
                 if context.head.is_some() {
@@ -169,7 +176,9 @@ pub(super) fn fill(
                 context.base = Some(base);
                 context.knowledge_modified = then != after || moved.is_some();
                 context.notes.extend(moved);
-                before = then.filter(|_| context.knowledge_modified).map(|then| KnowledgeGraph::read(&then));
+                before = then
+                    .filter(|_| context.knowledge_modified)
+                    .map(|then| KnowledgeGraph::read(&then));
                 files = found;
             }
             Err(why) => context.notes.push(format!("git could not tell what changed: {why}")),
@@ -185,8 +194,11 @@ pub(super) fn fill(
         context.changes = compare(before.as_ref().unwrap_or(&nothing).graph(), known.graph());
     }
     if let Some(pack) = context.pack.as_ref().filter(|_| kind != ReviewKind::Code) {
-        let nodes = pack.found.hits.iter().chain(&pack.found.neighbors).filter_map(|id| known.node(id));
-        files.extend(nodes.map(|node| node.field("path").to_owned()).filter(|path| !path.is_empty()));
+        let nodes =
+            pack.found.hits.iter().chain(&pack.found.neighbors).filter_map(|id| known.node(id));
+        files.extend(
+            nodes.map(|node| node.field("path").to_owned()).filter(|path| !path.is_empty()),
+        );
     }
     context.critical_rules = rules::applied(before.as_ref(), &known, &files);
     let more = context.critical_rules.len().saturating_sub(limits::PAGE);
@@ -206,8 +218,7 @@ fn left_from(context: &mut ReviewContext, changes: &dyn Changes) -> Result<Strin
     if let Some(base) = changes.fork_point()? {
         return Ok(base);
     }
-    let note =
-        "no branch was found that this one left from, so only what is not committed counts; name where the change begins with `base`";
+    let note = "no branch was found that this one left from, so only what is not committed counts; name where the change begins with `base`";
     context.notes.push(note.to_owned());
     changes.revision("HEAD")
 }
@@ -224,7 +235,12 @@ struct GitChange {
     moved: Option<String>,
 }
 
-fn changed(base: &str, context: &mut ReviewContext, now: GraphVersions<'_>, changes: &dyn Changes) -> Result<GitChange, String> {
+fn changed(
+    base: &str,
+    context: &mut ReviewContext,
+    now: GraphVersions<'_>,
+    changes: &dyn Changes,
+) -> Result<GitChange, String> {
     let head = context.head.clone();
     let files = changes.changed_files(base, head.as_deref())?;
     // A change that puts another file in the graph's place is judged by the one it replaces.
@@ -232,7 +248,10 @@ fn changed(base: &str, context: &mut ReviewContext, now: GraphVersions<'_>, chan
         if !files.iter().any(|file| file == CONFIG) {
             return Ok(now.chosen.to_owned());
         }
-        Ok(changes.file_at(revision, CONFIG)?.map(|bytes| Config::parse(&bytes).knowledge.path).unwrap_or_default())
+        Ok(changes
+            .file_at(revision, CONFIG)?
+            .map(|bytes| Config::parse(&bytes).knowledge.path)
+            .unwrap_or_default())
     };
     let place_at = |revision: &str| -> Result<String, String> {
         let elsewhere = changes.file_at(revision, &maestro_knowledge_path())?.is_some();
@@ -243,7 +262,8 @@ fn changed(base: &str, context: &mut ReviewContext, now: GraphVersions<'_>, chan
     }
     let was = place_at(base)?;
     let before = changes.file_at(base, &was)?;
-    let after = head.map(|head| changes.file_at(&head, &context.knowledge_file)).transpose()?.flatten();
+    let after =
+        head.map(|head| changes.file_at(&head, &context.knowledge_file)).transpose()?.flatten();
     let moved = (was != context.knowledge_file && before.is_some()).then(|| {
         format!("the change puts `{}` in the place of `{was}`, which was the graph; what follows compares the two", context.knowledge_file)
     });
@@ -254,21 +274,36 @@ fn changed(base: &str, context: &mut ReviewContext, now: GraphVersions<'_>, chan
 pub(super) fn compare(before: &Graph, after: &Graph) -> GraphChanges {
     let (old, new) = (nodes(before), nodes(after));
     let mut changes = GraphChanges {
-        nodes_added: new.keys().filter(|id| !old.contains_key(*id)).map(|id| (*id).to_owned()).collect(),
-        nodes_removed: old.keys().filter(|id| !new.contains_key(*id)).map(|id| (*id).to_owned()).collect(),
+        nodes_added: new
+            .keys()
+            .filter(|id| !old.contains_key(*id))
+            .map(|id| (*id).to_owned())
+            .collect(),
+        nodes_removed: old
+            .keys()
+            .filter(|id| !new.contains_key(*id))
+            .map(|id| (*id).to_owned())
+            .collect(),
         ..GraphChanges::default()
     };
     for (id, fields) in &new {
         let Some(before) = old.get(id).filter(|before| *before != fields) else { continue };
         let names: BTreeSet<&str> = fields.keys().chain(before.keys()).copied().collect();
-        let fields = names.into_iter().filter(|name| fields.get(name) != before.get(name)).map(str::to_owned).collect();
+        let fields = names
+            .into_iter()
+            .filter(|name| fields.get(name) != before.get(name))
+            .map(str::to_owned)
+            .collect();
         changes.nodes_changed.push(ChangedNode { id: (*id).to_owned(), fields });
     }
     let (old, new) = (edges(before), edges(after));
     changes.edges_added = new.keys().filter(|edge| !old.contains_key(*edge)).cloned().collect();
     changes.edges_removed = old.keys().filter(|edge| !new.contains_key(*edge)).cloned().collect();
-    changes.edges_changed =
-        new.iter().filter(|(edge, values)| old.get(*edge).is_some_and(|before| before != *values)).map(|(edge, _)| edge.clone()).collect();
+    changes.edges_changed = new
+        .iter()
+        .filter(|(edge, values)| old.get(*edge).is_some_and(|before| before != *values))
+        .map(|(edge, _)| edge.clone())
+        .collect();
     changes.within_limits()
 }
 
@@ -278,9 +313,13 @@ impl GraphChanges {
         let changed = &mut self.nodes_changed;
         cut += changed.len().saturating_sub(limits::PAGE);
         changed.truncate(limits::PAGE);
-        for list in
-            [&mut self.nodes_added, &mut self.nodes_removed, &mut self.edges_added, &mut self.edges_removed, &mut self.edges_changed]
-        {
+        for list in [
+            &mut self.nodes_added,
+            &mut self.nodes_removed,
+            &mut self.edges_added,
+            &mut self.edges_removed,
+            &mut self.edges_changed,
+        ] {
             cut += list.len().saturating_sub(limits::PAGE);
             list.truncate(limits::PAGE);
         }
@@ -296,13 +335,23 @@ fn nodes(graph: &Graph) -> BTreeMap<&str, BTreeMap<&str, &str>> {
     graph
         .nodes()
         .iter()
-        .map(|node| (node.id().as_str(), node.attributes().iter().map(|a| (a.name(), a.value().as_str())).collect()))
+        .map(|node| {
+            (
+                node.id().as_str(),
+                node.attributes().iter().map(|a| (a.name(), a.value().as_str())).collect(),
+            )
+        })
         .collect()
 }
 
 fn edges(graph: &Graph) -> BTreeMap<String, BTreeMap<&str, &str>> {
     let named = graph.edges().iter().map(|edge| {
-        let name = format!("{} -> {} ({})", edge.from().as_str(), edge.to().as_str(), edge.get("relation").unwrap_or("related_to"));
+        let name = format!(
+            "{} -> {} ({})",
+            edge.from().as_str(),
+            edge.to().as_str(),
+            edge.get("relation").unwrap_or("related_to")
+        );
         (name, edge.attributes().iter().map(|a| (a.name(), a.value().as_str())).collect())
     });
     named.collect()
@@ -314,7 +363,9 @@ pub(super) fn prompt(context: &ReviewContext) -> String {
     let mut out = String::new();
     let what = match context.kind.as_str() {
         "plan" => "Hold the plan against what this project has agreed on.",
-        "budget" => "Before granting more, see whether the work went astray from what this project has agreed on.",
+        "budget" => {
+            "Before granting more, see whether the work went astray from what this project has agreed on."
+        }
         _ => "Hold the change against what this project has agreed on.",
     };
     // Writing to a string cannot fail.
@@ -325,12 +376,22 @@ pub(super) fn prompt(context: &ReviewContext) -> String {
     );
     if let Some(pack) = context.pack.as_ref().filter(|pack| pack.found.count > 0) {
         let fence = fence(&pack.found.subgraph);
-        let _ = writeln!(out, "\n### What the author was given\n\n{fence}dot\n{}{fence}", text::visible(&pack.found.subgraph));
+        let _ = writeln!(
+            out,
+            "\n### What the author was given\n\n{fence}dot\n{}{fence}",
+            text::visible(&pack.found.subgraph)
+        );
     }
     if !context.critical_rules.is_empty() {
         out.push_str("\n### Rules that must hold\n\n");
         for rule in &context.critical_rules {
-            let _ = write!(out, "- **{}**: {} ({})", shown(&rule.id), shown(&rule.description), shown(&rule.because));
+            let _ = write!(
+                out,
+                "- **{}**: {} ({})",
+                shown(&rule.id),
+                shown(&rule.description),
+                shown(&rule.because)
+            );
             if let Some(change) = rule.change {
                 let _ = write!(out, "; **{}**", change.describe());
             }
@@ -362,7 +423,8 @@ fn write_changes(context: &ReviewContext, out: &mut String) {
         items.iter().for_each(|item| out.push_str(&format!("- {what}: {}\n", shown(item))));
     }
     for node in &changes.nodes_changed {
-        let _ = writeln!(out, "- changed: {} ({})", shown(&node.id), shown(&node.fields.join(", ")));
+        let _ =
+            writeln!(out, "- changed: {} ({})", shown(&node.id), shown(&node.fields.join(", ")));
     }
     if changes.is_empty() {
         out.push_str("- only comments and layout\n");
@@ -376,17 +438,32 @@ fn write_changes(context: &ReviewContext, out: &mut String) {
     }
     out.push_str("\nIt is not valid:\n\n");
     for error in &context.knowledge_errors {
-        let about = [error.node_id.as_deref(), error.field.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(".");
+        let about = [error.node_id.as_deref(), error.field.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(".");
         let about = if about.is_empty() { about } else { format!(" ({})", shown(&about)) };
-        let suggestion = error.suggestion.as_deref().map(|word| format!("; {word}")).unwrap_or_default();
-        let _ = writeln!(out, "- line {}: {}{about}{}", error.line, shown(&error.message), shown(&suggestion));
+        let suggestion =
+            error.suggestion.as_deref().map(|word| format!("; {word}")).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "- line {}: {}{about}{}",
+            error.line,
+            shown(&error.message),
+            shown(&suggestion)
+        );
     }
 }
 
 /// What to do about conflict markers that are still in the file.
 pub(super) fn conflict_note(file: &str, known: &KnowledgeGraph) -> Option<String> {
-    let markers: Vec<String> =
-        known.errors.iter().filter(|error| error.message.contains("conflict marker")).map(|error| format!("line {}", error.line)).collect();
+    let markers: Vec<String> = known
+        .errors
+        .iter()
+        .filter(|error| error.message.contains("conflict marker"))
+        .map(|error| format!("line {}", error.line))
+        .collect();
     (!markers.is_empty()).then(|| merge::guidance(file, &markers))
 }
 

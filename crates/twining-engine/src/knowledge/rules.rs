@@ -58,15 +58,25 @@ impl RuleChange {
 
 /// The rules that hold for these files, those that the change gets at first.
 /// Those that hold everywhere always do.
-pub(super) fn applied(before: Option<&KnowledgeGraph>, after: &KnowledgeGraph, files: &[String]) -> Vec<AppliedRule> {
+pub(super) fn applied(
+    before: Option<&KnowledgeGraph>,
+    after: &KnowledgeGraph,
+    files: &[String],
+) -> Vec<AppliedRule> {
     let now = KnowledgeFacts::of(after).critical_rules;
     let known: HashMap<&str, &RuleFact> = now.iter().map(|rule| (rule.id.as_str(), rule)).collect();
-    let earlier = before.map(|before| KnowledgeFacts::of(before).critical_rules).unwrap_or_default();
+    let earlier =
+        before.map(|before| KnowledgeFacts::of(before).critical_rules).unwrap_or_default();
     let mut rules: Vec<AppliedRule> = Vec::new();
     for rule in &earlier {
-        let Some(change) = weakened(rule, known.get(rule.id.as_str()).copied(), after, files) else { continue };
+        let Some(change) = weakened(rule, known.get(rule.id.as_str()).copied(), after, files)
+        else {
+            continue;
+        };
         // What holds for no changed file is told too: taking it away is a change of its own.
-        let because = because(rule, files).unwrap_or_else(|| format!("it held for {}", text::excerpt(&rule.paths.join(", "), 200)));
+        let because = because(rule, files).unwrap_or_else(|| {
+            format!("it held for {}", text::excerpt(&rule.paths.join(", "), 200))
+        });
         let reworded = known.get(rule.id.as_str()).filter(|_| change == RuleChange::Reworded);
         rules.push(AppliedRule {
             id: rule.id.clone(),
@@ -80,19 +90,40 @@ pub(super) fn applied(before: Option<&KnowledgeGraph>, after: &KnowledgeGraph, f
     let listed_ids: HashSet<String> = rules.iter().map(|rule| rule.id.clone()).collect();
     for rule in now.iter().filter(|rule| !listed_ids.contains(&rule.id)) {
         if let Some(because) = because(rule, files) {
-            rules.push(AppliedRule { id: rule.id.clone(), description: rule.description.clone(), because, change: None, before: None });
+            rules.push(AppliedRule {
+                id: rule.id.clone(),
+                description: rule.description.clone(),
+                because,
+                change: None,
+                before: None,
+            });
         }
     }
     rules
 }
 
-fn weakened(rule: &RuleFact, now: Option<&RuleFact>, after: &KnowledgeGraph, files: &[String]) -> Option<RuleChange> {
+fn weakened(
+    rule: &RuleFact,
+    now: Option<&RuleFact>,
+    after: &KnowledgeGraph,
+    files: &[String],
+) -> Option<RuleChange> {
     let Some(now) = now else {
-        return Some(if after.node(&rule.id).is_some() { RuleChange::Lowered } else { RuleChange::Removed });
+        return Some(if after.node(&rule.id).is_some() {
+            RuleChange::Lowered
+        } else {
+            RuleChange::Removed
+        });
     };
     // By what it held for, whether this change touches that or not: the next one may.
-    let mut held_for = rule.paths.iter().flat_map(|paths| paths.split(',')).map(str::trim).filter(|path| !path.is_empty());
-    let is_narrowed = !now.paths.is_empty() && (rule.paths.is_empty() || held_for.any(|path| !now.holds_for(path)));
+    let mut held_for = rule
+        .paths
+        .iter()
+        .flat_map(|paths| paths.split(','))
+        .map(str::trim)
+        .filter(|path| !path.is_empty());
+    let is_narrowed = !now.paths.is_empty()
+        && (rule.paths.is_empty() || held_for.any(|path| !now.holds_for(path)));
     if is_narrowed || files.iter().any(|file| rule.holds_for(file) && !now.holds_for(file)) {
         return Some(RuleChange::Narrowed);
     }
@@ -103,7 +134,10 @@ fn because(rule: &RuleFact, files: &[String]) -> Option<String> {
     if rule.paths.is_empty() {
         return Some("it holds everywhere".to_owned());
     }
-    files.iter().find(|file| rule.holds_for(file)).map(|file| format!("it holds for {}", text::excerpt(file, 200)))
+    files
+        .iter()
+        .find(|file| rule.holds_for(file))
+        .map(|file| format!("it holds for {}", text::excerpt(file, 200)))
 }
 
 /// What the graph demands.
@@ -151,15 +185,22 @@ impl KnowledgeFacts {
     /// The facts of a graph. What is deprecated or still to come demands nothing.
     #[must_use]
     pub fn of(known: &KnowledgeGraph) -> Self {
-        let demands =
-            |link: Link| known.valid_edges().filter(move |valid_edge| valid_edge.link() == Some(link) && is_in_use(valid_edge.from));
+        let demands = |link: Link| {
+            known.valid_edges().filter(move |valid_edge| {
+                valid_edge.link() == Some(link) && is_in_use(valid_edge.from)
+            })
+        };
         let rules = known.nodes().filter(|node| {
-            node.kind() == Some(NodeType::Rule) && node.priority() == Some(Priority::Critical) && node.standing() == Some(Standing::Current)
+            node.kind() == Some(NodeType::Rule)
+                && node.priority() == Some(Priority::Critical)
+                && node.standing() == Some(Standing::Current)
         });
         Self {
             must_follow: demands(Link::MustFollow).map(EdgeFact::of).collect(),
             must_not_use: demands(Link::MustNotUse).map(EdgeFact::of).collect(),
-            critical_rules: rules.map(|rule| RuleFact::of(rule, demands(Link::MustFollow))).collect(),
+            critical_rules: rules
+                .map(|rule| RuleFact::of(rule, demands(Link::MustFollow)))
+                .collect(),
         }
     }
 
@@ -184,9 +225,13 @@ impl EdgeFact {
 
 impl RuleFact {
     fn of<'k>(rule: KnowledgeNode<'k>, follow: impl Iterator<Item = KnowledgeEdge<'k>>) -> Self {
-        let governed: Vec<KnowledgeNode<'k>> =
-            follow.filter(|valid_edge| valid_edge.to.position == rule.position).map(|valid_edge| valid_edge.from).collect();
-        let paths = std::iter::once(rule).chain(governed.iter().copied()).map(|node| node.field("path").to_owned());
+        let governed: Vec<KnowledgeNode<'k>> = follow
+            .filter(|valid_edge| valid_edge.to.position == rule.position)
+            .map(|valid_edge| valid_edge.from)
+            .collect();
+        let paths = std::iter::once(rule)
+            .chain(governed.iter().copied())
+            .map(|node| node.field("path").to_owned());
         Self {
             id: rule.id().to_owned(),
             description: rule.field("description").to_owned(),
@@ -235,19 +280,30 @@ mod tests {
         ] {
             assert!(covers(paths, file), "{paths} {file}");
         }
-        for (paths, file) in [("src/auth", "src/authority.ts"), ("src/*.ts", "src/a/b.rs"), ("", "src/a"), ("src/auth/jwt.ts", "src/auth")]
-        {
+        for (paths, file) in [
+            ("src/auth", "src/authority.ts"),
+            ("src/*.ts", "src/a/b.rs"),
+            ("", "src/a"),
+            ("src/auth/jwt.ts", "src/auth"),
+        ] {
             assert!(!covers(paths, file), "{paths} {file}");
         }
-        assert!(!covers(&"**/a".repeat(200), &"a/".repeat(2000).replace('a', "b")), "and is quick about it");
+        assert!(
+            !covers(&"**/a".repeat(200), &"a/".repeat(2000).replace('a', "b")),
+            "and is quick about it"
+        );
     }
 
     #[test]
     fn rules_hold_where_they_say_and_where_they_are_followed() {
         let rule = |id: &str, rest: &str| {
-            format!("{id} [type=rule level=architecture status=current priority=critical description=\"{id}!\" {rest}];")
+            format!(
+                "{id} [type=rule level=architecture status=current priority=critical description=\"{id}!\" {rest}];"
+            )
         };
-        let node = |id: &str, rest: &str| format!("{id} [type=component level=architecture status=current description=d {rest}];");
+        let node = |id: &str, rest: &str| {
+            format!("{id} [type=component level=architecture status=current description=d {rest}];")
+        };
         let source = format!(
             "digraph {{ {} {} {} {} {} {} api -> audited [relation=must_follow]; api -> singleton [relation=must_not_use note=\"since 2.0\"]; }}",
             rule("everywhere", ""),
@@ -260,11 +316,17 @@ mod tests {
         let known = KnowledgeGraph::read(source.as_bytes());
         assert_eq!(known.errors, []);
         let facts = KnowledgeFacts::of(&known);
-        let rules = |path: &'static str| facts.rules_for(path).map(|rule| rule.id.as_str()).collect::<Vec<_>>();
+        let rules = |path: &'static str| {
+            facts.rules_for(path).map(|rule| rule.id.as_str()).collect::<Vec<_>>()
+        };
         assert_eq!(rules("src/db/pool.rs"), ["everywhere", "in_db"]);
         assert_eq!(rules("src/api/a.rs"), ["everywhere", "audited"]);
         assert_eq!(
-            (facts.must_follow.len(), facts.must_not_use[0].to_path.as_str(), facts.must_not_use[0].note.as_str()),
+            (
+                facts.must_follow.len(),
+                facts.must_not_use[0].to_path.as_str(),
+                facts.must_not_use[0].note.as_str()
+            ),
             (1, "src/global.rs", "since 2.0")
         );
     }

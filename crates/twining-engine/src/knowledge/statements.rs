@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 
-use twining_dot::{AttrList, Body, DotDocument, DotId, Endpoint, NodeRef, Span, Statement, StatementKind};
+use twining_dot::{
+    AttrList, Body, DotDocument, DotId, Endpoint, NodeRef, Span, Statement, StatementKind,
+};
 
 /// What the statements say that the graph does not show.
 #[derive(Debug, Default)]
@@ -60,7 +62,12 @@ impl<'d> GraphStatements<'d> {
                 let second = (&assign.value.id, assign.span);
                 let first = *self.values.entry((&id.id, assign.name.id.as_str())).or_insert(second);
                 if first.0 != second.0 {
-                    self.clashes.push(Contradiction { node: &id.id, name: assign.name.id.as_str(), first, second });
+                    self.clashes.push(Contradiction {
+                        node: &id.id,
+                        name: assign.name.id.as_str(),
+                        first,
+                        second,
+                    });
                 }
             }
         }

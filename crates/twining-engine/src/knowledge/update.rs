@@ -164,12 +164,18 @@ pub struct KnowledgeUpdateOutcome {
 }
 
 /// The file after operations that come from another folder.
-pub(crate) fn carried_out(source: Option<&[u8]>, operations: &[Operation]) -> Result<Vec<u8>, InvalidInput> {
+pub(crate) fn carried_out(
+    source: Option<&[u8]>,
+    operations: &[Operation],
+) -> Result<Vec<u8>, InvalidInput> {
     plan(source, operations).map(|(bytes, _)| bytes)
 }
 
 /// Carries operations out on a file, or says why none was.
-pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(Vec<u8>, KnowledgeUpdateOutcome), InvalidInput> {
+pub(super) fn plan(
+    source: Option<&[u8]>,
+    operations: &[Operation],
+) -> Result<(Vec<u8>, KnowledgeUpdateOutcome), InvalidInput> {
     if operations.is_empty() {
         return Err(InvalidInput::new("operations", "must not be empty"));
     }
@@ -177,27 +183,46 @@ pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(V
     let joined = source.and_then(merged_markers);
     let (source, was_there) = (joined.as_deref().or(source), source.is_some());
     if let Some(&at) = conflict_markers(source.unwrap_or_default()).first() {
-        let line = source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let clash =
-            unresolved_merge(source.unwrap_or_default(), "").and_then(|unresolved_merge| unresolved_merge.clashes.into_iter().next());
+        let line =
+            source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let clash = unresolved_merge(source.unwrap_or_default(), "")
+            .and_then(|unresolved_merge| unresolved_merge.clashes.into_iter().next());
         let what = clash.map_or_else(|| "they disagree".to_owned(), |clash| clash.message);
         return Err(InvalidInput::new("operations", "cannot be carried out while both sides of a merge stand in the file")
             .because(format!("line {line}: {what}; that is for people to settle, and twining_knowledge_check tells how")));
     }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
-    let mut document = DotDocument::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
+    let mut document =
+        DotDocument::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
     if let Some(problem) = document.errors().first() {
-        return Err(InvalidInput::new("operations", "cannot be carried out while the file is no valid DOT")
-            .because(format!("line {}: {}; twining_knowledge_check lists every error", problem.line, problem.message)));
+        return Err(InvalidInput::new(
+            "operations",
+            "cannot be carried out while the file is no valid DOT",
+        )
+        .because(format!(
+            "line {}: {}; twining_knowledge_check lists every error",
+            problem.line, problem.message
+        )));
     }
-    let mut updated = KnowledgeUpdateOutcome { created: !was_there, joined: joined.is_some(), ..KnowledgeUpdateOutcome::default() };
+    let mut updated = KnowledgeUpdateOutcome {
+        created: !was_there,
+        joined: joined.is_some(),
+        ..KnowledgeUpdateOutcome::default()
+    };
     for (number, operation) in operations.iter().enumerate() {
-        let numbered = |refused: InvalidInput| InvalidInput { field: format!("operations[{number}].{}", refused.field).into(), ..refused };
+        let numbered = |refused: InvalidInput| InvalidInput {
+            field: format!("operations[{number}].{}", refused.field).into(),
+            ..refused
+        };
         operation.carry_out(&mut document, &mut updated).map_err(numbered)?;
     }
     let known = KnowledgeGraph::read(document.bytes());
     if !known.errors.is_empty() {
-        return Err(InvalidInput::new("operations", "would leave the graph wrong, so nothing was written").because(listed(&known.errors)));
+        return Err(InvalidInput::new(
+            "operations",
+            "would leave the graph wrong, so nothing was written",
+        )
+        .because(listed(&known.errors)));
     }
     updated.nodes = known.declared;
     updated.edges = known.edges();
@@ -206,12 +231,21 @@ pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(V
 }
 
 impl Operation {
-    fn carry_out(&self, document: &mut DotDocument, updated: &mut KnowledgeUpdateOutcome) -> Result<(), InvalidInput> {
+    fn carry_out(
+        &self,
+        document: &mut DotDocument,
+        updated: &mut KnowledgeUpdateOutcome,
+    ) -> Result<(), InvalidInput> {
         self.refuse_strays()?;
         match self.op {
             OperationKind::AddNode => {
                 let id = required("id", self.id.as_deref())?;
-                let given: Vec<(&str, DotId)> = self.fields()?.into_iter().filter(|(_, value)| !value.is_empty()).map(as_id).collect();
+                let given: Vec<(&str, DotId)> = self
+                    .fields()?
+                    .into_iter()
+                    .filter(|(_, value)| !value.is_empty())
+                    .map(as_id)
+                    .collect();
                 document.add_node(id.as_str(), &given).map_err(|error| refused("id", &error))?;
                 updated.nodes_added.push(id);
             }
@@ -224,32 +258,46 @@ impl Operation {
                 for (name, value) in self.fields()? {
                     set(document, &id, name, value)?;
                 }
-                if document.bytes() != before && !updated.nodes_changed.contains(&id) && !updated.nodes_added.contains(&id) {
+                if document.bytes() != before
+                    && !updated.nodes_changed.contains(&id)
+                    && !updated.nodes_added.contains(&id)
+                {
                     updated.nodes_changed.push(id);
                 }
             }
             OperationKind::RemoveNode => {
                 let id = required("id", self.id.as_deref())?;
                 let before = document.graph().edges().len();
-                document.remove_node(id.as_str(), EdgeRemoval::Remove).map_err(|error| refused("id", &error))?;
+                document
+                    .remove_node(id.as_str(), EdgeRemoval::Remove)
+                    .map_err(|error| refused("id", &error))?;
                 updated.edges_removed += before - document.graph().edges().len();
                 updated.nodes_removed.push(id);
             }
             OperationKind::AddEdge => self.add_edge(document, updated)?,
             OperationKind::RemoveEdge => {
-                let selector = EdgeSelector::new(required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
+                let selector = EdgeSelector::new(
+                    required("from", self.from.as_deref())?,
+                    required("to", self.to.as_deref())?,
+                );
                 let selector = match &self.relation {
                     Some(relation) => selector.having("relation", relation.as_str()),
                     None => selector,
                 };
-                updated.edges_removed += document.remove_edge(&selector).map_err(|error| refused("from", &error))?;
+                updated.edges_removed +=
+                    document.remove_edge(&selector).map_err(|error| refused("from", &error))?;
             }
         }
         Ok(())
     }
 
-    fn add_edge(&self, document: &mut DotDocument, updated: &mut KnowledgeUpdateOutcome) -> Result<(), InvalidInput> {
-        let (from, to) = (required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
+    fn add_edge(
+        &self,
+        document: &mut DotDocument,
+        updated: &mut KnowledgeUpdateOutcome,
+    ) -> Result<(), InvalidInput> {
+        let (from, to) =
+            (required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
         let relation = required("relation", self.relation.as_deref())?;
         for (field, id) in [("from", &from), ("to", &to)] {
             if document.graph().node(id.as_str()).is_none() {
@@ -257,18 +305,21 @@ impl Operation {
             }
         }
         let (tail, head) = (DotId::new(&from), DotId::new(&to));
-        let twin = |edge: &&twining_dot::Edge| *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation);
+        let twin = |edge: &&twining_dot::Edge| {
+            *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation)
+        };
         if document.graph().edges().iter().find(twin).is_some() {
-            return Err(
-                InvalidInput::new("relation", "joins these two nodes already").because(format!("`{}`", text::excerpt(&relation, 80)))
-            );
+            return Err(InvalidInput::new("relation", "joins these two nodes already")
+                .because(format!("`{}`", text::excerpt(&relation, 80))));
         }
         let mut attributes = vec![("relation", DotId::new(&relation))];
         if let Some(note) = self.note.as_deref().filter(|note| !note.trim().is_empty()) {
             text::bounded("note", note, limits::TEXT_BYTES)?;
             attributes.push(("note", DotId::new(note)));
         }
-        document.add_edge(from.as_str(), to.as_str(), &attributes).map_err(|error| refused("from", &error))?;
+        document
+            .add_edge(from.as_str(), to.as_str(), &attributes)
+            .map_err(|error| refused("from", &error))?;
         updated.edges_added += 1;
         Ok(())
     }
@@ -301,11 +352,17 @@ impl Operation {
 
     /// Takes the project off a path that begins with it, which is how agents name files.
     pub(super) fn shorten_paths(&mut self, root: &ProjectRoot) -> Result<(), InvalidInput> {
-        let Some(paths) = self.path.as_mut().filter(|paths| paths.split(',').any(|path| Path::new(path.trim()).is_absolute())) else {
+        let Some(paths) = self
+            .path
+            .as_mut()
+            .filter(|paths| paths.split(',').any(|path| Path::new(path.trim()).is_absolute()))
+        else {
             return Ok(());
         };
         let here = |path: &str| match path.trim() {
-            path if Path::new(path).is_absolute() => Scope::parse("path", path, root).map(|scope| scope.to_string()),
+            path if Path::new(path).is_absolute() => {
+                Scope::parse("path", path, root).map(|scope| scope.to_string())
+            }
             path => Ok(path.to_owned()),
         };
         *paths = paths.split(',').map(here).collect::<Result<Vec<_>, _>>()?.join(", ");
@@ -316,21 +373,34 @@ impl Operation {
     fn refuse_strays(&self) -> Result<(), InvalidInput> {
         let of_node = !matches!(self.op, OperationKind::AddEdge | OperationKind::RemoveEdge);
         let stray = if of_node {
-            [("from", &self.from), ("to", &self.to), ("relation", &self.relation), ("note", &self.note)]
-                .into_iter()
-                .find(|(_, given)| given.is_some())
+            [
+                ("from", &self.from),
+                ("to", &self.to),
+                ("relation", &self.relation),
+                ("note", &self.note),
+            ]
+            .into_iter()
+            .find(|(_, given)| given.is_some())
         } else {
             [("id", &self.id)].into_iter().find(|(_, given)| given.is_some())
         };
         let of_edge = if of_node { None } else { self.fields()?.first().map(|(name, _)| *name) };
         match stray.map(|(name, _)| name).or(of_edge) {
-            Some(name) => Err(InvalidInput::new(name, if of_node { "belongs to an edge" } else { "belongs to a node" })),
+            Some(name) => Err(InvalidInput::new(
+                name,
+                if of_node { "belongs to an edge" } else { "belongs to a node" },
+            )),
             None => Ok(()),
         }
     }
 }
 
-fn set(document: &mut DotDocument, id: &str, name: &'static str, value: &str) -> Result<(), InvalidInput> {
+fn set(
+    document: &mut DotDocument,
+    id: &str,
+    name: &'static str,
+    value: &str,
+) -> Result<(), InvalidInput> {
     if !value.is_empty() {
         return document.set_node_attr(id, name, value).map_err(|error| refused(name, &error));
     }
@@ -341,7 +411,10 @@ fn set(document: &mut DotDocument, id: &str, name: &'static str, value: &str) ->
 }
 
 fn required(field: &'static str, given: Option<&str>) -> Result<String, InvalidInput> {
-    given.map_or_else(|| Err(InvalidInput::new(field, "is required")), |given| text::name(field, given))
+    given.map_or_else(
+        || Err(InvalidInput::new(field, "is required")),
+        |given| text::name(field, given),
+    )
 }
 
 fn as_id<'f>((name, value): (&'f str, &str)) -> (&'f str, DotId) {
@@ -355,8 +428,13 @@ fn refused(field: &'static str, error: &EditError) -> InvalidInput {
 /// The first problems, each with its line, and how many more there are.
 fn listed(errors: &[GraphFinding]) -> String {
     let one = |finding: &GraphFinding| {
-        let about = finding.node_id.as_deref().map(|id| format!(" of '{}'", text::excerpt(id, 80))).unwrap_or_default();
-        let suggestion = finding.suggestion.as_deref().map(|word| format!(" ({word})")).unwrap_or_default();
+        let about = finding
+            .node_id
+            .as_deref()
+            .map(|id| format!(" of '{}'", text::excerpt(id, 80)))
+            .unwrap_or_default();
+        let suggestion =
+            finding.suggestion.as_deref().map(|word| format!(" ({word})")).unwrap_or_default();
         let field = finding.field.as_deref().unwrap_or("graph");
         format!("{field}{about}: {}{suggestion}", finding.message)
     };
@@ -370,5 +448,7 @@ fn listed(errors: &[GraphFinding]) -> String {
 /// Whether a node's path is one of no file in the project.
 fn leads_out(path: &str) -> bool {
     let is_apart = |c: char| matches!(c, ',' | ' ');
-    path.split(is_apart).any(|path| path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|part| part == ".."))
+    path.split(is_apart).any(|path| {
+        path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|part| part == "..")
+    })
 }

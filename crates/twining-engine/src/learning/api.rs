@@ -17,11 +17,16 @@ use twining_guard::policy::Examples;
 
 impl Engine {
     /// Stores a trace.
-    pub fn store_trace(&self, caller: &Caller, input: &StoreTraceInput) -> Result<StoreTraceOutcome, Failure> {
+    pub fn store_trace(
+        &self,
+        caller: &Caller,
+        input: &StoreTraceInput,
+    ) -> Result<StoreTraceOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
-        self.store().write(Durability::Normal, &Change { traces: vec![trace], ..Change::default() })?;
+        self.store()
+            .write(Durability::Normal, &Change { traces: vec![trace], ..Change::default() })?;
         Ok(StoreTraceOutcome { redacted, ..stored })
     }
 
@@ -38,7 +43,8 @@ impl Engine {
         if let Some(question) = &draft.query {
             let places = search.candidates();
             let traces = self.store().traces().at(&places)?;
-            let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::trace_text(trace)).collect();
+            let texts: Vec<String> =
+                traces.iter().map(|(_, trace)| learning::trace_text(trace)).collect();
             if texts.len() == places.len()
                 && let Some(likeness) = self.likeness(question, &texts)?
             {
@@ -51,28 +57,45 @@ impl Engine {
         let traces = self.store().traces().at(&places)?;
         let hits = traces.into_iter().filter_map(|(place, trace)| {
             let placed = page.iter().find(|placed| placed.offset == place)?;
-            Some(TraceHit { trust: trace.trust(placed.written_here), relevance: placed.relevance, trace })
+            Some(TraceHit {
+                trust: trace.trust(placed.written_here),
+                relevance: placed.relevance,
+                trace,
+            })
         });
         Ok(learning::outcome(&draft, hits.collect(), total, mode))
     }
 
     /// Finds what keeps happening.
-    pub fn extract_patterns(&self, user: &UserPolicy, input: &PatternsInput) -> Result<PatternsOutcome, Failure> {
+    pub fn extract_patterns(
+        &self,
+        user: &UserPolicy,
+        input: &PatternsInput,
+    ) -> Result<PatternsOutcome, Failure> {
         let draft = PatternsDraft::parse(input)?;
         Ok(self.gather_traces(&draft)?.patterns(&draft, &self.guards(user).guards))
     }
 
     /// Proposes a guard from a pattern, tried on every recorded call.
-    pub fn create_guard(&self, caller: &Caller, user: &UserPolicy, input: &CreateGuardInput) -> Result<CreateGuardOutcome, Failure> {
+    pub fn create_guard(
+        &self,
+        caller: &Caller,
+        user: &UserPolicy,
+        input: &CreateGuardInput,
+    ) -> Result<CreateGuardOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = PatternsDraft::parse(&PatternsInput::default())?;
-        let pattern = self.gather_traces(&draft)?.pattern(input.pattern.trim(), &draft, &self.guards(user).guards).ok_or_else(|| {
-            let hint = "twining_extract_patterns lists the patterns there are".to_owned();
-            Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
-        })?;
+        let pattern = self
+            .gather_traces(&draft)?
+            .pattern(input.pattern.trim(), &draft, &self.guards(user).guards)
+            .ok_or_else(|| {
+                let hint = "twining_extract_patterns lists the patterns there are".to_owned();
+                Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
+            })?;
         let (calls, objected) = (self.store().local_state().calls()?, self.objected()?);
-        let created = self.change_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
+        let created =
+            self.change_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
         let made = StoreTraceInput {
             kind: TraceType::Decision.as_str().to_owned(),
             what_happened: format!("the guard `{}` was proposed", created.id),
@@ -99,7 +122,13 @@ impl Engine {
     }
 
     /// Remembers that a person let something pass.
-    pub fn approve(&self, caller: &Caller, guard: &str, what_happened: &str, why: &str) -> Result<StoreTraceOutcome, Failure> {
+    pub fn approve(
+        &self,
+        caller: &Caller,
+        guard: &str,
+        what_happened: &str,
+        why: &str,
+    ) -> Result<StoreTraceOutcome, Failure> {
         let input = StoreTraceInput {
             kind: TraceType::Approval.as_str().to_owned(),
             what_happened: what_happened.to_owned(),
@@ -114,12 +143,18 @@ impl Engine {
     pub fn backtest(&self, user: &UserPolicy, id: &str) -> Result<Backtest, Failure> {
         let all = self.guards(user);
         let guard = all.guards.iter().rev().find(|guard| guard.id == id);
-        let guard = guard.ok_or_else(|| InvalidInput::new("guard", "is not there").because(text::excerpt(id, 40)))?;
+        let guard = guard.ok_or_else(|| {
+            InvalidInput::new("guard", "is not there").because(text::excerpt(id, 40))
+        })?;
         Ok(Backtest::of(guard, &self.store().local_state().calls()?, &self.objected()?))
     }
 
     fn guards(&self, user: &UserPolicy) -> GuardSet {
-        let file = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
+        let file = self
+            .store()
+            .documents()
+            .policy()
+            .unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
         GuardSet::load(user, &file, Examples::Read)
     }
 
@@ -138,8 +173,9 @@ impl Engine {
         let mut objected = HashSet::new();
         self.store().traces().each(&mut |seen| {
             if seen.written_here
-                && let Some(trace) = Trace::read_partial(seen.line)
-                    .filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
+                && let Some(trace) = Trace::read_partial(seen.line).filter(|trace| {
+                    matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction))
+                })
             {
                 objected.extend(trace.call);
             }

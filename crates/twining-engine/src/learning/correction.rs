@@ -11,8 +11,24 @@ const WITHIN: &str = "that's wrong|thats wrong|that is wrong|this is wrong|that'
     shouldn't have|should not have|revert that|revert this|undo that|undo this|i told you not to|i didn't ask";
 /// What takes something back, with what it may be said of; alone it is about what was just done.
 const BACK: [&str; 4] = ["undo", "revert", "roll back", "rollback"];
-const OF: [&str; 16] =
-    ["that", "this", "it", "the", "your", "all", "everything", "these", "those", "them", "what", "last", "my", "both", "to", "please"];
+const OF: [&str; 16] = [
+    "that",
+    "this",
+    "it",
+    "the",
+    "your",
+    "all",
+    "everything",
+    "these",
+    "those",
+    "them",
+    "what",
+    "last",
+    "my",
+    "both",
+    "to",
+    "please",
+];
 /// What sounds like it and is not.
 const FRIENDLY: &str = "no problem|no worries|no need|no rush|no issue|don't worry|dont worry|do not worry|don't forget|dont forget|\
     do not forget|stop here|no changes needed";
@@ -35,8 +51,12 @@ pub fn is_correction(prompt: &str) -> bool {
     if FRIENDLY.split('|').any(|friendly| start.starts_with(friendly)) {
         return false;
     }
-    let answered = ["nope", "no"].iter().find_map(|no| start.strip_prefix(no)).filter(|rest| rest.starts_with([',', '.', ' ', '!']));
-    let answered = answered.map(|rest| rest.trim_start_matches([',', '.', ' ', '!'])).unwrap_or_default();
+    let answered = ["nope", "no"]
+        .iter()
+        .find_map(|no| start.strip_prefix(no))
+        .filter(|rest| rest.starts_with([',', '.', ' ', '!']));
+    let answered =
+        answered.map(|rest| rest.trim_start_matches([',', '.', ' ', '!'])).unwrap_or_default();
     if FINE.split('|').any(|fine| answered.starts_with(fine)) {
         return false;
     }
@@ -49,8 +69,11 @@ pub fn is_correction(prompt: &str) -> bool {
 /// `undo`, `revert the last one`; not `undo/redo comes next`.
 fn takes_back(start: &str) -> bool {
     let Some(rest) = BACK.iter().find_map(|back| start.strip_prefix(back)) else { return false };
-    let word = rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', '!', ';']);
-    rest.is_empty() || rest.starts_with(['.', ',', '!', ';', ':']) || (rest.starts_with(' ') && OF.contains(&word))
+    let word =
+        rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', '!', ';']);
+    rest.is_empty()
+        || rest.starts_with(['.', ',', '!', ';', ':'])
+        || (rest.starts_with(' ') && OF.contains(&word))
 }
 
 #[cfg(test)]

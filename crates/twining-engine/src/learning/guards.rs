@@ -94,21 +94,33 @@ pub(crate) fn plan_create(
 ) -> Result<(Option<String>, CreateGuardOutcome), Failure> {
     let before = readable(file)?;
     if let Some(made) = &pattern.made {
-        return Err(InvalidInput::new("pattern", "has a guard already").because(format!("it is `{made}`")).into());
+        return Err(InvalidInput::new("pattern", "has a guard already")
+            .because(format!("it is `{made}`"))
+            .into());
     }
     match &pattern.proposal {
         None => {
-            let why = format!("{} of its {} traces count, and that is too few", pattern.counted, pattern.count);
-            return Err(InvalidInput::new("pattern", "does not propose anything").because(why).into());
+            let why = format!(
+                "{} of its {} traces count, and that is too few",
+                pattern.counted, pattern.count
+            );
+            return Err(InvalidInput::new("pattern", "does not propose anything")
+                .because(why)
+                .into());
         }
         Some(proposal) if proposal.kind != ProposalKind::Guard => {
-            return Err(InvalidInput::new("pattern", "needs no new guard").because(&proposal.say).into());
+            return Err(InvalidInput::new("pattern", "needs no new guard")
+                .because(&proposal.say)
+                .into());
         }
         Some(_) => {}
     }
     let id = match &input.id {
         Some(id) => text::name("id", id)?,
-        None => format!("learned-{}", pattern.id.trim_start_matches("pattern-").chars().take(8).collect::<String>()),
+        None => format!(
+            "learned-{}",
+            pattern.id.trim_start_matches("pattern-").chars().take(8).collect::<String>()
+        ),
     };
     let mut new = NewGuard { fields: fields(pattern, input)?, id, remark: String::new() };
     let guard = edit::with_guard(before, &new).map_err(unwritable)?.1;
@@ -117,7 +129,10 @@ pub(crate) fn plan_create(
     let (after, guard) = edit::with_guard(before, &new).map_err(unwritable)?;
     check_guard_holds(&after, &guard.id)?;
     let created = CreateGuardOutcome {
-        next_step: format!("it warns from now on; a person makes it block: `twining guard promote {}`", guard.id),
+        next_step: format!(
+            "it warns from now on; a person makes it block: `twining guard promote {}`",
+            guard.id
+        ),
         place: place(&guard),
         id: guard.id,
         pattern: pattern.id.clone(),
@@ -130,18 +145,26 @@ pub(crate) fn plan_create(
 }
 
 /// The policy with the guard in force.
-pub(crate) fn plan_promote(file: &TextFile, id: &str) -> Result<(Option<String>, PromoteGuardOutcome), Failure> {
-    let (after, guard) =
-        edit::promoted(readable(file)?, id).map_err(|why| InvalidInput::new("guard", "cannot be promoted").because(why))?;
+pub(crate) fn plan_promote(
+    file: &TextFile,
+    id: &str,
+) -> Result<(Option<String>, PromoteGuardOutcome), Failure> {
+    let (after, guard) = edit::promoted(readable(file)?, id)
+        .map_err(|why| InvalidInput::new("guard", "cannot be promoted").because(why))?;
     check_guard_holds(&after, id)?;
-    Ok((Some(after), PromoteGuardOutcome { place: place(&guard), id: guard.id, action: guard.action }))
+    Ok((
+        Some(after),
+        PromoteGuardOutcome { place: place(&guard), id: guard.id, action: guard.action },
+    ))
 }
 
 fn readable(file: &TextFile) -> Result<&str, Failure> {
     match file {
         TextFile::Missing => Ok(""),
         TextFile::Text(text) => Ok(text),
-        TextFile::Unusable(why) => Err(InvalidInput::new("policy.yml", "cannot be used").because(why).into()),
+        TextFile::Unusable(why) => {
+            Err(InvalidInput::new("policy.yml", "cannot be used").because(why).into())
+        }
     }
 }
 
@@ -151,11 +174,16 @@ fn unwritable(why: String) -> InvalidInput {
 
 /// Refuses a guard that nobody would be asked by.
 pub(crate) fn check_guard_holds(policy: &str, id: &str) -> Result<(), Failure> {
-    let all = GuardSet::load(&UserPolicy::default(), &TextFile::Text(policy.to_owned()), Examples::Read);
+    let all =
+        GuardSet::load(&UserPolicy::default(), &TextFile::Text(policy.to_owned()), Examples::Read);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
         Some(GuardHealth::Alive) => Ok(()),
-        Some(GuardHealth::Dead(why)) => Err(InvalidInput::new("guard", "would be dead").because(why).into()),
-        None => Err(InvalidInput::new("guard", "would be left out").because("another of that name is stricter").into()),
+        Some(GuardHealth::Dead(why)) => {
+            Err(InvalidInput::new("guard", "would be dead").because(why).into())
+        }
+        None => Err(InvalidInput::new("guard", "would be left out")
+            .because("another of that name is stricter")
+            .into()),
     }
 }
 
@@ -164,17 +192,25 @@ fn place(guard: &twining_guard::Guard) -> String {
 }
 
 /// The fields of the guard, as YAML.
-fn fields(pattern: &Pattern, input: &CreateGuardInput) -> Result<Vec<(&'static str, String)>, Failure> {
-    let list = |field: &'static str, given: &[String]| text::list(field, given, 16, limits::ELEMENT_BYTES);
-    let (mut commands, mut paths) = (list("commands", &input.commands)?, list("paths", &input.paths)?);
+fn fields(
+    pattern: &Pattern,
+    input: &CreateGuardInput,
+) -> Result<Vec<(&'static str, String)>, Failure> {
+    let list =
+        |field: &'static str, given: &[String]| text::list(field, given, 16, limits::ELEMENT_BYTES);
+    let (mut commands, mut paths) =
+        (list("commands", &input.commands)?, list("paths", &input.paths)?);
     let (adds, mut tools) = (list("adds", &input.adds)?, list("tools", &input.tools)?);
     let mut example = None;
     if commands.is_empty() && paths.is_empty() && adds.is_empty() {
         let (tool, what) = pattern.action.split_once(": ").unwrap_or_default();
         let derived = what.split("; ").next().unwrap_or_default();
         if derived.is_empty() || derived.contains("[masked]") {
-            let explanation = "the pattern names neither a command nor a path; give commands, paths or adds";
-            return Err(InvalidInput::new("commands", "must say what the guard is about").because(explanation).into());
+            let explanation =
+                "the pattern names neither a command nor a path; give commands, paths or adds";
+            return Err(InvalidInput::new("commands", "must say what the guard is about")
+                .because(explanation)
+                .into());
         }
         match twining_guard::action(tool, &json!({"command": derived, "file_path": derived})) {
             twining_guard::ToolAction::Shell(_) => {
@@ -189,19 +225,30 @@ fn fields(pattern: &Pattern, input: &CreateGuardInput) -> Result<Vec<(&'static s
     }
     let say = match input.say.as_deref().filter(|say| !say.trim().is_empty()) {
         Some(say) => text::summary("say", say)?,
-        None => text::excerpt(if pattern.correct.is_empty() { &pattern.reason } else { &pattern.correct }, limits::SUMMARY_CHARS - 1),
+        None => text::excerpt(
+            if pattern.correct.is_empty() { &pattern.reason } else { &pattern.correct },
+            limits::SUMMARY_CHARS - 1,
+        ),
     };
-    let all = |texts: &[String]| format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
-    let mut fields =
-        vec![("status", "proposed".to_owned()), ("action", "warn".to_owned()), ("origin", quoted(&format!("pattern:{}", pattern.id)))];
+    let all = |texts: &[String]| {
+        format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+    };
+    let mut fields = vec![
+        ("status", "proposed".to_owned()),
+        ("action", "warn".to_owned()),
+        ("origin", quoted(&format!("pattern:{}", pattern.id))),
+    ];
     if !tools.is_empty() {
         fields.push(("tools", all(&tools)));
     }
     if !paths.is_empty() {
         fields.push(("paths", all(&paths)));
     }
-    let conditions = [("command", &commands), ("adds", &adds)].into_iter().filter(|(_, texts)| !texts.is_empty());
-    let conditions: Vec<String> = conditions.map(|(key, texts)| format!("{key}: {}", all(texts))).collect();
+    let conditions = [("command", &commands), ("adds", &adds)]
+        .into_iter()
+        .filter(|(_, texts)| !texts.is_empty());
+    let conditions: Vec<String> =
+        conditions.map(|(key, texts)| format!("{key}: {}", all(texts))).collect();
     if !conditions.is_empty() {
         fields.push(("when", format!("{{{}}}", conditions.join(", "))));
     }
@@ -303,13 +350,26 @@ impl Backtest {
     pub(crate) fn of(guard: &Guard, lines: &[String], objected: &HashSet<String>) -> Self {
         let alone = GuardSet::alone(guard);
         let mut test = Self::default();
-        for call in lines.iter().filter_map(|line| RecordedCall::read(line)).filter(|call| !call.is_prompt()) {
+        for call in lines
+            .iter()
+            .filter_map(|line| RecordedCall::read(line))
+            .filter(|call| !call.is_prompt())
+        {
             test.calls += 1;
             test.cut += u64::from(call.cut);
             test.since.get_or_insert_with(|| call.at.clone());
             let event = call.event();
-            let verdict =
-                alone.evaluate(&event, &Facts { root: &call.root, files: &call, evidence: &NoEvidence, claims: &NoClaims }).verdict;
+            let verdict = alone
+                .evaluate(
+                    &event,
+                    &Facts {
+                        root: &call.root,
+                        files: &call,
+                        evidence: &NoEvidence,
+                        claims: &NoClaims,
+                    },
+                )
+                .verdict;
             if verdict == Verdict::Off {
                 continue;
             }
@@ -327,6 +387,9 @@ impl Backtest {
     /// In one line.
     #[must_use]
     pub fn say(&self) -> String {
-        format!("would have stopped {} of {} recorded calls; {} of those were fine", self.stopped, self.calls, self.fine)
+        format!(
+            "would have stopped {} of {} recorded calls; {} of those were fine",
+            self.stopped, self.calls, self.fine
+        )
     }
 }

@@ -116,7 +116,11 @@ impl PatternsDraft {
     pub(crate) fn parse(input: &PatternsInput) -> Result<Self, InvalidInput> {
         let threshold = input.threshold.unwrap_or(THRESHOLD);
         if !(2..=limits::PAGE).contains(&threshold) {
-            return Err(InvalidInput::new("threshold", format!("must be from 2 to {}", limits::PAGE)).because(if threshold < 2 {
+            return Err(InvalidInput::new(
+                "threshold",
+                format!("must be from 2 to {}", limits::PAGE),
+            )
+            .because(if threshold < 2 {
                 "once is no pattern".to_owned()
             } else {
                 format!("{threshold} was given")
@@ -152,19 +156,21 @@ pub(crate) struct PatternBuilder {
 impl PatternBuilder {
     /// Looks at one trace.
     pub(crate) fn see(&mut self, seen: &StoredTrace<'_>, draft: &PatternsDraft) {
-        let Some(trace) =
-            Trace::read_partial(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
-        else {
+        let Some(trace) = Trace::read_partial(seen.line).filter(|trace| {
+            matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction))
+        }) else {
             return;
         };
-        if draft.since.is_some_and(|since| Time::read(&trace.timestamp).is_none_or(|at| at < since)) {
+        if draft.since.is_some_and(|since| Time::read(&trace.timestamp).is_none_or(|at| at < since))
+        {
             return;
         }
         self.traces += 1;
         let group = self.groups.entry(id_of(&trace)).or_default();
         group.count += 1;
         group.blocked += usize::from(trace.blocked);
-        group.counted += usize::from(counts(&trace, trace.trust(seen.written_here), &mut group.reporters));
+        group.counted +=
+            usize::from(counts(&trace, trace.trust(seen.written_here), &mut group.reporters));
         if let Some(action) = &trace.action {
             // A flood of different actions must not fill our memory.
             if group.actions.len() < 64 || group.actions.contains_key(action) {
@@ -188,9 +194,15 @@ impl PatternBuilder {
     /// The patterns, with what follows from each as these guards are.
     pub(crate) fn patterns(self, draft: &PatternsDraft, guards: &[Guard]) -> PatternsOutcome {
         let traces = self.traces;
-        let mut patterns: Vec<Pattern> = self.groups.into_iter().map(|(id, group)| pattern(id, group, draft.threshold, guards)).collect();
+        let mut patterns: Vec<Pattern> = self
+            .groups
+            .into_iter()
+            .map(|(id, group)| pattern(id, group, draft.threshold, guards))
+            .collect();
         patterns.retain(|pattern| pattern.count >= 2);
-        patterns.sort_by(|a, b| b.counted.cmp(&a.counted).then(b.count.cmp(&a.count)).then(a.id.cmp(&b.id)));
+        patterns.sort_by(|a, b| {
+            b.counted.cmp(&a.counted).then(b.count.cmp(&a.count)).then(a.id.cmp(&b.id))
+        });
         let more = patterns.len() > draft.limit;
         patterns.truncate(draft.limit);
         let (patterns, cut) = fit_reply(patterns);
@@ -198,16 +210,29 @@ impl PatternBuilder {
     }
 
     /// One pattern.
-    pub(crate) fn pattern(mut self, id: &str, draft: &PatternsDraft, guards: &[Guard]) -> Option<Pattern> {
+    pub(crate) fn pattern(
+        mut self,
+        id: &str,
+        draft: &PatternsDraft,
+        guards: &[Guard],
+    ) -> Option<Pattern> {
         self.groups.remove(id).map(|group| pattern(id.to_owned(), group, draft.threshold, guards))
     }
 }
 
 fn pattern(id: String, group: PatternGroup, threshold: usize, guards: &[Guard]) -> Pattern {
-    let action = group.actions.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))).map(|(action, _)| action.clone()).unwrap_or_default();
+    let action = group
+        .actions
+        .iter()
+        .max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)))
+        .map(|(action, _)| action.clone())
+        .unwrap_or_default();
     let (last, _, reason, correct) = group.last.unwrap_or_default();
     let origin = format!("pattern:{id}");
-    let made = guards.iter().find(|guard| guard.origin.as_deref() == Some(origin.as_str())).map(|guard| guard.id.clone());
+    let made = guards
+        .iter()
+        .find(|guard| guard.origin.as_deref() == Some(origin.as_str()))
+        .map(|guard| guard.id.clone());
     let proposal = (group.counted >= threshold && made.is_none()).then(|| {
         let level = group.guard.as_ref().and_then(|id| guards.iter().filter(|guard| guard.id == *id).map(|guard| guard.action).max());
         match (level, &group.guard) {
@@ -253,7 +278,9 @@ fn counts(trace: &Trace, trust: Trust, reporters: &mut BTreeSet<String>) -> bool
         return true;
     }
     let reporter = match &trace.origin {
-        Some(origin) if origin.via == Channel::Cli => format!("by command: {}", trace.context.agent),
+        Some(origin) if origin.via == Channel::Cli => {
+            format!("by command: {}", trace.context.agent)
+        }
         Some(origin) => origin.session.clone().unwrap_or_default(),
         None => String::new(),
     };
@@ -267,7 +294,8 @@ fn id_of(trace: &Trace) -> String {
         (None, Some(action)) => format!("action:{}", action.to_lowercase()),
         (None, None) => String::new(),
     };
-    let key = format!("{}\n{about}\n{}", trace.context.agent.to_lowercase(), plain(reason_of(trace)));
+    let key =
+        format!("{}\n{about}\n{}", trace.context.agent.to_lowercase(), plain(reason_of(trace)));
     format!("pattern-{:016x}", disk::hash_of(key.as_bytes()))
 }
 

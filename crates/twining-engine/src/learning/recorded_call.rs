@@ -6,7 +6,10 @@ use twining_model::{Time, limits, text};
 use crate::learning::masked;
 use crate::secrets::redact;
 use twining_guard::effects::shell;
-use twining_guard::{Evaluation, EventKind, FileAccess, GuardEvent, NotebookCell, Replacement, ToolAction, Verdict, inside, normal};
+use twining_guard::{
+    Evaluation, EventKind, FileAccess, GuardEvent, NotebookCell, Replacement, ToolAction, Verdict,
+    inside, normal,
+};
 
 /// One more replacement than a record has room for, so that it is cut: none is
 /// written in fewer than 32 bytes.
@@ -50,7 +53,14 @@ pub struct RecordedCall {
 impl RecordedCall {
     /// The record of a judged event.
     #[must_use]
-    pub fn of(id: String, at: Time, session: &str, root: &str, event: &GuardEvent, judgement: &Evaluation) -> Self {
+    pub fn of(
+        id: String,
+        at: Time,
+        session: &str,
+        root: &str,
+        event: &GuardEvent,
+        judgement: &Evaluation,
+    ) -> Self {
         let short = |text: &str| text::excerpt(text, 200);
         Self {
             id,
@@ -63,7 +73,12 @@ impl RecordedCall {
             tool: short(&event.tool),
             action: Some(without_secrets(&event.action)),
             verdict: judgement.verdict.as_str().to_owned(),
-            guards: judgement.speaking().into_iter().take(8).map(|finding| finding.guard.clone()).collect(),
+            guards: judgement
+                .speaking()
+                .into_iter()
+                .take(8)
+                .map(|finding| finding.guard.clone())
+                .collect(),
             cut: false,
         }
     }
@@ -77,11 +92,14 @@ impl RecordedCall {
     /// Its line; contents are cut where it would be too long.
     #[must_use]
     pub fn to_line(&self) -> Option<String> {
-        let written = |call: &Self| serde_json::to_string(call).ok().filter(|line| line.len() <= limits::CALL_BYTES);
+        let written = |call: &Self| {
+            serde_json::to_string(call).ok().filter(|line| line.len() <= limits::CALL_BYTES)
+        };
         written(self).or_else(|| {
             let mut call = self.clone();
             call.cut = true;
-            call.action = self.action.as_ref().map(|action| shortened(action, limits::CALL_BYTES / 8));
+            call.action =
+                self.action.as_ref().map(|action| shortened(action, limits::CALL_BYTES / 8));
             written(&call).or_else(|| {
                 call.action = Some(ToolAction::Nothing);
                 written(&call)
@@ -106,7 +124,13 @@ impl RecordedCall {
     pub fn may_have_changed(&self) -> bool {
         let changes = matches!(
             self.action,
-            Some(ToolAction::Write { .. } | ToolAction::Edit { .. } | ToolAction::Patch(_) | ToolAction::Shell(_) | ToolAction::Touches(_))
+            Some(
+                ToolAction::Write { .. }
+                    | ToolAction::Edit { .. }
+                    | ToolAction::Patch(_)
+                    | ToolAction::Shell(_)
+                    | ToolAction::Touches(_)
+            )
         );
         changes && self.verdict != Verdict::Block.as_str()
     }
@@ -129,7 +153,9 @@ impl RecordedCall {
 /// edit replaces was there.
 impl FileAccess for RecordedCall {
     fn read(&self, path: &str) -> Result<Option<String>, String> {
-        let Some(ToolAction::Edit { path: edited, replacements }) = &self.action else { return Ok(None) };
+        let Some(ToolAction::Edit { path: edited, replacements }) = &self.action else {
+            return Ok(None);
+        };
         let old: Vec<&str> = replacements.iter().map(|one| one.old.as_str()).collect();
         Ok((normal(&self.cwd, edited) == path).then(|| old.join("\n")))
     }
@@ -137,9 +163,10 @@ impl FileAccess for RecordedCall {
 
 fn shortened(action: &ToolAction, most: usize) -> ToolAction {
     let first = match action {
-        ToolAction::Edit { path, replacements } => {
-            ToolAction::Edit { path: path.clone(), replacements: replacements.iter().take(1).cloned().collect() }
-        }
+        ToolAction::Edit { path, replacements } => ToolAction::Edit {
+            path: path.clone(),
+            replacements: replacements.iter().take(1).cloned().collect(),
+        },
         ToolAction::Touches(paths) => ToolAction::Touches(paths.iter().take(4).cloned().collect()),
         other => other.clone(),
     };
@@ -158,24 +185,35 @@ fn without_secrets(action: &ToolAction) -> ToolAction {
 
 fn each_text(action: &ToolAction, cut: impl Fn(&str) -> String) -> ToolAction {
     match action {
-        ToolAction::Write { path, content } => ToolAction::Write { path: cut(path), content: cut(content) },
+        ToolAction::Write { path, content } => {
+            ToolAction::Write { path: cut(path), content: cut(content) }
+        }
         ToolAction::Edit { path, replacements } => ToolAction::Edit {
             path: cut(path),
             replacements: replacements
                 .iter()
                 .take(MOST_REPLACEMENTS)
-                .map(|one| Replacement { old: cut(&one.old), new: cut(&one.new), everywhere: one.everywhere })
+                .map(|one| Replacement {
+                    old: cut(&one.old),
+                    new: cut(&one.new),
+                    everywhere: one.everywhere,
+                })
                 .collect(),
         },
         ToolAction::Patch(patch) => ToolAction::Patch(cut(patch)),
         ToolAction::Shell(line) => ToolAction::Shell(cut(line)),
         ToolAction::Read(path) => ToolAction::Read(cut(path)),
         ToolAction::ReadPart(path) => ToolAction::ReadPart(cut(path)),
-        ToolAction::ReadMany(paths) => ToolAction::ReadMany(paths.iter().map(|path| cut(path)).collect()),
-        ToolAction::Notebook { path, cell } => {
-            ToolAction::Notebook { path: cut(path), cell: NotebookCell { source: cut(&cell.source), ..cell.clone() } }
+        ToolAction::ReadMany(paths) => {
+            ToolAction::ReadMany(paths.iter().map(|path| cut(path)).collect())
         }
-        ToolAction::Touches(paths) => ToolAction::Touches(paths.iter().map(|path| cut(path)).collect()),
+        ToolAction::Notebook { path, cell } => ToolAction::Notebook {
+            path: cut(path),
+            cell: NotebookCell { source: cut(&cell.source), ..cell.clone() },
+        },
+        ToolAction::Touches(paths) => {
+            ToolAction::Touches(paths.iter().map(|path| cut(path)).collect())
+        }
         ToolAction::Nothing => ToolAction::Nothing,
     }
 }
@@ -193,11 +231,17 @@ pub fn action_summary(event: &GuardEvent, root: &str) -> String {
         | ToolAction::Notebook { path, .. }
         | ToolAction::Read(path)
         | ToolAction::ReadPart(path) => place(path),
-        ToolAction::Touches(paths) | ToolAction::ReadMany(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
+        ToolAction::Touches(paths) | ToolAction::ReadMany(paths) => {
+            paths.first().map(|path| place(path)).unwrap_or_default()
+        }
         ToolAction::Patch(_) => "a patch".to_owned(),
         ToolAction::Shell(line) => commands(line),
     };
-    let description = if description.is_empty() { event.tool.clone() } else { format!("{}: {description}", event.tool) };
+    let description = if description.is_empty() {
+        event.tool.clone()
+    } else {
+        format!("{}: {description}", event.tool)
+    };
     text::excerpt(&masked(&description), 160)
 }
 
@@ -216,9 +260,13 @@ fn commands(line: &str) -> String {
         if ["cd", "echo", "true", "export", "set"].contains(&program) {
             continue;
         }
-        let is_word =
-            |word: &&String| word.len() <= 20 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
-        let second = rest.first().filter(is_word).map_or_else(String::new, |word| format!(" {word}"));
+        let is_word = |word: &&String| {
+            word.len() <= 20
+                && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+                && !word.starts_with('-')
+        };
+        let second =
+            rest.first().filter(is_word).map_or_else(String::new, |word| format!(" {word}"));
         let command = format!("{program}{second}");
         if !description.contains(&command) && description.len() < 3 {
             description.push(command);

@@ -98,8 +98,12 @@ pub(crate) struct QueryTracesDraft {
 
 impl QueryTracesDraft {
     pub(crate) fn parse(input: &QueryTracesInput) -> Result<Self, InvalidInput> {
-        let name = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| text::name(field, given)).transpose();
-        let time = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| Time::parse(field, given)).transpose();
+        let name = |field: &'static str, given: &Option<String>| {
+            given.as_deref().map(|given| text::name(field, given)).transpose()
+        };
+        let time = |field: &'static str, given: &Option<String>| {
+            given.as_deref().map(|given| Time::parse(field, given)).transpose()
+        };
         Ok(Self {
             query: input
                 .query
@@ -169,7 +173,10 @@ impl<'q> TraceSearch<'q> {
         let length = seen.line.len() as f64;
         self.lines += 1.0;
         self.bytes += length;
-        let Some(trace) = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace)) else { return };
+        let Some(trace) = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace))
+        else {
+            return;
+        };
         self.found.push(TraceMatch {
             id: seen.id.to_owned(),
             offset: seen.offset,
@@ -185,7 +192,13 @@ impl<'q> TraceSearch<'q> {
     /// newest of all.
     pub(crate) fn candidates(&mut self) -> Vec<u64> {
         self.weigh_words();
-        let mut places: Vec<u64> = self.found.iter().take(COMPARED).filter(|found| found.lexical > 0.0).map(|found| found.offset).collect();
+        let mut places: Vec<u64> = self
+            .found
+            .iter()
+            .take(COMPARED)
+            .filter(|found| found.lexical > 0.0)
+            .map(|found| found.offset)
+            .collect();
         let mut newest: Vec<&TraceMatch> = self.found.iter().collect();
         newest.sort_unstable_by(|a, b| b.id.cmp(&a.id));
         for found in newest.into_iter().take(COMPARED) {
@@ -207,15 +220,19 @@ impl<'q> TraceSearch<'q> {
 
     fn weigh_words(&mut self) {
         let (all, average) = (self.lines, (self.bytes / self.lines.max(1.0)).max(1.0));
-        let has = |found: &TraceMatch, at: usize| found.counts.get(at).is_some_and(|count| *count > 0);
-        let holding: Vec<f64> = (0..self.terms.len()).map(|at| self.found.iter().filter(|found| has(found, at)).count() as f64).collect();
+        let has =
+            |found: &TraceMatch, at: usize| found.counts.get(at).is_some_and(|count| *count > 0);
+        let holding: Vec<f64> = (0..self.terms.len())
+            .map(|at| self.found.iter().filter(|found| has(found, at)).count() as f64)
+            .collect();
         for found in &mut self.found {
             found.lexical = found
                 .counts
                 .iter()
                 .zip(&holding)
                 .map(|(count, holding)| {
-                    let (count, rarity) = (f64::from(*count), ((all - holding + 0.5) / (holding + 0.5) + 1.0).ln());
+                    let (count, rarity) =
+                        (f64::from(*count), ((all - holding + 0.5) / (holding + 0.5) + 1.0).ln());
                     rarity * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * found.length / average))
                 })
                 .sum();
@@ -254,7 +271,12 @@ fn counts(trace: &BorrowedTrace<'_>, terms: &[Term]) -> Vec<u32> {
     if terms.is_empty() {
         return counts;
     }
-    for word in trace.words().into_iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()) {
+    for word in trace
+        .words()
+        .into_iter()
+        .flat_map(|part| part.split(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.is_empty())
+    {
         // Nearly all text is ASCII in small letters already.
         let is_folded = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
         let word = if is_folded { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) };
@@ -274,12 +296,28 @@ fn alike(word: &str, term: &str) -> bool {
 
 /// All that a trace says.
 pub(crate) fn trace_text(trace: &Trace) -> String {
-    BorrowedTrace::of_trace(trace).words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    BorrowedTrace::of_trace(trace)
+        .words()
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The answer to a question.
-pub(crate) fn outcome(draft: &QueryTracesDraft, hits: Vec<TraceHit>, total: usize, mode: SearchMode) -> QueryTracesOutcome {
+pub(crate) fn outcome(
+    draft: &QueryTracesDraft,
+    hits: Vec<TraceHit>,
+    total: usize,
+    mode: SearchMode,
+) -> QueryTracesOutcome {
     let (traces, truncated) = fit_reply(hits);
     let next = draft.offset + traces.len();
-    QueryTracesOutcome { next_offset: (next < total && !traces.is_empty()).then_some(next), traces, total, mode, truncated }
+    QueryTracesOutcome {
+        next_offset: (next < total && !traces.is_empty()).then_some(next),
+        traces,
+        total,
+        mode,
+        truncated,
+    }
 }

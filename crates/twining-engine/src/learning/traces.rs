@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use twining_model::{InvalidInput, Origin, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
+use twining_model::{
+    InvalidInput, Origin, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text,
+};
 
 use crate::caller::Stamp;
 use crate::fields;
@@ -41,7 +43,16 @@ pub struct StoreTraceInput {
     pub agent_id: Option<String>,
 }
 
-redact_fields!(StoreTraceInput { what_happened, what_was_correct, why, action, guard, feature, task, agent_id });
+redact_fields!(StoreTraceInput {
+    what_happened,
+    what_was_correct,
+    why,
+    action,
+    guard,
+    feature,
+    task,
+    agent_id
+});
 
 /// A trace that was stored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -75,7 +86,9 @@ impl TraceDraft {
             Some(given) => text::bounded(field, given, TEXT_BYTES).map(|()| masked(given.trim())),
             None => Ok(String::new()),
         };
-        let name = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| text::name(field, given)).transpose();
+        let name = |field: &'static str, given: &Option<String>| {
+            given.as_deref().map(|given| text::name(field, given)).transpose()
+        };
         if input.what_happened.trim().is_empty() {
             return Err(InvalidInput::new("what_happened", "must not be empty"));
         }
@@ -89,12 +102,18 @@ impl TraceDraft {
         if blocked && kind != TraceType::Violation {
             return Err(InvalidInput::new("blocked", "is said of a violation alone"));
         }
-        let context = (name("feature", &input.feature)?.unwrap_or_default(), name("task", &input.task)?.unwrap_or_default());
+        let context = (
+            name("feature", &input.feature)?.unwrap_or_default(),
+            name("task", &input.task)?.unwrap_or_default(),
+        );
         let action = name("action", &input.action)?.map(|action| masked(&action));
         Ok(Self { kind, context, event, guard: name("guard", &input.guard)?, action, blocked })
     }
 
-    pub(crate) fn into_trace(self, stamp: &Stamp<'_>) -> Result<(Trace, StoreTraceOutcome), InvalidInput> {
+    pub(crate) fn into_trace(
+        self,
+        stamp: &Stamp<'_>,
+    ) -> Result<(Trace, StoreTraceOutcome), InvalidInput> {
         let (feature, task) = self.context;
         let origin = stamp.caller.origin.clone();
         let source = if origin.trust == Trust::Human { "person" } else { "reported" };
@@ -102,7 +121,12 @@ impl TraceDraft {
             id: stamp.ids.next().into(),
             timestamp: stamp.at.to_string(),
             kind: self.kind.as_str().to_owned(),
-            context: TraceContext { agent: stamp.caller.agent.clone(), feature, task, extra: Map::new() },
+            context: TraceContext {
+                agent: stamp.caller.agent.clone(),
+                feature,
+                task,
+                extra: Map::new(),
+            },
             event: self.event,
             source: source.to_owned(),
             guard: self.guard,
@@ -112,8 +136,12 @@ impl TraceDraft {
             ..Trace::default()
         };
         fields::fits("what_happened", &trace, limits::TRACE_BYTES)?;
-        let stored =
-            StoreTraceOutcome { id: trace.id.clone(), timestamp: trace.timestamp.clone(), trust: trace.trust(true), redacted: Vec::new() };
+        let stored = StoreTraceOutcome {
+            id: trace.id.clone(),
+            timestamp: trace.timestamp.clone(),
+            trust: trace.trust(true),
+            redacted: Vec::new(),
+        };
         Ok((trace, stored))
     }
 }
@@ -151,7 +179,9 @@ impl ObservedTrace<'_> {
     #[must_use]
     pub fn into_trace(self, id: String, at: &str, agent: &str, origin: Origin) -> Trace {
         // Cut before it is looked through, well past what is kept: half a secret at the end is cut off again.
-        let clean_excerpt = |given: &str, chars: usize| text::excerpt(&masked(fields::clip(given, LOOKED_THROUGH).as_str()), chars);
+        let clean_excerpt = |given: &str, chars: usize| {
+            text::excerpt(&masked(fields::clip(given, LOOKED_THROUGH).as_str()), chars)
+        };
         Trace {
             id,
             timestamp: at.to_owned(),
@@ -176,10 +206,25 @@ impl ObservedTrace<'_> {
 }
 
 /// How secrets of well-known services begin.
-const STARTS: [&str; 14] =
-    ["sk-", "sk_", "pk_live", "rk_live", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza", "eyj"];
+const STARTS: [&str; 14] = [
+    "sk-",
+    "sk_",
+    "pk_live",
+    "rk_live",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "akia",
+    "asia",
+    "aiza",
+    "eyj",
+];
 /// Names whose value is nobody's business.
-const NAMES: [&str; 8] = ["token", "secret", "passw", "apikey", "api_key", "api-key", "credential", "private"];
+const NAMES: [&str; 8] =
+    ["token", "secret", "passw", "apikey", "api_key", "api-key", "credential", "private"];
 /// Words after which a secret follows.
 const BEFORE: [&str; 4] = ["bearer", "basic", "token", "authorization:"];
 const MASK: &str = "[masked]";
@@ -200,7 +245,9 @@ pub fn masked(text: &str) -> String {
         out.push_str(&word[bare.len()..]);
         let lower = plain.to_lowercase();
         follows = BEFORE.contains(&lower.as_str())
-            || (lower.starts_with('-') && !lower.contains('=') && NAMES.iter().any(|name| lower.contains(name)));
+            || (lower.starts_with('-')
+                && !lower.contains('=')
+                && NAMES.iter().any(|name| lower.contains(name)));
     }
     out
 }
@@ -224,7 +271,11 @@ fn one(word: &str, plain: &str) -> String {
     let plain = plain.trim_matches(['[', ']']);
     let plain = plain.strip_prefix("decision-").unwrap_or(plain);
     let value = plain.rsplit('=').next().unwrap_or(plain);
-    if begins || is_random(plain) || is_random(value) || plain.starts_with("-----BEGIN") { MASK.to_owned() } else { word.to_owned() }
+    if begins || is_random(plain) || is_random(value) || plain.starts_with("-----BEGIN") {
+        MASK.to_owned()
+    } else {
+        word.to_owned()
+    }
 }
 
 /// Long, without blanks or dots, with digits and letters of both cases.

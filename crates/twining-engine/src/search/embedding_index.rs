@@ -79,7 +79,11 @@ impl EmbeddingIndex {
     }
 
     /// Which of these names have no vector yet.
-    pub(super) fn unknown(&self, store: &Store, names: impl IntoIterator<Item = u64>) -> Result<Vec<u64>, StoreError> {
+    pub(super) fn unknown(
+        &self,
+        store: &Store,
+        names: impl IntoIterator<Item = u64>,
+    ) -> Result<Vec<u64>, StoreError> {
         let Ok(model) = self.model.get() else { return Ok(Vec::new()) };
         let table = self.table(store, model)?;
         Ok(names.into_iter().filter(|name| !table.rows.contains_key(name)).collect())
@@ -95,7 +99,8 @@ impl EmbeddingIndex {
     /// Keeps new vectors, in the file and here.
     pub(super) fn add(&self, store: &Store, vectors: &[(u64, Vector)]) -> Result<(), StoreError> {
         let Ok(model) = self.model.get() else { return Ok(()) };
-        let rows: Vec<(u64, VectorBytes)> = vectors.iter().map(|(name, vector)| (*name, vector.pack().to_bytes())).collect();
+        let rows: Vec<(u64, VectorBytes)> =
+            vectors.iter().map(|(name, vector)| (*name, vector.pack().to_bytes())).collect();
         store.vectors(|file| file.append(model.identity(), &rows))?;
         self.table_alone().read_on(store, model.identity())
     }
@@ -122,7 +127,11 @@ impl EmbeddingIndex {
     }
 
     /// The vectors, up to the end of their file.
-    fn table(&self, store: &Store, model: &Model) -> Result<RwLockReadGuard<'_, VectorTable>, StoreError> {
+    fn table(
+        &self,
+        store: &Store,
+        model: &Model,
+    ) -> Result<RwLockReadGuard<'_, VectorTable>, StoreError> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         if store.vectors(|file| file.is_read(&table.cursor))?.unwrap_or(true) {
             return Ok(table);
@@ -142,10 +151,14 @@ impl VectorTable {
         // Twice at most: a file that was replaced is read from its start.
         for _ in 0..2 {
             let mut cursor = self.cursor;
-            let read = store.vectors(|file| file.read_new(model, &mut cursor, &mut |name, bytes| self.put(name, bytes)))?;
+            let read = store.vectors(|file| {
+                file.read_new(model, &mut cursor, &mut |name, bytes| self.put(name, bytes))
+            })?;
             self.cursor = cursor;
             match read {
-                Some(VectorReadOutcome::Replaced) => *self = Self { cursor, edition: self.edition + 1, ..Self::default() },
+                Some(VectorReadOutcome::Replaced) => {
+                    *self = Self { cursor, edition: self.edition + 1, ..Self::default() }
+                }
                 Some(VectorReadOutcome::Done) | None => return Ok(()),
             }
         }
@@ -179,7 +192,8 @@ impl Similarities<'_> {
     /// The names of the nearest texts, nearest first, at most so many.
     pub(crate) fn nearest(&self, most: usize) -> Vec<u64> {
         let mut rows: Vec<usize> = (0..self.scores.len()).collect();
-        let nearer = |a: &usize, b: &usize| self.scores[*b].total_cmp(&self.scores[*a]).then(a.cmp(b));
+        let nearer =
+            |a: &usize, b: &usize| self.scores[*b].total_cmp(&self.scores[*a]).then(a.cmp(b));
         if rows.len() > most {
             rows.select_nth_unstable_by(most, nearer);
             rows.truncate(most);

@@ -15,7 +15,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use twining_embed::{BulkOptions, LongText, Vector};
-use twining_store::{RowId, Store, StoreError, VectorKeys, View, decision_text, entry_text, vector_key};
+use twining_store::{
+    RowId, Store, StoreError, VectorKeys, View, decision_text, entry_text, vector_key,
+};
 
 use super::embedding_index::EmbeddingIndex;
 
@@ -50,8 +52,15 @@ pub struct EmbeddingWorker {
 
 impl EmbeddingWorker {
     pub(crate) fn new(store: Arc<Store>, embedding_index: Arc<EmbeddingIndex>) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, |all| (all.get() - 1).clamp(1, MOST_THREADS));
-        Self { store, embedding_index, backlog: Mutex::default(), leads: AtomicBool::new(false), threads }
+        let threads = std::thread::available_parallelism()
+            .map_or(1, |all| (all.get() - 1).clamp(1, MOST_THREADS));
+        Self {
+            store,
+            embedding_index,
+            backlog: Mutex::default(),
+            leads: AtomicBool::new(false),
+            threads,
+        }
     }
 
     /// Finds out what is to be done.
@@ -66,7 +75,10 @@ impl EmbeddingWorker {
 
     /// Makes every vector there is to make, in this thread, unless somebody is at
     /// it. `go_on` is asked after every few texts.
-    pub fn make_all(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<(), StoreError> {
+    pub fn make_all(
+        &self,
+        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
+    ) -> Result<(), StoreError> {
         if self.scan()?.waiting == 0 || self.leads.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
@@ -85,7 +97,11 @@ impl EmbeddingWorker {
         while embedding.waiting > 0 && Instant::now() < until {
             let go_on = &mut |_| Instant::now() < until;
             // Another thread of this process that has the turn is helped.
-            let helped = if self.leads.swap(true, Ordering::AcqRel) { self.make_some(go_on) } else { self.in_turn(go_on) };
+            let helped = if self.leads.swap(true, Ordering::AcqRel) {
+                self.make_some(go_on)
+            } else {
+                self.in_turn(go_on)
+            };
             match helped {
                 Ok(true) => {}
                 // The last of them are in another's hands.
@@ -100,7 +116,10 @@ impl EmbeddingWorker {
 
     /// Makes vectors while it is this process's turn, which the caller has claimed
     /// among its threads; whether there was something to make.
-    fn in_turn(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<bool, StoreError> {
+    fn in_turn(
+        &self,
+        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
+    ) -> Result<bool, StoreError> {
         let worked = self.store.vectors(|file| {
             let Some(_turn) = file.try_embedding_lock()? else { return Ok(false) };
             let mut worked = false;
@@ -114,8 +133,12 @@ impl EmbeddingWorker {
     }
 
     /// Makes the vectors of one batch; whether there was one.
-    fn make_some(&self, go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<bool, StoreError> {
-        let jobs = self.backlog.lock().unwrap_or_else(PoisonError::into_inner).take(BATCH * self.threads);
+    fn make_some(
+        &self,
+        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
+    ) -> Result<bool, StoreError> {
+        let jobs =
+            self.backlog.lock().unwrap_or_else(PoisonError::into_inner).take(BATCH * self.threads);
         if jobs.is_empty() {
             return Ok(false);
         }
@@ -136,7 +159,11 @@ impl EmbeddingWorker {
     }
 
     /// Makes vectors until told to stop; what was not made.
-    fn make(&self, jobs: &[EmbeddingJob], go_on: &mut dyn FnMut(EmbeddingProgress) -> bool) -> Result<Vec<EmbeddingJob>, StoreError> {
+    fn make(
+        &self,
+        jobs: &[EmbeddingJob],
+        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
+    ) -> Result<Vec<EmbeddingJob>, StoreError> {
         let Ok(model) = self.embedding_index.model.get() else { return Ok(Vec::new()) };
         let (mut left, mut texts) = (Vec::new(), Vec::new());
         self.store.view(|view| {
@@ -149,11 +176,21 @@ impl EmbeddingWorker {
             Ok::<_, StoreError>(())
         })?;
         let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
-        model.embed_each(&texts, BulkOptions { threads: self.threads, long: LongText::First }, |number, vectors| {
-            made.extend(vectors.into_iter().next().map(|vector| (vector_key(&texts[number]), vector)));
-            left[number] = None;
-            if go_on(EmbeddingProgress { waiting: self.waiting() }) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
+        model.embed_each(
+            &texts,
+            BulkOptions { threads: self.threads, long: LongText::First },
+            |number, vectors| {
+                made.extend(
+                    vectors.into_iter().next().map(|vector| (vector_key(&texts[number]), vector)),
+                );
+                left[number] = None;
+                if go_on(EmbeddingProgress { waiting: self.waiting() }) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            },
+        );
         self.embedding_index.add(&self.store, &made)?;
         Ok(left.into_iter().flatten().collect())
     }
@@ -306,13 +343,18 @@ impl EmbeddingBacklog {
 
     /// Looks at the records that came since the last look, or at all if they
     /// are not those that were seen.
-    pub(super) fn scan(&mut self, store: &Store, embedding_index: &EmbeddingIndex) -> Result<(), StoreError> {
+    pub(super) fn scan(
+        &mut self,
+        store: &Store,
+        embedding_index: &EmbeddingIndex,
+    ) -> Result<(), StoreError> {
         let mut seen: HashSet<u64> = HashSet::new();
         // The vectors may be gone, of records that were seen to have one.
         if self.entries.is_some() || self.decisions.is_some() {
             let edition = embedding_index.edition(store)?;
             if edition != self.edition {
-                *self = Self { edition, making: std::mem::take(&mut self.making), ..Self::default() };
+                *self =
+                    Self { edition, making: std::mem::take(&mut self.making), ..Self::default() };
             }
         }
         let is_first = self.entries.is_none() && self.decisions.is_none();
@@ -325,9 +367,15 @@ impl EmbeddingBacklog {
             if is_first {
                 seen.extend(fresh.iter().map(|job| job.name()));
             }
-            let unknown: HashSet<u64> = embedding_index.unknown(store, fresh.iter().map(|job| job.name()))?.into_iter().collect();
+            let unknown: HashSet<u64> = embedding_index
+                .unknown(store, fresh.iter().map(|job| job.name()))?
+                .into_iter()
+                .collect();
             for job in fresh {
-                if unknown.contains(&job.name()) && !self.making.contains(&job.name()) && self.queued.insert(job.name()) {
+                if unknown.contains(&job.name())
+                    && !self.making.contains(&job.name())
+                    && self.queued.insert(job.name())
+                {
                     self.waiting.push_back(job);
                 }
             }
@@ -345,14 +393,20 @@ impl EmbeddingBacklog {
     /// Puts what came since in the order in which it is wanted, the first last.
     fn put_in_order(&mut self, from: usize) {
         let fresh = self.waiting.split_off(from).into_iter();
-        let (decisions, entries): (Vec<EmbeddingJob>, Vec<EmbeddingJob>) = fresh.partition(|job| matches!(job, EmbeddingJob::Decision(..)));
+        let (decisions, entries): (Vec<EmbeddingJob>, Vec<EmbeddingJob>) =
+            fresh.partition(|job| matches!(job, EmbeddingJob::Decision(..)));
         let (older, recent) = entries.split_at(entries.len().saturating_sub(RECENT));
         self.waiting.extend(older.iter().chain(&decisions).chain(recent));
     }
 
     /// Another process may have made what waits here.
-    fn strike_out_made(&mut self, store: &Store, embedding_index: &EmbeddingIndex) -> Result<(), StoreError> {
-        let unknown: HashSet<u64> = embedding_index.unknown(store, self.queued.iter().copied())?.into_iter().collect();
+    fn strike_out_made(
+        &mut self,
+        store: &Store,
+        embedding_index: &EmbeddingIndex,
+    ) -> Result<(), StoreError> {
+        let unknown: HashSet<u64> =
+            embedding_index.unknown(store, self.queued.iter().copied())?.into_iter().collect();
         if unknown.len() < self.queued.len() {
             self.waiting.retain(|job| unknown.contains(&job.name()));
             self.queued = unknown;
@@ -378,7 +432,9 @@ impl EmbeddingBacklog {
             jobs.extend(sense.names().map(|name| EmbeddingJob::Entry(row, name)));
             self.entries = Some((row, sense));
         }
-        for (row, sense) in decisions.vector_keys_after(self.decisions.map(|(row, _)| row), STRETCH)? {
+        for (row, sense) in
+            decisions.vector_keys_after(self.decisions.map(|(row, _)| row), STRETCH)?
+        {
             jobs.extend(sense.names().map(|name| EmbeddingJob::Decision(row, name)));
             self.decisions = Some((row, sense));
         }

@@ -6,7 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_store::{DecisionFilter, Decisions, Entries, EntryFilter, RecordHeader, RowId, StoreError, Term, VectorKeys, terms};
+use twining_store::{
+    DecisionFilter, Decisions, Entries, EntryFilter, RecordHeader, RowId, StoreError, Term,
+    VectorKeys, terms,
+};
 
 use super::embedding_index::Similarities;
 
@@ -99,7 +102,9 @@ impl Ranking {
     }
 
     fn sort(&mut self) {
-        self.ranked.sort_unstable_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then(b.row.cmp(&a.row)));
+        self.ranked.sort_unstable_by(|a, b| {
+            b.why.worth().total_cmp(&a.why.worth()).then(b.row.cmp(&a.row))
+        });
     }
 }
 
@@ -107,7 +112,8 @@ impl ScoreParts {
     /// All of it together; what records are ordered by.
     #[must_use]
     pub fn worth(&self) -> f64 {
-        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } = *self;
+        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } =
+            *self;
         lexical + semantic + author + scope + recency + confidence + kind + graph + human
     }
 
@@ -120,7 +126,8 @@ impl ScoreParts {
     /// The same to three places: more would be noise to read, and to pay for.
     #[must_use]
     pub fn rounded(mut self) -> Self {
-        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } = &mut self;
+        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } =
+            &mut self;
         for part in [lexical, semantic, author, scope, recency, confidence, kind, graph, human] {
             *part = round(*part);
         }
@@ -139,19 +146,30 @@ fn is_nothing(part: &f64) -> bool {
 }
 
 /// The records of a shelf that answer a question.
-pub(crate) fn rank(records: &impl Searchable, question: &SearchQuery<'_>) -> Result<Ranking, StoreError> {
+pub(crate) fn rank(
+    records: &impl Searchable,
+    question: &SearchQuery<'_>,
+) -> Result<Ranking, StoreError> {
     rank_found(records, question, by_words(records, question)?)
 }
 
 /// Those in which its words stand.
-pub(crate) fn by_words(records: &impl Searchable, question: &SearchQuery<'_>) -> Result<Vec<(RowId, f64)>, StoreError> {
+pub(crate) fn by_words(
+    records: &impl Searchable,
+    question: &SearchQuery<'_>,
+) -> Result<Vec<(RowId, f64)>, StoreError> {
     records.by_words(&question.terms, CANDIDATES)
 }
 
 /// Those, and those near in meaning, as an answer.
-pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, found: Vec<(RowId, f64)>) -> Result<Ranking, StoreError> {
+pub(crate) fn rank_found(
+    records: &impl Searchable,
+    question: &SearchQuery<'_>,
+    found: Vec<(RowId, f64)>,
+) -> Result<Ranking, StoreError> {
     let best = found.first().map_or(f64::MIN_POSITIVE, |(_, score)| score.max(f64::MIN_POSITIVE));
-    let mut lexical: HashMap<RowId, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
+    let mut lexical: HashMap<RowId, f64> =
+        found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
     if let Some(nearness) = &question.nearness {
         for row in nearest_rows(records, nearness)? {
             lexical.entry(row).or_insert(0.0);
@@ -167,7 +185,9 @@ pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, 
         (Some(_), true) => SearchMode::Semantic,
         (Some(_), false) => SearchMode::Hybrid,
     };
-    let to_the_point = |ranked: &RankedRecord| ranked.why.lexical > 0.0 || ranked.why.semantic >= SEMANTIC * BESIDE_THE_POINT;
+    let to_the_point = |ranked: &RankedRecord| {
+        ranked.why.lexical > 0.0 || ranked.why.semantic >= SEMANTIC * BESIDE_THE_POINT
+    };
     let ranked = ranked.into_iter().map(|(ranked, _)| ranked).filter(to_the_point).collect();
     let mut ranking = Ranking { ranked, best, mode };
     ranking.sort();
@@ -175,8 +195,12 @@ pub(crate) fn rank_found(records: &impl Searchable, question: &SearchQuery<'_>, 
 }
 
 /// The rows whose texts are nearest.
-fn nearest_rows(records: &impl Searchable, nearness: &Similarities<'_>) -> Result<Vec<RowId>, StoreError> {
-    let names = nearness.nearest(if records.is_filtered() { BATCHES.iter().sum() } else { BATCHES[0] });
+fn nearest_rows(
+    records: &impl Searchable,
+    nearness: &Similarities<'_>,
+) -> Result<Vec<RowId>, StoreError> {
+    let names =
+        nearness.nearest(if records.is_filtered() { BATCHES.iter().sum() } else { BATCHES[0] });
     let (mut found, mut from) = (Vec::new(), 0);
     for batch in BATCHES {
         let some = &names[from.min(names.len())..(from + batch).min(names.len())];
@@ -200,11 +224,17 @@ fn score_record(
     let card = records.card(row)?;
     let why = match &question.nearness {
         None => ScoreParts { lexical: words, ..ScoreParts::default() },
-        Some(nearness) => match card.as_ref().and_then(|card| nearest_name(nearness, card.vector_keys)) {
-            Some(near) => ScoreParts { lexical: LEXICAL * words, semantic: SEMANTIC * near, ..ScoreParts::default() },
-            // Its vectors are not made yet: by its words it stands where it would without any.
-            None => ScoreParts { lexical: words, ..ScoreParts::default() },
-        },
+        Some(nearness) => {
+            match card.as_ref().and_then(|card| nearest_name(nearness, card.vector_keys)) {
+                Some(near) => ScoreParts {
+                    lexical: LEXICAL * words,
+                    semantic: SEMANTIC * near,
+                    ..ScoreParts::default()
+                },
+                // Its vectors are not made yet: by its words it stands where it would without any.
+                None => ScoreParts { lexical: words, ..ScoreParts::default() },
+            }
+        }
     };
     let named = card.map(|card| card.agent).filter(|agent| question.named.contains(agent));
     Ok((RankedRecord { row, why }, named))
@@ -227,7 +257,11 @@ fn add_author_scores(ranked: &mut [(RankedRecord, Option<String>)]) {
 
 /// What the meaning alone says for a record that no search found.
 pub(crate) fn by_meaning(question: &SearchQuery<'_>, sense: VectorKeys) -> ScoreParts {
-    let near = question.nearness.as_ref().and_then(|nearness| nearest_name(nearness, sense)).unwrap_or(0.0);
+    let near = question
+        .nearness
+        .as_ref()
+        .and_then(|nearness| nearest_name(nearness, sense))
+        .unwrap_or(0.0);
     ScoreParts { semantic: SEMANTIC * near, ..ScoreParts::default() }
 }
 
@@ -339,7 +373,10 @@ impl<'m> SearchQuery<'m> {
     }
 
     /// The same while its meaning is being found out elsewhere.
-    pub(crate) fn meanwhile(self, nearness: impl FnOnce() -> Option<Similarities<'m>> + 'm) -> Self {
+    pub(crate) fn meanwhile(
+        self,
+        nearness: impl FnOnce() -> Option<Similarities<'m>> + 'm,
+    ) -> Self {
         Self { meanwhile: Some(Box::new(nearness)), ..self }
     }
 
@@ -352,7 +389,10 @@ impl<'m> SearchQuery<'m> {
 }
 
 fn words(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// The first sentence of the first line.
@@ -362,7 +402,9 @@ fn title_of(task: &str) -> &str {
         .char_indices()
         .zip(line.chars().skip(1).chain([' ']))
         .enumerate()
-        .find(|(n, ((_, c), next))| *n + 1 >= SHORTEST_TITLE && matches!(c, '.' | '?' | '!') && next.is_whitespace())
+        .find(|(n, ((_, c), next))| {
+            *n + 1 >= SHORTEST_TITLE && matches!(c, '.' | '?' | '!') && next.is_whitespace()
+        })
         .map_or(line.len(), |(_, ((at, c), _))| at + c.len_utf8());
     let end = line.char_indices().nth(TITLE_CHARS).map_or(end, |(at, _)| at.min(end));
     &line[..end]
@@ -374,7 +416,10 @@ mod tests {
 
     #[test]
     fn a_title_is_the_first_sentence_if_it_is_long_enough_to_be_one() {
-        assert_eq!(title_of("Rate limit bursts at the gate. Because of that, more.\nand more"), "Rate limit bursts at the gate.");
+        assert_eq!(
+            title_of("Rate limit bursts at the gate. Because of that, more.\nand more"),
+            "Rate limit bursts at the gate."
+        );
         assert_eq!(title_of("v1.2. is not a sentence"), "v1.2. is not a sentence");
         assert_eq!(title_of(""), "");
         assert_eq!(title_of(&"é".repeat(300)).chars().count(), TITLE_CHARS);
@@ -383,7 +428,12 @@ mod tests {
     #[test]
     fn the_words_of_the_title_count_twice() {
         let question = SearchQuery::of_task("Limit the bursts of the gate! Tokens are slow.");
-        let weight = |text: &str| question.terms.iter().find(|term| term.text == text).map(|term| term.weight);
-        assert_eq!((weight("bursts"), weight("tokens"), weight("the")), (Some(2.0), Some(1.0), None));
+        let weight = |text: &str| {
+            question.terms.iter().find(|term| term.text == text).map(|term| term.weight)
+        };
+        assert_eq!(
+            (weight("bursts"), weight("tokens"), weight("the")),
+            (Some(2.0), Some(1.0), None)
+        );
     }
 }

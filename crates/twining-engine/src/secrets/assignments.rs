@@ -12,7 +12,8 @@ const KEYS: &str = "secret|secretkey|secretaccesskey|apikey|apisecret|accesskey|
 const PLACEHOLDERS: &str = "password|passwd|pass|pwd|secret|token|changeme|change-me|change_me|example|redacted|hidden|none|null|true|false|\
     undefined|todo|placeholder|your|my-|my_|test|dummy|fake|sample";
 /// What where to find a secret begins with.
-const OPENS: &str = "${|$(|{{|<|%(|#{|process.env|os.environ|env.|ENV[|secrets.|vault:|ref:|file:|arn:|/|./|~/|$|@";
+const OPENS: &str =
+    "${|$(|{{|<|%(|#{|process.env|os.environ|env.|ENV[|secrets.|vault:|ref:|file:|arn:|/|./|~/|$|@";
 /// Characters of a name and of a value that are looked at.
 const NAME: usize = 64;
 const VALUE: usize = 256;
@@ -57,10 +58,17 @@ impl SecretName {
             return false;
         }
         match self {
-            Self::Password => value.len() >= 8 && letters && (digits || has(|byte| b"!@#$%^&*+?~".contains(byte))) && entropy(value) >= 2.5,
+            Self::Password => {
+                value.len() >= 8
+                    && letters
+                    && (digits || has(|byte| b"!@#$%^&*+?~".contains(byte)))
+                    && entropy(value) >= 2.5
+            }
             Self::Key => value.len() >= 16 && letters && digits && entropy(value) >= 3.0,
             // Tokens of paging and of requests are often ids.
-            Self::Token => value.len() >= 20 && letters && digits && entropy(value) >= 3.2 && !is_id(value),
+            Self::Token => {
+                value.len() >= 20 && letters && digits && entropy(value) >= 3.2 && !is_id(value)
+            }
         }
     }
 }
@@ -69,9 +77,17 @@ impl SecretName {
 fn named(before: &str) -> Option<SecretName> {
     let trimmed = before.trim_end_matches([' ', '\t', '"', '\'', '`', ']', ')']);
     let bytes = trimmed.as_bytes();
-    let length = bytes.iter().rev().take(NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
-    let name: String =
-        bytes[bytes.len() - length..].iter().filter(|b| b.is_ascii_alphanumeric()).map(|b| b.to_ascii_lowercase() as char).collect();
+    let length = bytes
+        .iter()
+        .rev()
+        .take(NAME)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte))
+        .count();
+    let name: String = bytes[bytes.len() - length..]
+        .iter()
+        .filter(|b| b.is_ascii_alphanumeric())
+        .map(|b| b.to_ascii_lowercase() as char)
+        .collect();
     if PASSWORDS.iter().any(|word| name.ends_with(word)) {
         return Some(SecretName::Password);
     }
@@ -93,7 +109,8 @@ fn value_after(text: &str, from: usize) -> Option<(usize, &str)> {
         Some(quote) => byte == quote || byte == b'\n',
         None => byte.is_ascii_whitespace() || b",;\"'`)}]".contains(&byte),
     };
-    let length = text.as_bytes()[start..].iter().take(VALUE).take_while(|byte| !ends(**byte)).count();
+    let length =
+        text.as_bytes()[start..].iter().take(VALUE).take_while(|byte| !ends(**byte)).count();
     let value = text.get(start..start + length)?;
     (!value.is_empty() && !value.contains(' ')).then_some((start, value))
 }
@@ -103,8 +120,11 @@ fn bearers(text: &str, found: &mut Vec<Secret>) {
     for scheme in ["Bearer ", "bearer ", "Basic "] {
         for (at, _) in text.match_indices(scheme) {
             let start = at + scheme.len();
-            let length =
-                text.as_bytes()[start..].iter().take(4096).take_while(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(b)).count();
+            let length = text.as_bytes()[start..]
+                .iter()
+                .take(4096)
+                .take_while(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(b))
+                .count();
             let value = &text[start..start + length];
             if SecretName::Token.accepts(value.get(..VALUE).unwrap_or(value)) {
                 found.push(Secret { range: start..start + length, kind: "authorization header" });
@@ -117,7 +137,11 @@ fn bearers(text: &str, found: &mut Vec<Secret>) {
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let plain = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let starts = || PLACEHOLDERS.split('|').any(|word| plain == word || (word.len() >= 4 && plain.starts_with(word) && is_wordy(plain)));
+    let starts = || {
+        PLACEHOLDERS.split('|').any(|word| {
+            plain == word || (word.len() >= 4 && plain.starts_with(word) && is_wordy(plain))
+        })
+    };
     value.len() < 3
         || plain.is_empty()
         || value.contains("EXAMPLE")
@@ -143,19 +167,29 @@ fn is_wordy(value: &str) -> bool {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
         digits == part.len() && digits <= 8
             || (part.bytes().all(|b| b.is_ascii_alphabetic()) && is_one_word(part))
-            || (digits <= 2 && part.len() <= 6 && digits < part.len() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
+            || (digits <= 2
+                && part.len() <= 6
+                && digits < part.len()
+                && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
     })
 }
 
 /// `word`, `Word`, `WORD` or `twoWords`: the case changes as it does in names.
 fn is_one_word(part: &str) -> bool {
-    let turns = part.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    let turns = part
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        .count();
     turns * 4 <= part.len()
 }
 
 /// Whether it is a UUID or a ULID.
 fn is_id(value: &str) -> bool {
     let uuid = value.len() == 36
-        && value.bytes().enumerate().all(|(at, b)| if [8, 13, 18, 23].contains(&at) { b == b'-' } else { b.is_ascii_hexdigit() });
-    uuid || (value.len() == 26 && value.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()))
+        && value.bytes().enumerate().all(|(at, b)| {
+            if [8, 13, 18, 23].contains(&at) { b == b'-' } else { b.is_ascii_hexdigit() }
+        });
+    uuid || (value.len() == 26
+        && value.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()))
 }

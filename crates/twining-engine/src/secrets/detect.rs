@@ -60,8 +60,14 @@ pub fn redact_name(name: &str) -> (String, Vec<&'static str>) {
         return whole;
     }
     let glue = |(_, c): &(usize, char)| !c.is_alphanumeric();
-    let parts = name.char_indices().filter(glue).take(MOST_PARTS).map(|(at, c)| name.split_at(at + c.len_utf8()));
-    let mut held = parts.map(|(front, rest)| (front, redact(rest))).filter(|(_, (_, kinds))| !kinds.is_empty());
+    let parts = name
+        .char_indices()
+        .filter(glue)
+        .take(MOST_PARTS)
+        .map(|(at, c)| name.split_at(at + c.len_utf8()));
+    let mut held = parts
+        .map(|(front, rest)| (front, redact(rest)))
+        .filter(|(_, (_, kinds))| !kinds.is_empty());
     held.next().map_or(whole, |(front, (rest, kinds))| (format!("{front}{rest}"), kinds))
 }
 
@@ -108,7 +114,11 @@ fn starts_here(text: &str, at: usize, prefix: &str) -> bool {
 
 /// How many bytes of this kind there are, as far as it matters.
 fn run(text: &str, from: usize, most: usize, of_kind: fn(u8) -> bool) -> usize {
-    text.as_bytes()[from..].iter().take(most.saturating_add(1)).take_while(|byte| of_kind(**byte)).count()
+    text.as_bytes()[from..]
+        .iter()
+        .take(most.saturating_add(1))
+        .take_while(|byte| of_kind(**byte))
+        .count()
 }
 
 /// `header.claims.signature`, each in base 64.
@@ -118,13 +128,15 @@ fn web_tokens(text: &str, found: &mut Vec<Secret>) {
             continue;
         }
         let header = run(text, at, LONGEST, word);
-        let claims =
-            text[at + header..].strip_prefix('.').map_or(0, |rest| if rest.starts_with("eyJ") { run(rest, 0, LONGEST, word) } else { 0 });
+        let claims = text[at + header..].strip_prefix('.').map_or(0, |rest| {
+            if rest.starts_with("eyJ") { run(rest, 0, LONGEST, word) } else { 0 }
+        });
         if header < 15 || claims < 10 {
             continue;
         }
         let end = at + header + 1 + claims;
-        let signature = text[end..].strip_prefix('.').map_or(0, |rest| 1 + run(rest, 0, LONGEST, word));
+        let signature =
+            text[end..].strip_prefix('.').map_or(0, |rest| 1 + run(rest, 0, LONGEST, word));
         found.push(Secret { range: at..end + signature, kind: "JSON web token" });
     }
 }
@@ -134,13 +146,17 @@ fn private_keys(text: &str, found: &mut Vec<Secret>) {
     let mut from = 0;
     while let Some(at) = text[from..].find("-----BEGIN ").map(|at| from + at) {
         let head_end = text[at + 11..].find("-----").map_or(text.len(), |end| at + 11 + end + 5);
-        let is_key = text.get(at + 11..head_end).is_some_and(|head| head.len() < 64 && head.contains("PRIVATE KEY"));
+        let is_key = text
+            .get(at + 11..head_end)
+            .is_some_and(|head| head.len() < 64 && head.contains("PRIVATE KEY"));
         if !is_key {
             from = at + 11;
             continue;
         }
         let tail = text[head_end..].find("-----END ").map(|end| head_end + end);
-        let end = tail.map_or(text.len(), |tail| text[tail + 9..].find("-----").map_or(text.len(), |end| tail + 9 + end + 5));
+        let end = tail.map_or(text.len(), |tail| {
+            text[tail + 9..].find("-----").map_or(text.len(), |end| tail + 9 + end + 5)
+        });
         // A mention of the block is no key: there must be something in it.
         let body = &text[head_end..tail.unwrap_or(text.len())];
         if body.bytes().filter(|byte| base64(*byte)).count() > 40 {
@@ -148,7 +164,10 @@ fn private_keys(text: &str, found: &mut Vec<Secret>) {
             from = end;
         } else if let Some(length) = short_key(body) {
             let is_whole = tail == Some(head_end + length);
-            found.push(Secret { range: at..if is_whole { end } else { head_end + length }, kind: "private key" });
+            found.push(Secret {
+                range: at..if is_whole { end } else { head_end + length },
+                kind: "private key",
+            });
             from = head_end + length;
         } else {
             from = head_end;
@@ -160,10 +179,13 @@ fn private_keys(text: &str, found: &mut Vec<Secret>) {
 /// nothing else on them, or one word up to the last line. Prose is not.
 fn short_key(body: &str) -> Option<usize> {
     const BREAKS: [&str; 4] = ["\r\n", "\n", "\\r\\n", "\\n"];
-    let break_at = |at: usize| BREAKS.iter().find(|mark| body[at..].starts_with(**mark)).map(|mark| mark.len());
+    let break_at = |at: usize| {
+        BREAKS.iter().find(|mark| body[at..].starts_with(**mark)).map(|mark| mark.len())
+    };
     let (mut at, mut letters) = (0, 0);
     loop {
-        at += body[at..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count() * usize::from(at > 0);
+        at += body[at..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+            * usize::from(at > 0);
         if let Some(length) = break_at(at) {
             at += length;
             continue;
@@ -187,7 +209,11 @@ fn addresses(text: &str, found: &mut Vec<Secret>) {
             continue;
         }
         let rest = &text[at + 3..];
-        let length = rest.bytes().take(512).take_while(|byte| !byte.is_ascii_whitespace() && !b"/\"'`<>".contains(byte)).count();
+        let length = rest
+            .bytes()
+            .take(512)
+            .take_while(|byte| !byte.is_ascii_whitespace() && !b"/\"'`<>".contains(byte))
+            .count();
         let Some(authority) = rest.get(..length) else { continue };
         let Some((login, _)) = authority.rsplit_once('@') else { continue };
         let Some((user, password)) = login.split_once(':') else { continue };
@@ -202,7 +228,12 @@ fn addresses(text: &str, found: &mut Vec<Secret>) {
 /// `123456789:AA…`, the token of a Telegram bot.
 fn bots(text: &str, found: &mut Vec<Secret>) {
     for (at, _) in text.match_indices(":AA") {
-        let digits = text.as_bytes()[..at].iter().rev().take(11).take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = text.as_bytes()[..at]
+            .iter()
+            .rev()
+            .take(11)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         let body = run(text, at + 1, 35, word);
         if (8..=10).contains(&digits) && body == 35 {
             found.push(Secret { range: at - digits..at + 1 + body, kind: "Telegram token" });
@@ -265,7 +296,12 @@ pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
     let all = value.len() as f64;
-    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|share| -share * share.log2()).sum()
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / all)
+        .map(|share| -share * share.log2())
+        .sum()
 }
 
 /// In order, and of two that overlap the one that begins first; both together.
@@ -274,7 +310,9 @@ fn merge_overlaps(mut found: Vec<Secret>) -> Vec<Secret> {
     let mut merged: Vec<Secret> = Vec::with_capacity(found.len());
     for secret in found {
         match merged.last_mut() {
-            Some(last) if secret.range.start < last.range.end => last.range.end = last.range.end.max(secret.range.end),
+            Some(last) if secret.range.start < last.range.end => {
+                last.range.end = last.range.end.max(secret.range.end)
+            }
             _ => merged.push(secret),
         }
     }

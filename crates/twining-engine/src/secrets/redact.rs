@@ -32,7 +32,11 @@ pub fn clean<T: Redact + Clone>(input: &T) -> (T, Vec<Redaction>) {
         let (clean, kinds) = if NAMES.contains(&field) { redact_name(text) } else { redact(text) };
         if !kinds.is_empty() {
             *text = clean;
-            taken.extend(kinds.into_iter().map(|kind| Redaction { field: field.to_owned(), kind: kind.to_owned() }));
+            taken.extend(
+                kinds
+                    .into_iter()
+                    .map(|kind| Redaction { field: field.to_owned(), kind: kind.to_owned() }),
+            );
         }
     });
     (cleaned, taken)

@@ -12,7 +12,8 @@ struct Chance(u64);
 
 impl Chance {
     fn of(&mut self, letters: &[u8]) -> char {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         char::from(letters[usize::try_from(self.0 >> 33).expect("31 bits") % letters.len()])
     }
 
@@ -20,10 +21,15 @@ impl Chance {
         const ALNUM: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         const HEX: &[u8] = b"0123456789abcdef";
         if kind == "ulid" {
-            return format!("01{}", (0..24).map(|_| self.of(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")).collect::<String>());
+            return format!(
+                "01{}",
+                (0..24).map(|_| self.of(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")).collect::<String>()
+            );
         }
         if kind == "uuid" {
-            return [8, 4, 4, 4, 12].map(|length| (0..length).map(|_| self.of(HEX)).collect::<String>()).join("-");
+            return [8, 4, 4, 4, 12]
+                .map(|length| (0..length).map(|_| self.of(HEX)).collect::<String>())
+                .join("-");
         }
         let (kind, length) = kind.split_once(':').expect("kind:length");
         let letters: Vec<u8> = match kind {
@@ -44,9 +50,9 @@ impl Chance {
         let mut rest = template;
         while let Some(at) = rest.find('{') {
             let end = rest[at..].find('}').map(|end| at + end);
-            let inside = end
-                .map(|end| &rest[at + 1..end])
-                .filter(|kind| *kind == "ulid" || *kind == "uuid" || kind.contains(':') && !kind.contains(' '));
+            let inside = end.map(|end| &rest[at + 1..end]).filter(|kind| {
+                *kind == "ulid" || *kind == "uuid" || kind.contains(':') && !kind.contains(' ')
+            });
             out.push_str(&rest[..at]);
             match (inside, end) {
                 (Some(kind), Some(end)) => {
@@ -96,7 +102,8 @@ fn known_formats_are_found_and_what_only_looks_like_them_is_not() {
         }
     }
     assert!(secrets >= 100 && honest >= 200, "{secrets} secrets, {honest} others");
-    let recall = f64::from(secrets - i32::try_from(missed.len()).expect("few")) / f64::from(secrets);
+    let recall =
+        f64::from(secrets - i32::try_from(missed.len()).expect("few")) / f64::from(secrets);
     let false_alarms = alarms.len() as f64 / f64::from(honest);
     let report = format!(
         "{secrets} secrets, recall {recall:.4}; {honest} others, false alarms {false_alarms:.4}\nmissed: {missed:#?}\nfalse: {alarms:#?}"
@@ -128,12 +135,19 @@ fn a_secret_reaches_no_file_whichever_verb_it_comes_with() {
     };
     let posted = project.engine.post(&caller("ada"), &post).expect("posts");
     assert_eq!(
-        posted.redacted.iter().map(|gone| (gone.field.as_str(), gone.kind.as_str())).collect::<Vec<_>>(),
+        posted
+            .redacted
+            .iter()
+            .map(|gone| (gone.field.as_str(), gone.kind.as_str()))
+            .collect::<Vec<_>>(),
         [("summary", "GitHub token"), ("detail", "GitHub token")]
     );
     assert_eq!(project.entry(&posted.id).summary, "works with [redacted GitHub token]");
-    let decide =
-        DecideInput { rationale: format!("because {secret}"), constraints: vec![secret.clone()], ..choice("api", "src/", "use it") };
+    let decide = DecideInput {
+        rationale: format!("because {secret}"),
+        constraints: vec![secret.clone()],
+        ..choice("api", "src/", "use it")
+    };
     assert_eq!(project.decide(&decide).redacted.len(), 2);
     let entity = AddEntityInput {
         name: "db".into(),
@@ -151,7 +165,10 @@ fn a_secret_reaches_no_file_whichever_verb_it_comes_with() {
         }],
         ..HandoffInput::default()
     };
-    assert_eq!(project.engine.handoff(&caller("ada"), &handoff).expect("hands over").redacted.len(), 1);
+    assert_eq!(
+        project.engine.handoff(&caller("ada"), &handoff).expect("hands over").redacted.len(),
+        1
+    );
     let turn = RecordTurnInput {
         feature: Some("F1".into()),
         task: "T1".into(),
@@ -161,8 +178,14 @@ fn a_secret_reaches_no_file_whichever_verb_it_comes_with() {
         progress_summary: format!("set {secret}"),
         ..RecordTurnInput::default()
     };
-    assert_eq!(project.engine.record_turn(&caller("ada"), &turn).expect("records").redacted.len(), 1);
-    project.write("pending-posts.jsonl", &format!("{{\"entry_type\":\"finding\",\"summary\":\"queued {secret}\"}}\n"));
+    assert_eq!(
+        project.engine.record_turn(&caller("ada"), &turn).expect("records").redacted.len(),
+        1
+    );
+    project.write(
+        "pending-posts.jsonl",
+        &format!("{{\"entry_type\":\"finding\",\"summary\":\"queued {secret}\"}}\n"),
+    );
     assert_eq!(project.engine.drain_queues(&caller("ada")).expect("drains").posted, 1);
     project.engine.store().housekeep().expect("writes the arrays");
     assert_eq!(holding(project.path(), &secret), Vec::<String>::new());
@@ -173,15 +196,19 @@ fn a_secret_reaches_no_file_whichever_verb_it_comes_with() {
 fn holding(dir: &std::path::Path, text: &str) -> Vec<String> {
     let (mut found, mut todo) = (Vec::new(), vec![dir.to_owned()]);
     while let Some(dir) = todo.pop() {
-        for path in std::fs::read_dir(dir).expect("is readable").flatten().map(|entry| entry.path()) {
+        for path in std::fs::read_dir(dir).expect("is readable").flatten().map(|entry| entry.path())
+        {
             // What a hook wrote itself goes when the queue it stood in does.
-            let is_queue = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("posts-"));
+            let is_queue =
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("posts-"));
             if is_queue {
                 continue;
             }
             if path.is_dir() {
                 todo.push(path);
-            } else if std::fs::read(&path).is_ok_and(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes())) {
+            } else if std::fs::read(&path).is_ok_and(|bytes| {
+                bytes.windows(text.len()).any(|window| window == text.as_bytes())
+            }) {
                 found.push(path.display().to_string());
             }
         }
@@ -200,9 +227,13 @@ fn secrets_that_came_from_elsewhere_are_found_by_a_scan() {
     let board = project.path().join(".twining/blackboard.jsonl");
     let before = std::fs::read_to_string(&board).expect("is there");
     std::fs::write(&board, before + &line).expect("writes");
-    project.write_decision("01K9Z3M4E0DEC1S10NAAAAAAA1", &serde_json::json!({"rationale": format!("with {secret}")}));
+    project.write_decision(
+        "01K9Z3M4E0DEC1S10NAAAAAAA1",
+        &serde_json::json!({"rationale": format!("with {secret}")}),
+    );
     let scan = project.engine.scan_secrets().expect("scans");
-    let found: Vec<(&str, &str)> = scan.found.iter().map(|found| (found.id.as_str(), found.field.as_str())).collect();
+    let found: Vec<(&str, &str)> =
+        scan.found.iter().map(|found| (found.id.as_str(), found.field.as_str())).collect();
     assert_eq!(found, [("hook-1", "summary"), ("01K9Z3M4E0DEC1S10NAAAAAAA1", "rationale")]);
     assert_eq!((scan.records, scan.secrets), (3, 2));
 }
@@ -227,14 +258,20 @@ fn secrets_in_graph_agents_and_knowledge_are_found_too() {
     let secret = github();
     let folder = project.path().join(".twining");
     let graph = std::fs::read_to_string(folder.join("graph/entities.json")).expect("is there");
-    std::fs::write(folder.join("graph/entities.json"), graph.replace("\"auth\"", &format!("\"auth {secret}\""))).expect("writes");
+    std::fs::write(
+        folder.join("graph/entities.json"),
+        graph.replace("\"auth\"", &format!("\"auth {secret}\"")),
+    )
+    .expect("writes");
     std::fs::create_dir_all(folder.join("agents")).expect("makes a folder");
     let agents = format!("[\n {{\"agent_id\":\"ada\",\"description\":\"{secret}\"}}\n]\n");
     std::fs::write(folder.join("agents/registry.json"), agents).expect("writes");
-    let knowledge = format!("digraph k {{\n  a [type=\"component\", description=\"{secret}\"];\n}}\n");
+    let knowledge =
+        format!("digraph k {{\n  a [type=\"component\", description=\"{secret}\"];\n}}\n");
     std::fs::write(folder.join("knowledge.dot"), knowledge).expect("writes");
     let scan = project.engine.scan_secrets().expect("scans");
-    let mut files: Vec<&str> = scan.found.iter().map(|found| found.file.rsplit('/').next().unwrap_or_default()).collect();
+    let mut files: Vec<&str> =
+        scan.found.iter().map(|found| found.file.rsplit('/').next().unwrap_or_default()).collect();
     files.sort_unstable();
     assert_eq!(files, ["entities.json", "knowledge.dot", "registry.json"], "{scan:?}");
 }
@@ -305,7 +342,10 @@ fn a_private_key_is_one_however_short_or_cut_off() {
         assert_eq!(kinds, ["private key"], "{body:?}");
         assert!(!shown.contains("abc") && !shown.contains("MIIEvQ"), "{shown:?}");
     }
-    assert_eq!(redact(&format!("a {head}\nabc\n{foot} and more")).0, "a [redacted private key] and more");
+    assert_eq!(
+        redact(&format!("a {head}\nabc\n{foot} and more")).0,
+        "a [redacted private key] and more"
+    );
     for mention in [
         format!("what stands between {head} and {foot} is secret"),
         head.clone(),

@@ -14,7 +14,13 @@ pub(super) struct TokenFormat {
     pub(super) most: usize,
 }
 
-const fn format(kind: &'static str, prefix: &'static str, body: fn(u8) -> bool, least: usize, most: usize) -> TokenFormat {
+const fn format(
+    kind: &'static str,
+    prefix: &'static str,
+    body: fn(u8) -> bool,
+    least: usize,
+    most: usize,
+) -> TokenFormat {
     TokenFormat { kind, prefix, body, least, most }
 }
 

@@ -112,10 +112,18 @@ pub struct StatusReport {
 }
 
 /// Takes stock. `rejected` is the number of queued lines that were set aside.
-pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
+pub fn status(
+    view: &View<'_>,
+    project: String,
+    config: &Config,
+    rejected: u64,
+    model: &ModelState,
+) -> Result<StatusReport, Failure> {
     let tally = view.counts()?;
     let counts = StatusCounts {
-        stale: view.decisions().stale_provisional(fields::earlier(view.now(), STALE_DAYS * DAY_MS))?,
+        stale: view
+            .decisions()
+            .stale_provisional(fields::earlier(view.now(), STALE_DAYS * DAY_MS))?,
         unanswered: unanswered(view, &tally)?,
         duplicates: view.entries().duplicate_ids()?,
         threshold: config.archive.max_blackboard_entries_before_archive,
@@ -142,7 +150,10 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
         unanswered_questions: tally.open_questions,
         open_warnings: tally.open_warnings,
         disconnected_entities: tally.disconnected,
-        unreadable: unreadable.into_iter().map(|bad| UnreadableFile { file: bad.file, line: bad.line, why: bad.why }).collect(),
+        unreadable: unreadable
+            .into_iter()
+            .map(|bad| UnreadableFile { file: bad.file, line: bad.line, why: bad.why })
+            .collect(),
         summary: summary(tally, &notices),
         warnings: notices.into_iter().map(|notice| notice.warning).collect(),
         search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
@@ -160,18 +171,30 @@ impl StatusReport {
     /// Adds who is there and who holds what.
     pub(super) fn add_agents(&mut self, agent_files: &AgentFiles, config: &Config, now: Time) {
         let everyone = agents::everyone(agent_files, config, now);
-        let count = |wanted: fn(&&AgentSummary) -> bool| everyone.iter().filter(wanted).count() as u64;
+        let count =
+            |wanted: fn(&&AgentSummary) -> bool| everyone.iter().filter(wanted).count() as u64;
         self.registered_agents = count(|agent| agent.registered_at.is_some());
         self.active_agents = count(|agent| agent.liveness == AgentLiveness::Active);
-        self.open_handoffs = agents::open_handoffs(agent_files, limits::HANDOFFS, |_| true).map_or(0, |open| open.len() as u64);
+        self.open_handoffs = agents::open_handoffs(agent_files, limits::HANDOFFS, |_| true)
+            .map_or(0, |open| open.len() as u64);
         self.claims = agents::current_claims(agent_files, now);
         let mut notices = StatusNotices(Vec::new());
         if let Some((line, why)) = agent_files.registered().unreadable.first() {
             let message = format!("agents/registry.json, line {line}: {why}");
-            notices.add(Attention::Yes, "unreadable_registry", message, "mend it by hand; nothing is written over it");
+            notices.add(
+                Attention::Yes,
+                "unreadable_registry",
+                message,
+                "mend it by hand; nothing is written over it",
+            );
         }
         for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
-            notices.add(Attention::No, "look_alike_agents", why, "make sure that it is who you think");
+            notices.add(
+                Attention::No,
+                "look_alike_agents",
+                why,
+                "make sure that it is who you think",
+            );
         }
         self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
     }
@@ -211,10 +234,17 @@ struct StatusNotice {
 
 /// Entries that no archive will move: decisions, summaries of archives, what is open.
 fn permanent(view: &View<'_>, tally: &RecordCounts) -> Result<u64, Failure> {
-    let announcements = EntryFilter { types: vec!["decision".to_owned()], ..EntryFilter::default() };
-    let summaries = EntryFilter { types: vec!["finding".to_owned()], tags: vec!["archive".to_owned()], ..EntryFilter::default() };
+    let announcements =
+        EntryFilter { types: vec!["decision".to_owned()], ..EntryFilter::default() };
+    let summaries = EntryFilter {
+        types: vec!["finding".to_owned()],
+        tags: vec!["archive".to_owned()],
+        ..EntryFilter::default()
+    };
     let open = tally.open_needs + tally.open_questions + tally.open_warnings;
-    Ok(view.entries().newest(&announcements, 1)?.total + view.entries().newest(&summaries, 1)?.total + open)
+    Ok(view.entries().newest(&announcements, 1)?.total
+        + view.entries().newest(&summaries, 1)?.total
+        + open)
 }
 
 /// Questions open for a day or more: all that are open but for the recent ones,
@@ -236,7 +266,10 @@ fn notices(counts: &StatusCounts, config: &Config, model: &ModelState) -> Vec<St
     let tally = &counts.tally;
     let mut notices = StatusNotices(Vec::new());
     if config.version > VERSION {
-        let message = format!("the folder has format version {}; it can be read but not written", config.version);
+        let message = format!(
+            "the folder has format version {}; it can be read but not written",
+            config.version
+        );
         notices.add(Attention::Yes, "format_too_new", message, "update twining");
     }
     notices.count(tally.unreadable, Attention::Yes, &UNREADABLE);
@@ -245,17 +278,35 @@ fn notices(counts: &StatusCounts, config: &Config, model: &ModelState) -> Vec<St
     notices.count(counts.unanswered, Attention::Yes, &UNANSWERED);
     notices.count(tally.dangling, Attention::Yes, &DANGLING);
     notices.count(tally.future_dated, Attention::Yes, &AHEAD);
-    notices.count(tally.provisional - counts.stale.min(tally.provisional), Attention::No, &PROVISIONAL);
+    notices.count(
+        tally.provisional - counts.stale.min(tally.provisional),
+        Attention::No,
+        &PROVISIONAL,
+    );
     notices.count(tally.disconnected, Attention::No, &LONE);
     notices.count(counts.duplicates, Attention::No, &TWICE);
     notices.count(counts.rejected, Attention::No, &REJECTED);
     if counts.needs_archiving() {
-        let message = format!("the board has {}, {} or more", fields::count(tally.entries, "entry", "entries"), counts.threshold);
-        notices.add(Attention::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
+        let message = format!(
+            "the board has {}, {} or more",
+            fields::count(tally.entries, "entry", "entries"),
+            counts.threshold
+        );
+        notices.add(
+            Attention::Yes,
+            "needs_archiving",
+            message,
+            "twining_archive moves what is settled off the board",
+        );
     }
     if let ModelState::Unusable(why) = model {
         let message = format!("searches go by words alone: {why}");
-        notices.add(Attention::No, "no_embeddings", message, "install twining anew, or unset TWINING_MODEL; everything else works");
+        notices.add(
+            Attention::No,
+            "no_embeddings",
+            message,
+            "install twining anew, or unset TWINING_MODEL; everything else works",
+        );
     }
     for note in &config.notes {
         notices.add(Attention::No, "config", note.clone(), "edit .twining/config.yml");
@@ -273,7 +324,10 @@ impl StatusNotices {
     }
 
     fn add(&mut self, attention: Attention, code: &str, message: String, hint: &str) {
-        self.0.push(StatusNotice { attention, warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() } });
+        self.0.push(StatusNotice {
+            attention,
+            warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() },
+        });
     }
 }
 
@@ -349,7 +403,11 @@ const REJECTED: NoticeKind = NoticeKind {
 
 fn summary(tally: &RecordCounts, notices: &[StatusNotice]) -> String {
     let say = |attention: Attention| {
-        let messages: Vec<&str> = notices.iter().filter(|n| n.attention == attention).map(|n| n.warning.message.as_str()).collect();
+        let messages: Vec<&str> = notices
+            .iter()
+            .filter(|n| n.attention == attention)
+            .map(|n| n.warning.message.as_str())
+            .collect();
         messages.join("; ")
     };
     let attention = say(Attention::Yes);
@@ -372,17 +430,42 @@ impl Engine {
         let config = self.store().config()?;
         let rejected = self.store().queues().rejected_lines()?;
         let model = self.model_state()?;
-        let mut report = self.store().view(|view| status::status(view, self.store().project_name(), &config, rejected, &model))?;
+        let mut report = self.store().view(|view| {
+            status::status(view, self.store().project_name(), &config, rejected, &model)
+        })?;
         report.warnings.extend(self.knowledge_warning());
-        let mut unread = self.store().documents().turns().map(|stored| status::unreadable_files::turns(&stored)).unwrap_or_default();
-        unread.extend(self.store().documents().policy().ok().as_ref().and_then(status::unreadable_files::policy));
-        unread.extend(self.store().documents().features().ok().as_ref().and_then(status::unreadable_files::features));
+        let mut unread = self
+            .store()
+            .documents()
+            .turns()
+            .map(|stored| status::unreadable_files::turns(&stored))
+            .unwrap_or_default();
+        unread.extend(
+            self.store()
+                .documents()
+                .policy()
+                .ok()
+                .as_ref()
+                .and_then(status::unreadable_files::policy),
+        );
+        unread.extend(
+            self.store()
+                .documents()
+                .features()
+                .ok()
+                .as_ref()
+                .and_then(status::unreadable_files::features),
+        );
         match self.store().documents().agents() {
             Ok(stored) => {
                 report.add_agents(&stored, &config, self.store().ids().now());
                 unread.extend(status::unreadable_files::handoffs(&stored));
             }
-            Err(error) => unread.push(UnreadableFile { file: "agents/registry.json".to_owned(), line: None, why: error.to_string() }),
+            Err(error) => unread.push(UnreadableFile {
+                file: "agents/registry.json".to_owned(),
+                line: None,
+                why: error.to_string(),
+            }),
         }
         report.add_unreadable(unread);
         Ok(report)
@@ -399,7 +482,10 @@ impl Engine {
                     "twining_knowledge_check lists them".to_owned(),
                 )
             }
-            Err(error) => (format!("the knowledge graph cannot be read: {error}"), error.hint().unwrap_or_default()),
+            Err(error) => (
+                format!("the knowledge graph cannot be read: {error}"),
+                error.hint().unwrap_or_default(),
+            ),
         };
         Some(StatusWarning { code: "knowledge_errors".to_owned(), message, hint })
     }

@@ -15,7 +15,10 @@ fn codes(report: &StatusReport) -> Vec<&str> {
 fn an_empty_folder_is_healthy_and_stays_empty() {
     let project = Project::new();
     let report = status(&project);
-    assert_eq!(report.summary, "Healthy. 0 blackboard entries, 0 active decisions, 0 graph entities.");
+    assert_eq!(
+        report.summary,
+        "Healthy. 0 blackboard entries, 0 active decisions, 0 graph entities."
+    );
     assert_eq!(report.last_activity, "none");
     assert!(!project.path().join(".twining").exists(), "asking made a folder");
 }
@@ -28,7 +31,10 @@ fn status_counts_what_is_there() {
     project.decide(&choice("a", "src/", "one"));
     project.decide(&choice("a", "src/", "two"));
     let report = status(&project);
-    assert_eq!((report.blackboard_entries, report.active_decisions, report.provisional_decisions), (5, 1, 1));
+    assert_eq!(
+        (report.blackboard_entries, report.active_decisions, report.provisional_decisions),
+        (5, 1, 1)
+    );
     assert_eq!((report.open_needs, report.unanswered_questions, report.open_warnings), (1, 1, 1));
     assert_eq!(report.last_activity, project.clock.now().to_string());
     assert!(!report.needs_archiving);
@@ -43,14 +49,18 @@ fn a_provisional_decision_is_stale_after_seven_days_and_a_question_after_one() {
     let report = status(&project);
     assert_eq!(codes(&report), ["provisional"], "nothing is stale yet");
     assert!(
-        report.summary.starts_with("Healthy.") && report.summary.contains("1 provisional decision waits for review"),
+        report.summary.starts_with("Healthy.")
+            && report.summary.contains("1 provisional decision waits for review"),
         "{}",
         report.summary
     );
     project.clock.advance_days(8);
     let report = status(&project);
     assert_eq!(codes(&report), ["stale_provisional", "unanswered_questions"]);
-    assert_eq!(report.summary, "Needs attention: 1 provisional decision is older than 7 days; 1 question is unanswered.");
+    assert_eq!(
+        report.summary,
+        "Needs attention: 1 provisional decision is older than 7 days; 1 question is unanswered."
+    );
 }
 
 #[test]
@@ -73,7 +83,11 @@ fn a_full_board_asks_for_an_archive_and_one_full_of_decisions_does_not() {
     assert!(!status(&project).needs_archiving, "no archive would help");
     project.post("finding", "found");
     let report = status(&project);
-    assert!(report.needs_archiving && codes(&report) == ["needs_archiving"], "{:?}", report.warnings);
+    assert!(
+        report.needs_archiving && codes(&report) == ["needs_archiving"],
+        "{:?}",
+        report.warnings
+    );
     project.clock.advance_ms(1000);
     project.engine.archive(&caller("ada"), &crate::ArchiveInput::default()).expect("archives");
     assert!(!status(&project).needs_archiving, "one archive must not ask for the next");
@@ -84,10 +98,14 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
     let project = Project::new();
     project.post("finding", "found");
     project.write("decisions/01M7EB3QWY4C5CPJF6982ZJQ18.json", "{ torn");
-    let board = std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("reads");
+    let board =
+        std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("reads");
     project.write("blackboard.jsonl", &format!("not json\n{board}"));
     let report = status(&project);
-    assert_eq!((report.blackboard_entries, codes(&report).as_slice()), (1, ["unreadable_files"].as_slice()));
+    assert_eq!(
+        (report.blackboard_entries, codes(&report).as_slice()),
+        (1, ["unreadable_files"].as_slice())
+    );
     let mut files: Vec<&str> = report.unreadable.iter().map(|bad| bad.file.as_str()).collect();
     files.sort_unstable();
     assert_eq!(files, ["blackboard.jsonl", "decisions/01M7EB3QWY4C5CPJF6982ZJQ18.json"]);
@@ -105,7 +123,14 @@ fn turns_handoffs_and_a_feature_list_that_cannot_be_read_are_named() {
     assert_eq!(codes(&report), ["unreadable_files"]);
     let mut files: Vec<&str> = report.unreadable.iter().map(|bad| bad.file.as_str()).collect();
     files.sort_unstable();
-    assert_eq!(files, ["features.json", "handoffs/01M7EB3QWY4C5CPJF6982ZJQ18.json", "turns/FEAT-1/TASK-1/T1.json"]);
+    assert_eq!(
+        files,
+        [
+            "features.json",
+            "handoffs/01M7EB3QWY4C5CPJF6982ZJQ18.json",
+            "turns/FEAT-1/TASK-1/T1.json"
+        ]
+    );
     assert_eq!(report.summary, "Needs attention: 3 files or lines could not be read.");
     project.write("decisions/01M7EB3QWY4C5CPJF6982ZJQ18.json", "{ torn");
     assert_eq!(status(&project).summary, "Needs attention: 4 files or lines could not be read.");
@@ -116,7 +141,10 @@ fn a_lone_entity_is_told_and_is_no_illness() {
     let project = Project::new();
     project.add_entity("lonely", "module");
     let report = status(&project);
-    assert_eq!((report.disconnected_entities, codes(&report).as_slice()), (1, ["disconnected_entities"].as_slice()));
+    assert_eq!(
+        (report.disconnected_entities, codes(&report).as_slice()),
+        (1, ["disconnected_entities"].as_slice())
+    );
     assert!(report.summary.starts_with("Healthy."), "{}", report.summary);
 }
 
@@ -157,8 +185,14 @@ fn a_folder_of_a_newer_format_says_that_it_cannot_be_written() {
     let project = Project::new();
     project.write("config.yml", "version: 2\n");
     let report = status(&project);
-    assert_eq!((codes(&report).as_slice(), report.warnings[0].hint.as_str()), (["format_too_new"].as_slice(), "update twining"));
-    assert_eq!(report.summary, "Needs attention: the folder has format version 2; it can be read but not written.");
+    assert_eq!(
+        (codes(&report).as_slice(), report.warnings[0].hint.as_str()),
+        (["format_too_new"].as_slice(), "update twining")
+    );
+    assert_eq!(
+        report.summary,
+        "Needs attention: the folder has format version 2; it can be read but not written."
+    );
 }
 
 #[test]
@@ -169,7 +203,8 @@ fn a_queued_line_that_was_set_aside_is_told_and_is_no_illness() {
     let report = status(&project);
     assert_eq!(codes(&report), ["rejected_queue_lines"]);
     assert!(
-        report.summary.starts_with("Healthy.") && report.summary.contains("1 line that a hook queued was set aside"),
+        report.summary.starts_with("Healthy.")
+            && report.summary.contains("1 line that a hook queued was set aside"),
         "{}",
         report.summary
     );

@@ -22,14 +22,21 @@ pub(super) fn turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
     };
     let skipped = listing.skipped.iter().map(|(file, why)| unreadable(file.clone(), why));
     let bad = listing.locations.iter().rev().take(TURNS);
-    skipped.chain(bad.filter_map(|slot| turns::why_unreadable(stored, slot).map(|why| unreadable(slot.path(), &why)))).collect()
+    skipped
+        .chain(bad.filter_map(|slot| {
+            turns::why_unreadable(stored, slot).map(|why| unreadable(slot.path(), &why))
+        }))
+        .collect()
 }
 
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
 /// policy is asked for: the rest of it holds.
 pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
     let mistake = GuardSet::load(&UserPolicy::default(), file, Examples::Skip).unread?;
-    let why = format!("{}; until it is mended its guards do not hold", text::excerpt(&mistake.message, 160));
+    let why = format!(
+        "{}; until it is mended its guards do not hold",
+        text::excerpt(&mistake.message, 160)
+    );
     Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
 }
 
@@ -55,7 +62,10 @@ pub(super) fn handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
         },
         Err(error) => Some(error.to_string()),
     };
-    ids.iter().take(limits::HANDOFFS).filter_map(|id| Some(unreadable(format!("handoffs/{id}.json"), &why(id)?))).collect()
+    ids.iter()
+        .take(limits::HANDOFFS)
+        .filter_map(|id| Some(unreadable(format!("handoffs/{id}.json"), &why(id)?)))
+        .collect()
 }
 
 fn unreadable(file: String, why: &str) -> UnreadableFile {
@@ -69,15 +79,33 @@ impl StatusReport {
         if found.is_empty() {
             return;
         }
-        let before = self.warnings.iter().position(|warning| warning.code == UNREADABLE.code).map(|at| self.warnings.remove(at).message);
-        let known = before.as_deref().and_then(|message| message.split(' ').next()?.parse::<u64>().ok()).unwrap_or_default();
-        let message = fields::count(known.saturating_add(found.len() as u64), UNREADABLE.one, UNREADABLE.many);
+        let before = self
+            .warnings
+            .iter()
+            .position(|warning| warning.code == UNREADABLE.code)
+            .map(|at| self.warnings.remove(at).message);
+        let known = before
+            .as_deref()
+            .and_then(|message| message.split(' ').next()?.parse::<u64>().ok())
+            .unwrap_or_default();
+        let message = fields::count(
+            known.saturating_add(found.len() as u64),
+            UNREADABLE.one,
+            UNREADABLE.many,
+        );
         self.summary = match (before, self.summary.strip_prefix("Needs attention: ")) {
             (Some(before), Some(_)) => self.summary.replacen(&before, &message, 1),
             (_, Some(rest)) => format!("Needs attention: {message}; {rest}"),
             _ => format!("Needs attention: {message}."),
         };
-        self.warnings.insert(0, StatusWarning { code: UNREADABLE.code.to_owned(), message, hint: UNREADABLE.hint.to_owned() });
+        self.warnings.insert(
+            0,
+            StatusWarning {
+                code: UNREADABLE.code.to_owned(),
+                message,
+                hint: UNREADABLE.hint.to_owned(),
+            },
+        );
         self.unreadable.extend(found);
         self.unreadable.truncate(UNREADABLE_LISTED);
     }

@@ -140,13 +140,21 @@ impl VerifyDraft {
         for word in &input.checks {
             wanted.push(fields::one_of("checks", word.trim(), &KINDS)?);
         }
-        let kinds = KINDS.into_iter().filter(|(_, kind)| wanted.is_empty() || wanted.contains(kind)).collect();
+        let kinds = KINDS
+            .into_iter()
+            .filter(|(_, kind)| wanted.is_empty() || wanted.contains(kind))
+            .collect();
         Ok(Self { scope: fields::scope_or_project(input.scope.as_deref(), root)?, kinds })
     }
 }
 
 /// Verifies a scope, and writes the finding that says so.
-pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp: &Stamp<'_>) -> Result<(Entry, VerifyOutcome), Failure> {
+pub fn verify(
+    view: &View<'_>,
+    draft: &VerifyDraft,
+    history: &dyn History,
+    stamp: &Stamp<'_>,
+) -> Result<(Entry, VerifyOutcome), Failure> {
     let decisions = scope_checks::ScopeDecisions::gather(view, &draft.scope)?;
     let mut checks = BTreeMap::new();
     for &(name, kind) in &draft.kinds {
@@ -160,24 +168,39 @@ pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp
         checks.insert(name.to_owned(), check);
     }
     let summary = summary(&draft.scope, &checks);
-    let lines: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
+    let lines: Vec<String> = checks
+        .iter()
+        .map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message))
+        .collect();
     let finding = Entry {
         detail: lines.join("\n"),
         tags: vec![VERIFIED_TAG.to_owned()],
         ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary)
     };
-    let outcome =
-        VerifyOutcome { scope: draft.scope.to_string(), verified_at: stamp.at.to_string(), checks, summary, redacted: Vec::new() };
+    let outcome = VerifyOutcome {
+        scope: draft.scope.to_string(),
+        verified_at: stamp.at.to_string(),
+        checks,
+        summary,
+        redacted: Vec::new(),
+    };
     Ok((finding, outcome))
 }
 
 fn summary(scope: &Scope, checks: &BTreeMap<String, ScopeCheck>) -> String {
     let named = |status: CheckStatus| {
-        let names: Vec<&str> = checks.iter().filter(|(_, check)| check.status == status).map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = checks
+            .iter()
+            .filter(|(_, check)| check.status == status)
+            .map(|(name, _)| name.as_str())
+            .collect();
         (!names.is_empty()).then(|| format!("{} {}", word(status), names.join(", ")))
     };
     let parts: Vec<String> =
-        [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip].into_iter().filter_map(named).collect();
+        [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip]
+            .into_iter()
+            .filter_map(named)
+            .collect();
     fields::summary(&format!("{VERIFIED}{scope}: {}", parts.join("; ")))
 }
 
@@ -192,11 +215,17 @@ fn word(status: CheckStatus) -> &'static str {
 
 impl Engine {
     /// Verifies a scope, and posts what it found.
-    pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
+    pub fn verify(
+        &self,
+        caller: &Caller,
+        input: &VerifyInput,
+        history: &dyn History,
+    ) -> Result<VerifyOutcome, Failure> {
         let caller = &caller.called(input.agent_id.as_deref())?;
         let (input, redacted) = clean(input);
         let draft = VerifyDraft::parse(&input, self.store().root())?;
-        let (finding, outcome) = self.store().view(|view| verify(view, &draft, history, &self.stamp(caller)))?;
+        let (finding, outcome) =
+            self.store().view(|view| verify(view, &draft, history, &self.stamp(caller)))?;
         self.store().post(&[finding])?;
         Ok(VerifyOutcome { redacted, ..outcome })
     }

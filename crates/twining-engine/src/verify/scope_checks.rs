@@ -35,12 +35,19 @@ impl ScopeDecisions {
     }
 
     fn limits_of_this(&self) -> String {
-        if self.beyond == 0 { String::new() } else { format!("; {} further decisions were not looked at", self.beyond) }
+        if self.beyond == 0 {
+            String::new()
+        } else {
+            format!("; {} further decisions were not looked at", self.beyond)
+        }
     }
 }
 
 /// Whether what decisions affect is tested, as far as the graph knows.
-pub(super) fn test_coverage(view: &View<'_>, scope: &ScopeDecisions) -> Result<ScopeCheck, StoreError> {
+pub(super) fn test_coverage(
+    view: &View<'_>,
+    scope: &ScopeDecisions,
+) -> Result<ScopeCheck, StoreError> {
     let (mut checked, mut untested) = (0, Vec::new());
     for decision in &scope.decisions {
         if decision.affected_files.is_empty() && decision.affected_symbols.is_empty() {
@@ -60,14 +67,20 @@ pub(super) fn test_coverage(view: &View<'_>, scope: &ScopeDecisions) -> Result<S
     };
     let message = match status {
         CheckStatus::Skip => "no decision here names a file or a symbol".to_owned(),
-        _ => format!("{tested} of {checked} decisions have a `tested_by` relation on what they affect{}", scope.limits_of_this()),
+        _ => format!(
+            "{tested} of {checked} decisions have a `tested_by` relation on what they affect{}",
+            scope.limits_of_this()
+        ),
     };
     Ok(check(status, message, checked, untested))
 }
 
 /// Whether every warning was answered, or at least taken up.
 pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, StoreError> {
-    let filter = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], ..EntryFilter::default() };
+    let filter = EntryFilter {
+        types: vec![EntryType::Warning.as_str().to_owned()],
+        ..EntryFilter::default()
+    };
     let page = view.entries().about_scope(scope, &filter, limits::PAGE)?;
     let (mut resolved, mut acknowledged, mut ignored) = (0, 0, Vec::new());
     for warning in &page.items {
@@ -76,7 +89,11 @@ pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, Sto
         } else if is_acknowledged(view, warning)? {
             acknowledged += 1;
         } else {
-            ignored.push(CheckItem { id: warning.id.clone(), summary: warning.summary.clone(), file: None });
+            ignored.push(CheckItem {
+                id: warning.id.clone(),
+                summary: warning.summary.clone(),
+                file: None,
+            });
         }
     }
     let status = match (page.items.len(), ignored.len()) {
@@ -94,8 +111,13 @@ pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, Sto
 
 /// Whether decisions were made with the context at hand.
 pub(super) fn assembly(scope: &ScopeDecisions) -> ScopeCheck {
-    let known: Vec<&Decision> = scope.decisions.iter().filter(|decision| decision.assembled_before.is_some()).collect();
-    let blind: Vec<CheckItem> = known.iter().filter(|decision| decision.assembled_before == Some(false)).map(|d| named(d)).collect();
+    let known: Vec<&Decision> =
+        scope.decisions.iter().filter(|decision| decision.assembled_before.is_some()).collect();
+    let blind: Vec<CheckItem> = known
+        .iter()
+        .filter(|decision| decision.assembled_before == Some(false))
+        .map(|d| named(d))
+        .collect();
     let status = match (known.len(), blind.len()) {
         (0, _) => CheckStatus::Skip,
         (_, 0) => CheckStatus::Pass,
@@ -103,21 +125,33 @@ pub(super) fn assembly(scope: &ScopeDecisions) -> ScopeCheck {
     };
     let message = match known.len() {
         0 => "of no decision here it is known whether context was assembled before".to_owned(),
-        n => format!("{} made without assembling context first{}", of(blind.len(), n), scope.limits_of_this()),
+        n => format!(
+            "{} made without assembling context first{}",
+            of(blind.len(), n),
+            scope.limits_of_this()
+        ),
     };
     check(status, message, known.len(), blind)
 }
 
 /// Whether files changed after the decision about them, and nobody decided anew.
 pub(super) fn drift(scope: &ScopeDecisions, history: &dyn History) -> ScopeCheck {
-    let files: BTreeSet<&String> = scope.decisions.iter().flat_map(|decision| &decision.affected_files).collect();
+    let files: BTreeSet<&String> =
+        scope.decisions.iter().flat_map(|decision| &decision.affected_files).collect();
     if files.is_empty() {
         return check(CheckStatus::Skip, "no decision here names a file".to_owned(), 0, Vec::new());
     }
     let files: Vec<String> = files.into_iter().cloned().collect();
     let commits = match history.last_commits(&files) {
         Ok(commits) => commits,
-        Err(why) => return check(CheckStatus::Skip, format!("the history could not be read: {why}"), 0, Vec::new()),
+        Err(why) => {
+            return check(
+                CheckStatus::Skip,
+                format!("the history could not be read: {why}"),
+                0,
+                Vec::new(),
+            );
+        }
     };
     let mut drifted = Vec::new();
     for decision in &scope.decisions {
@@ -129,26 +163,47 @@ pub(super) fn drift(scope: &ScopeDecisions, history: &dyn History) -> ScopeCheck
         }
     }
     let status = if drifted.is_empty() { CheckStatus::Pass } else { CheckStatus::Warn };
-    let message = format!("{} changed after the decision about them{}", of(drifted.len(), files.len()), scope.limits_of_this());
+    let message = format!(
+        "{} changed after the decision about them{}",
+        of(drifted.len(), files.len()),
+        scope.limits_of_this()
+    );
     check(status, message, files.len(), drifted)
 }
 
 /// The constraints in force, for a person to check. They are read and never run.
 pub(super) fn constraints(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, StoreError> {
-    let filter = EntryFilter { types: vec![EntryType::Constraint.as_str().to_owned()], ..EntryFilter::default() };
+    let filter = EntryFilter {
+        types: vec![EntryType::Constraint.as_str().to_owned()],
+        ..EntryFilter::default()
+    };
     let page = view.entries().about_scope(scope, &filter, limits::PAGE)?;
-    let listed: Vec<CheckItem> =
-        page.items.iter().map(|entry| CheckItem { id: entry.id.clone(), summary: entry.summary.clone(), file: None }).collect();
+    let listed: Vec<CheckItem> = page
+        .items
+        .iter()
+        .map(|entry| CheckItem { id: entry.id.clone(), summary: entry.summary.clone(), file: None })
+        .collect();
     let (status, message) = match page.total {
         0 => (CheckStatus::Skip, "no constraint here".to_owned()),
-        n => (CheckStatus::Warn, format!("{} to check by hand; nothing in them is run", count(n, "constraint", "constraints"))),
+        n => (
+            CheckStatus::Warn,
+            format!(
+                "{} to check by hand; nothing in them is run",
+                count(n, "constraint", "constraints")
+            ),
+        ),
     };
     let mut check = check(status, message, listed.len(), listed);
     check.found = page.total;
     Ok(check)
 }
 
-fn check(status: CheckStatus, message: String, checked: usize, mut items: Vec<CheckItem>) -> ScopeCheck {
+fn check(
+    status: CheckStatus,
+    message: String,
+    checked: usize,
+    mut items: Vec<CheckItem>,
+) -> ScopeCheck {
     let found = items.len() as u64;
     items.truncate(LISTED);
     ScopeCheck { status, message, checked: checked as u64, items, found }
@@ -165,7 +220,10 @@ fn of(some: usize, all: usize) -> String {
 fn is_tested(view: &View<'_>, decision: &Decision) -> Result<bool, StoreError> {
     let concept = (decision.id.as_str(), "concept");
     let files = decision.affected_files.iter().map(|file| (file.as_str(), "file"));
-    let symbols = decision.affected_symbols.iter().map(|symbol| (symbol.as_str(), graph::symbol_kind(symbol).as_str()));
+    let symbols = decision
+        .affected_symbols
+        .iter()
+        .map(|symbol| (symbol.as_str(), graph::symbol_kind(symbol).as_str()));
     let tested_by = [RelationType::TestedBy.as_str().to_owned()];
     for (name, kind) in std::iter::once(concept).chain(files).chain(symbols) {
         if let Some(entity) = view.graph().named_as(name, kind)?
@@ -190,5 +248,7 @@ fn known_until(decision: &Decision) -> Time {
 }
 
 fn decided_anew(later: &Decision, decision: &Decision, file: &String) -> bool {
-    later.id > decision.id && same_domain(&later.domain, &decision.domain) && later.affected_files.contains(file)
+    later.id > decision.id
+        && same_domain(&later.domain, &decision.domain)
+        && later.affected_files.contains(file)
 }

@@ -14,36 +14,66 @@ use crate::governance::turns::{TurnDraft, plan_record};
 use crate::governance::{PromptInput, RecordTurnInput, RecordTurnOutcome, UserPolicy};
 use crate::secrets::clean;
 use crate::workflow::evidence::run::file_states;
-use crate::workflow::evidence::{EvidenceCase, EvidenceVerdict, FileStates, RunLog, judge_evidence};
+use crate::workflow::evidence::{
+    EvidenceCase, EvidenceVerdict, FileStates, RunLog, judge_evidence,
+};
 use crate::workflow::feature::{Feature, FeatureStatus};
-use crate::workflow::feature_edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
+use crate::workflow::feature_edit::{
+    FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features,
+};
 use crate::workflow::list::FeatureList;
 use crate::workflow::list::read_list;
 use crate::workflow::next::{NextBrief, NextInput, NextOutcome, task_text};
 use crate::workflow::next::{NextStep, next};
-use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report};
+use crate::workflow::report::{
+    ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report,
+};
 
 /// The note that says that a host reports the results of tools.
 const POST_TOOL_USE: &str = "shared-post-tool-use";
 
 impl Engine {
     /// Lists features, adds one, or changes one through the rules.
-    pub fn features(&self, caller: &Caller, checkout: &Path, input: &FeaturesInput) -> Result<FeaturesOutcome, Failure> {
+    pub fn features(
+        &self,
+        caller: &Caller,
+        checkout: &Path,
+        input: &FeaturesInput,
+    ) -> Result<FeaturesOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = FeaturesDraft::parse(&input, self.store().root())?;
         if let FeaturesDraft::List { status, id, limit } = &draft {
-            return read_features(&self.store().documents().features()?, *status, id.as_deref(), *limit);
+            return read_features(
+                &self.store().documents().features()?,
+                *status,
+                id.as_deref(),
+                *limit,
+            );
         }
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
-            let passes = |feature: &Feature| {
-                let log = RunLog::read(&feature_file.runs);
-                let files = states(checkout, feature)?;
-                accept(&EvidenceCase { feature, log: &log, files: &files, needs: rules.tested_needs, given: None, command: None })
-            };
-            plan_features(feature_file, &draft, rules.max_test_failures, passes, &self.stamp(&caller))
-        })?;
+        let outcome =
+            self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
+                let passes = |feature: &Feature| {
+                    let log = RunLog::read(&feature_file.runs);
+                    let files = states(checkout, feature)?;
+                    accept(&EvidenceCase {
+                        feature,
+                        log: &log,
+                        files: &files,
+                        needs: rules.tested_needs,
+                        given: None,
+                        command: None,
+                    })
+                };
+                plan_features(
+                    feature_file,
+                    &draft,
+                    rules.max_test_failures,
+                    passes,
+                    &self.stamp(&caller),
+                )
+            })?;
         Ok(FeaturesOutcome { redacted, ..outcome })
     }
 
@@ -53,7 +83,9 @@ impl Engine {
         let list = read_list(&feature_file)?;
         let next = next(list.as_ref());
         let role = next.action.role();
-        let prompt = role.filter(|_| input.prompt.unwrap_or(true)).map(|role| self.prompt_for(user, role, &next, &feature_file));
+        let prompt = role
+            .filter(|_| input.prompt.unwrap_or(true))
+            .map(|role| self.prompt_for(user, role, &next, &feature_file));
         let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
         let problems = next.problems.iter().take(limits::LIST).cloned().collect();
         Ok(NextOutcome {
@@ -82,28 +114,50 @@ impl Engine {
         let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
         let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
-            plan_report(feature_file, (&draft, run.clone()), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
-        })?;
+        let outcome =
+            self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
+                plan_report(
+                    feature_file,
+                    (&draft, run.clone()),
+                    rules,
+                    context,
+                    &self.stamp(&caller),
+                    |paths| file_states(checkout, paths),
+                )
+            })?;
         Ok(ReportOutcome { redacted, ..outcome })
     }
 
     /// Records a turn. It stands here because the feature list says which features are
     /// completed and make room.
-    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<RecordTurnOutcome, Failure> {
+    pub fn record_turn(
+        &self,
+        caller: &Caller,
+        input: &RecordTurnInput,
+    ) -> Result<RecordTurnOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = TurnDraft::parse(&input, self.store().root())?;
-        let recorded = self.store().transact_on(Durability::Normal, Documents::turns, |feature_file| {
-            plan_record(feature_file, &draft, &self.stamp(&caller), || self.completed_features())
-        })?;
+        let recorded =
+            self.store().transact_on(Durability::Normal, Documents::turns, |feature_file| {
+                plan_record(feature_file, &draft, &self.stamp(&caller), || {
+                    self.completed_features()
+                })
+            })?;
         Ok(RecordTurnOutcome { redacted, ..recorded })
     }
 
     /// The features that are completed by the list; none where it cannot be read.
     fn completed_features(&self) -> Vec<String> {
-        let features = self.feature_list().ok().and_then(|(_, list)| list).map(|list| list.features).unwrap_or_default();
-        let completed = |feature: &Feature| matches!(feature.status, FeatureStatus::Completed | FeatureStatus::Tested);
+        let features = self
+            .feature_list()
+            .ok()
+            .and_then(|(_, list)| list)
+            .map(|list| list.features)
+            .unwrap_or_default();
+        let completed = |feature: &Feature| {
+            matches!(feature.status, FeatureStatus::Completed | FeatureStatus::Tested)
+        };
         features.into_iter().filter(completed).map(|feature| feature.id).collect()
     }
 
@@ -131,8 +185,13 @@ impl Engine {
 
     /// The weakest evidence by which a feature becomes tested.
     pub fn tested_needs(&self) -> Result<EvidenceSource, Failure> {
-        let by_host =
-            || if self.store().local_state().has_note(POST_TOOL_USE)? { Ok(EvidenceSource::Seen) } else { Ok(EvidenceSource::Told) };
+        let by_host = || {
+            if self.store().local_state().has_note(POST_TOOL_USE)? {
+                Ok(EvidenceSource::Seen)
+            } else {
+                Ok(EvidenceSource::Told)
+            }
+        };
         self.store().config()?.workflow.tested_needs.map_or_else(by_host, Ok)
     }
 
@@ -144,7 +203,13 @@ impl Engine {
 
     /// What a worker is told: the step, and what its role demands. A role that
     /// cannot be described is no reason to withhold the step.
-    fn prompt_for(&self, user: &UserPolicy, role: &str, next: &NextStep<'_>, feature_file: &FeatureListFile) -> String {
+    fn prompt_for(
+        &self,
+        user: &UserPolicy,
+        role: &str,
+        next: &NextStep<'_>,
+        feature_file: &FeatureListFile,
+    ) -> String {
         let mut text = task_text(next, &RunLog::read(&feature_file.runs));
         let Some(feature) = next.feature else { return text };
         let root = self.store().root();
@@ -155,7 +220,11 @@ impl Engine {
             task_type: feature.task_type.clone(),
             complexity: feature.complexity,
             turn: Some(u64::from(next.attempt.max(1))),
-            scope: feature.files.first().filter(|file| Scope::parse("scope", file, root).is_ok()).cloned(),
+            scope: feature
+                .files
+                .first()
+                .filter(|file| Scope::parse("scope", file, root).is_ok())
+                .cloned(),
         };
         if let Ok(prompt) = self.prompt(user, &input) {
             text.push('\n');
@@ -183,9 +252,13 @@ impl FeatureProofs<'_> {
     /// Judges whether the feature of a name was shown to work, on the files as they
     /// are in `checkout`; none where the list has no such feature.
     pub fn of(&self, checkout: &Path, name: &str) -> Result<Option<EvidenceVerdict>, String> {
-        let list = self.list.get_or_init(|| self.engine.feature_list().map(|(_, list)| list).map_err(|failure| failure.to_string()));
+        let list = self.list.get_or_init(|| {
+            self.engine.feature_list().map(|(_, list)| list).map_err(|failure| failure.to_string())
+        });
         let list = list.as_ref().map_err(Clone::clone)?;
-        let Some(feature) = list.as_ref().and_then(|list| list.named(name)) else { return Ok(None) };
+        let Some(feature) = list.as_ref().and_then(|list| list.named(name)) else {
+            return Ok(None);
+        };
         let files = states(checkout, feature).map_err(|failure| failure.to_string())?;
         Ok(Some(judge_evidence(feature, &self.log, &files, self.needs)))
     }
@@ -194,6 +267,9 @@ impl FeatureProofs<'_> {
     /// to its files, or to other tests, since is no reason to take that back.
     #[must_use]
     pub fn passed(&self, name: &str) -> Option<&str> {
-        self.log.last_report(name, |_| true).filter(|report| report.outcome == "passed").and_then(|report| report.run.as_deref())
+        self.log
+            .last_report(name, |_| true)
+            .filter(|report| report.outcome == "passed")
+            .and_then(|report| report.run.as_deref())
     }
 }

@@ -17,7 +17,9 @@ use crate::workflow::json_spans;
 use crate::workflow::json_spans::TextRange;
 
 /// How far a feature is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureStatus {
     /// Nobody began.
@@ -35,7 +37,8 @@ pub enum FeatureStatus {
 
 impl FeatureStatus {
     /// Every status, in the order a feature goes through them.
-    pub const ALL: [Self; 5] = [Self::Pending, Self::InProgress, Self::Completed, Self::Tested, Self::Blocked];
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::InProgress, Self::Completed, Self::Tested, Self::Blocked];
 
     /// The word for it in the list.
     #[must_use]
@@ -53,9 +56,13 @@ impl FeatureStatus {
     #[must_use]
     pub fn read(word: &str) -> Option<Self> {
         match word.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
-            "pending" | "backlog" | "todo" | "planned" | "not_started" | "open" | "ready" | "new" | "queued" => Some(Self::Pending),
-            "in_progress" | "inprogress" | "doing" | "started" | "wip" | "active" => Some(Self::InProgress),
-            "completed" | "complete" | "implemented" | "done" | "finished" | "testing" | "in_review" => Some(Self::Completed),
+            "pending" | "backlog" | "todo" | "planned" | "not_started" | "open" | "ready"
+            | "new" | "queued" => Some(Self::Pending),
+            "in_progress" | "inprogress" | "doing" | "started" | "wip" | "active" => {
+                Some(Self::InProgress)
+            }
+            "completed" | "complete" | "implemented" | "done" | "finished" | "testing"
+            | "in_review" => Some(Self::Completed),
             "tested" | "verified" | "passed" | "passing" | "validated" => Some(Self::Tested),
             "blocked" | "stuck" | "failed" | "on_hold" | "deferred" => Some(Self::Blocked),
             _ => None,
@@ -127,16 +134,19 @@ const STATUS: &[&str] = &["status", "state"];
 const FLAG: &[&str] = &[TESTED, PASSES];
 const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
 const TESTS: &[&str] = &["tests", "test_files"];
-const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
+const CRITERIA: &[&str] =
+    &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
 const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
 const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
 
 /// Fields that go by several names, each under the one that we write first.
-pub(super) const SPELLINGS: [&[&str]; 8] = [DESCRIPTION, STATUS, FLAG, FILES, TESTS, CRITERIA, DEPENDS_ON, RETRIES];
+pub(super) const SPELLINGS: [&[&str]; 8] =
+    [DESCRIPTION, STATUS, FLAG, FILES, TESTS, CRITERIA, DEPENDS_ON, RETRIES];
 
 /// Whether a key is read.
 fn is_read(key: &str) -> bool {
-    let single: &[&str] = &["need", "priority", "category", "complexity", "task_type", "type", "verified_by"];
+    let single: &[&str] =
+        &["need", "priority", "category", "complexity", "task_type", "type", "verified_by"];
     SPELLINGS.iter().chain([&ID, &single]).any(|keys| keys.contains(&key))
 }
 
@@ -159,7 +169,11 @@ impl<'t> FeatureFields<'t> {
 impl Feature {
     /// Paths whose change makes a run stale: its files, and the files its tests are in.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
-        let tests = self.tests.iter().map(|test| test.split("::").next().unwrap_or(test)).filter(|path| path.contains(['/', '.']));
+        let tests = self
+            .tests
+            .iter()
+            .map(|test| test.split("::").next().unwrap_or(test))
+            .filter(|path| path.contains(['/', '.']));
         self.files.iter().map(String::as_str).chain(tests)
     }
 
@@ -176,12 +190,16 @@ impl Feature {
         let mut problems = Vec::new();
         let description = first(fields, DESCRIPTION, text_of).unwrap_or_default();
         let id = first(fields, ID, text_of).or(around.key).unwrap_or_else(|| {
-            problems.push("has no `id`; it is called by its description until it gets one".to_owned());
+            problems
+                .push("has no `id`; it is called by its description until it gets one".to_owned());
             slug(&description)
         });
         let status = match first(fields, STATUS, text_of) {
             Some(word) => FeatureStatus::read(&word).or_else(|| {
-                problems.push(format!("has the unknown status `{}`; it is taken for pending", text::excerpt(&word, 40)));
+                problems.push(format!(
+                    "has the unknown status `{}`; it is taken for pending",
+                    text::excerpt(&word, 40)
+                ));
                 None
             }),
             None => around.bucket,
@@ -200,14 +218,21 @@ impl Feature {
             tested,
             files: first_list(fields, FILES),
             // A number of tests names none.
-            tests: first_list(fields, TESTS).into_iter().filter(|test| test.parse::<f64>().is_err()).collect(),
+            tests: first_list(fields, TESTS)
+                .into_iter()
+                .filter(|test| test.parse::<f64>().is_err())
+                .collect(),
             acceptance_criteria: first_list(fields, CRITERIA),
             priority,
             depends_on: first_list(fields, DEPENDS_ON),
-            retries: first(fields, RETRIES, Value::as_u64).map_or(0, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
+            retries: first(fields, RETRIES, Value::as_u64)
+                .map_or(0, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
             need: fields.get("need").and_then(text_of),
             // What is no such object says nothing of a run.
-            verified_by: fields.get("verified_by").and_then(|by| VerifiedBy::deserialize(by).ok()).filter(|_| tested),
+            verified_by: fields
+                .get("verified_by")
+                .and_then(|by| VerifiedBy::deserialize(by).ok())
+                .filter(|_| tested),
             group: around.group.or_else(|| fields.get("category").and_then(text_of)),
             complexity: fields.get("complexity").and_then(Value::as_i64),
             task_type: fields.get("task_type").or_else(|| fields.get("type")).and_then(text_of),
@@ -222,17 +247,26 @@ pub(crate) const PASSES: &str = "passes";
 
 /// Where status and flag disagree, the one that asks for more work is right: a
 /// feature tested twice costs a minute, one that never was costs more.
-fn standing(status: Option<FeatureStatus>, flag: Option<bool>, problems: &mut Vec<String>) -> (FeatureStatus, bool) {
+fn standing(
+    status: Option<FeatureStatus>,
+    flag: Option<bool>,
+    problems: &mut Vec<String>,
+) -> (FeatureStatus, bool) {
     match (status, flag) {
-        (None | Some(FeatureStatus::Completed | FeatureStatus::Tested), Some(true)) | (Some(FeatureStatus::Tested), None) => {
-            (FeatureStatus::Tested, true)
-        }
+        (None | Some(FeatureStatus::Completed | FeatureStatus::Tested), Some(true))
+        | (Some(FeatureStatus::Tested), None) => (FeatureStatus::Tested, true),
         (Some(FeatureStatus::Tested), Some(false)) => {
-            problems.push("has the status tested and says `tested: false`; it is taken for completed".to_owned());
+            problems.push(
+                "has the status tested and says `tested: false`; it is taken for completed"
+                    .to_owned(),
+            );
             (FeatureStatus::Completed, false)
         }
         (Some(status), Some(true)) => {
-            problems.push(format!("says `tested: true` and has the status {}; the status counts", status.as_str()));
+            problems.push(format!(
+                "says `tested: true` and has the status {}; the status counts",
+                status.as_str()
+            ));
             (status, false)
         }
         (status, _) => (status.unwrap_or_default(), false),
@@ -240,7 +274,11 @@ fn standing(status: Option<FeatureStatus>, flag: Option<bool>, problems: &mut Ve
 }
 
 /// What the first of these fields that says something says.
-fn first<T>(fields: &FeatureFields<'_>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+fn first<T>(
+    fields: &FeatureFields<'_>,
+    keys: &[&str],
+    read: impl Fn(&Value) -> Option<T>,
+) -> Option<T> {
     keys.iter().find_map(|key| fields.get(key).and_then(&read))
 }
 

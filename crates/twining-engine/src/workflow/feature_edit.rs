@@ -60,7 +60,16 @@ pub struct FeaturesInput {
     pub agent_id: Option<String>,
 }
 
-redact_fields!(FeaturesInput { id, description, files, tests, acceptance_criteria, depends_on, reason, agent_id });
+redact_fields!(FeaturesInput {
+    id,
+    description,
+    files,
+    tests,
+    acceptance_criteria,
+    depends_on,
+    reason,
+    agent_id
+});
 
 /// How many features stand where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -81,7 +90,8 @@ impl FeatureCounts {
     /// Counts a list.
     #[must_use]
     pub fn of(list: &FeatureList) -> Self {
-        let count = |status| list.features.iter().filter(|feature| feature.status == status).count() as u64;
+        let count =
+            |status| list.features.iter().filter(|feature| feature.status == status).count() as u64;
         Self {
             pending: count(FeatureStatus::Pending),
             in_progress: count(FeatureStatus::InProgress),
@@ -116,14 +126,31 @@ pub struct FeaturesOutcome {
 /// What to do with the list, every rule checked.
 #[derive(Clone, Debug)]
 pub(crate) enum FeaturesDraft {
-    List { status: Option<FeatureStatus>, id: Option<String>, limit: usize },
-    Add { id: String, fields: Vec<(&'static str, Value)> },
-    Update { id: String, fields: Vec<(&'static str, Value)>, status: Option<FeatureStatus>, reason: String },
+    List {
+        status: Option<FeatureStatus>,
+        id: Option<String>,
+        limit: usize,
+    },
+    Add {
+        id: String,
+        fields: Vec<(&'static str, Value)>,
+    },
+    Update {
+        id: String,
+        fields: Vec<(&'static str, Value)>,
+        status: Option<FeatureStatus>,
+        reason: String,
+    },
 }
 
 impl FeaturesDraft {
     pub(crate) fn parse(input: &FeaturesInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        let action = input.action.as_deref().map(str::trim).filter(|word| !word.is_empty()).unwrap_or("list");
+        let action = input
+            .action
+            .as_deref()
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .unwrap_or("list");
         let known = ["list", "add", "update"].map(|word| (word, word));
         let action = fields::one_of("action", action, &known)?;
         let status = input.status.as_deref().map(status).transpose()?;
@@ -131,23 +158,32 @@ impl FeaturesDraft {
         if action == "list" {
             return Ok(Self::List { status, id, limit: fields::page("limit", input.limit, 50)? });
         }
-        let id = id.ok_or_else(|| InvalidInput::new("id", "is required to add or update a feature"))?;
+        let id =
+            id.ok_or_else(|| InvalidInput::new("id", "is required to add or update a feature"))?;
         let fields = fields(input, root)?;
         if action == "add" {
             if input.description.is_none() {
-                return Err(InvalidInput::new("description", "is required: say what is to be built"));
+                return Err(InvalidInput::new(
+                    "description",
+                    "is required: say what is to be built",
+                ));
             }
-            if status.is_some_and(|status| status != FeatureStatus::Pending) || input.tested == Some(true) {
-                return Err(
-                    InvalidInput::new("status", "must be pending in a feature that is new").because("add it, then report what was done")
-                );
+            if status.is_some_and(|status| status != FeatureStatus::Pending)
+                || input.tested == Some(true)
+            {
+                return Err(InvalidInput::new(
+                    "status",
+                    "must be pending in a feature that is new",
+                )
+                .because("add it, then report what was done"));
             }
             return Ok(Self::Add { id, fields });
         }
         let status = match (status, input.tested) {
             (None, Some(true)) => Some(FeatureStatus::Tested),
             (Some(status), Some(tested)) if tested != (status == FeatureStatus::Tested) => {
-                return Err(InvalidInput::new("tested", "contradicts `status`").because(format!("the status is {}", status.as_str())));
+                return Err(InvalidInput::new("tested", "contradicts `status`")
+                    .because(format!("the status is {}", status.as_str())));
             }
             (None, Some(false)) => {
                 return Err(InvalidInput::new("tested", "cannot be taken back by itself")
@@ -165,17 +201,39 @@ fn status(word: &str) -> Result<FeatureStatus, InvalidInput> {
     fields::one_of("status", &word.trim().to_lowercase(), &known)
 }
 
-fn fields(input: &FeaturesInput, root: &ProjectRoot) -> Result<Vec<(&'static str, Value)>, InvalidInput> {
+fn fields(
+    input: &FeaturesInput,
+    root: &ProjectRoot,
+) -> Result<Vec<(&'static str, Value)>, InvalidInput> {
     let mut fields = Vec::new();
     if let Some(description) = &input.description {
         fields.push(("description", Value::from(text::required("description", description)?)));
     }
-    let paths = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
-    let files = text::list("files", &paths.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
+    let paths = input
+        .files
+        .iter()
+        .map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
+    let files = text::list(
+        "files",
+        &paths.collect::<Result<Vec<_>, _>>()?,
+        limits::LIST,
+        limits::ELEMENT_BYTES,
+    )?;
     let tests = text::list("tests", &input.tests, limits::LIST, limits::ELEMENT_BYTES)?;
-    let criteria = text::list("acceptance_criteria", &input.acceptance_criteria, limits::LIST, limits::ELEMENT_BYTES)?;
-    let depends_on = text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
-    for (key, items) in [("files", files), ("tests", tests), ("acceptance_criteria", criteria), ("depends_on", depends_on)] {
+    let criteria = text::list(
+        "acceptance_criteria",
+        &input.acceptance_criteria,
+        limits::LIST,
+        limits::ELEMENT_BYTES,
+    )?;
+    let depends_on =
+        text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
+    for (key, items) in [
+        ("files", files),
+        ("tests", tests),
+        ("acceptance_criteria", criteria),
+        ("depends_on", depends_on),
+    ] {
         if !items.is_empty() {
             fields.push((key, items.into()));
         }
@@ -184,8 +242,11 @@ fn fields(input: &FeaturesInput, root: &ProjectRoot) -> Result<Vec<(&'static str
         let word = text::name("priority", given)?;
         let value = word.parse::<i64>().map_or_else(|_| Value::from(word.as_str()), Value::from);
         if priority(&value).is_none() {
-            return Err(InvalidInput::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
-                .because(format!("`{}` is none of them", text::excerpt(given, 40))));
+            return Err(InvalidInput::new(
+                "priority",
+                "must be a number, P0 to P9, critical, high, medium or low",
+            )
+            .because(format!("`{}` is none of them", text::excerpt(given, 40))));
         }
         fields.push(("priority", value));
     }
@@ -203,7 +264,9 @@ pub(crate) fn read_features(
     if let Some(id) = id.filter(|id| list.get(id).is_none()) {
         return Err(no_feature(id));
     }
-    let chosen = |feature: &&Feature| status.is_none_or(|status| feature.status == status) && id.is_none_or(|id| feature.id == id);
+    let chosen = |feature: &&Feature| {
+        status.is_none_or(|status| feature.status == status) && id.is_none_or(|id| feature.id == id)
+    };
     let mut features: Vec<Feature> = list.features.iter().filter(chosen).cloned().collect();
     let total = features.len() as u64;
     features.truncate(limit);
@@ -213,8 +276,18 @@ pub(crate) fn read_features(
     Ok(outcome)
 }
 
-fn outcome(feature_file: &FeatureListFile, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
-    let problems = list.problems.iter().cloned().chain(next::cycle_problems(&list.features)).take(limits::LIST).collect();
+fn outcome(
+    feature_file: &FeatureListFile,
+    list: &FeatureList,
+    features: Vec<Feature>,
+) -> FeaturesOutcome {
+    let problems = list
+        .problems
+        .iter()
+        .cloned()
+        .chain(next::cycle_problems(&list.features))
+        .take(limits::LIST)
+        .collect();
     FeaturesOutcome {
         path: feature_file.path.clone(),
         features,
@@ -238,7 +311,10 @@ pub(crate) fn plan_features(
     let list = read_list(feature_file)?.unwrap_or_default();
     let (id, text, mut change) = match draft {
         FeaturesDraft::List { status, id, limit } => {
-            return Ok((Change::default(), read_features(feature_file, *status, id.as_deref(), *limit)?));
+            return Ok((
+                Change::default(),
+                read_features(feature_file, *status, id.as_deref(), *limit)?,
+            ));
         }
         FeaturesDraft::Add { id, fields } => {
             if list.get(id).is_some() {
@@ -250,9 +326,11 @@ pub(crate) fn plan_features(
             let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
             // Another tool's list has fields of its own.
             let ours = feature_file.path.starts_with(".twining/");
-            let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
+            let who =
+                [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
             let all = all.chain(who.into_iter().filter(|_| ours));
-            let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
+            let feature: Map<String, Value> =
+                all.map(|(key, value)| (key.to_owned(), value)).collect();
             (id, Some(list.with_feature(id, &feature)), Change::default())
         }
         FeaturesDraft::Update { id, fields, status, reason } => {
@@ -261,19 +339,35 @@ pub(crate) fn plan_features(
             let mut change = Change::default();
             if let Some(status) = status.filter(|status| *status != feature.status) {
                 let event = event_towards(id, feature.status, status)?;
-                if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened) && reason.trim().is_empty() {
-                    return Err(InvalidInput::new("reason", format!("is required to make a feature {}", status.as_str())).into());
+                if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened)
+                    && reason.trim().is_empty()
+                {
+                    return Err(InvalidInput::new(
+                        "reason",
+                        format!("is required to make a feature {}", status.as_str()),
+                    )
+                    .into());
                 }
-                let evidence = if event == FeatureEvent::Passed { Some(passes(feature)?) } else { None };
+                let evidence =
+                    if event == FeatureEvent::Passed { Some(passes(feature)?) } else { None };
                 // A step is one however it is told: what counts after a report counts after this.
                 let run = evidence.as_ref().map(|by| by.run.clone());
                 change.runs.push(attempt(id, event, "other", reason, run, stamp).to_line());
-                let moved: StepChanges = move_feature(feature, event, reason, evidence.as_ref(), max_test_failures, stamp)?;
+                let moved: StepChanges = move_feature(
+                    feature,
+                    event,
+                    reason,
+                    evidence.as_ref(),
+                    max_test_failures,
+                    stamp,
+                )?;
                 fields.extend(moved.fields);
                 change.entries = moved.entries;
             }
             if fields.is_empty() {
-                return Err(InvalidInput::new("arguments", "change nothing").because("give the fields that are to be different").into());
+                return Err(InvalidInput::new("arguments", "change nothing")
+                    .because("give the fields that are to be different")
+                    .into());
             }
             (id, list.with_fields(id, &fields), change)
         }
@@ -284,14 +378,20 @@ pub(crate) fn plan_features(
     if let Some(cycle) = next::cycles(&after.features).into_iter().find(|cycle| cycle.contains(id))
         && next::cycles(&list.features).iter().all(|known| !known.contains(id))
     {
-        return Err(InvalidInput::new("depends_on", "would make a circle").because(cycle.join(" -> ")).into());
+        return Err(InvalidInput::new("depends_on", "would make a circle")
+            .because(cycle.join(" -> "))
+            .into());
     }
     if after.features.len() > limits::FEATURES {
-        return Err(InvalidInput::new("features", format!("may be at most {}", limits::FEATURES)).into());
+        return Err(
+            InvalidInput::new("features", format!("may be at most {}", limits::FEATURES)).into()
+        );
     }
     // The same text again is no change, and needs no write.
     if after.get(id) != list.get(id) || !change.entries.is_empty() {
-        change.documents.extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
+        change
+            .documents
+            .extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
     }
     Ok((change, outcome(feature_file, &after, vec![feature])))
 }

@@ -72,7 +72,9 @@ impl<'de: 't, 't> Deserialize<'de> for ObjectMembers<'t> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some((MemberKey(key), value)) = map.next_entry::<MemberKey<'de>, &'de RawValue>()? {
+                while let Some((MemberKey(key), value)) =
+                    map.next_entry::<MemberKey<'de>, &'de RawValue>()?
+                {
                     members.push((key, value));
                 }
                 Ok(members)
@@ -97,7 +99,9 @@ pub(crate) fn set_member(text: &str, object: &TextRange, key: &str, value: &Valu
         return spliced(text, at, &laid_out(value, &indent, text[at.clone()].contains('\n')));
     }
     let name = Value::from(key).to_string();
-    insert(text, object, members.last().map(|(_, at)| at), |indent, broken| format!("{name}: {}", laid_out(value, indent, broken)))
+    insert(text, object, members.last().map(|(_, at)| at), |indent, broken| {
+        format!("{name}: {}", laid_out(value, indent, broken))
+    })
 }
 
 /// Adds an element at the end of an array, in the layout of the others.
@@ -108,11 +112,17 @@ pub(crate) fn push_element(text: &str, array: &TextRange, value: &Value) -> Stri
 }
 
 /// Puts one more item behind the last of a container, or as its first.
-fn insert(text: &str, container: &TextRange, last: Option<&TextRange>, item: impl Fn(&str, bool) -> String) -> String {
+fn insert(
+    text: &str,
+    container: &TextRange,
+    last: Option<&TextRange>,
+    item: impl Fn(&str, bool) -> String,
+) -> String {
     let Some(last) = last else {
         let outer = indent_before(text, container.start);
         let inner = format!("{outer}  ");
-        let (open, close) = (&text[container.start..=container.start], &text[container.end - 1..container.end]);
+        let (open, close) =
+            (&text[container.start..=container.start], &text[container.end - 1..container.end]);
         let filled = format!("{open}\n{inner}{}\n{outer}{close}", item(&inner, true));
         return spliced(text, container, &filled);
     };
@@ -159,15 +169,25 @@ mod tests {
     #[test]
     fn setting_a_member_touches_no_other_byte() {
         let text = "{\n  \"z\": 1.10,\n  \"big\": 123456789012345678901234567890,\n  \"status\" : \"pending\",\n\n  \"n\": [1,  2]\n}\n";
-        assert_eq!(set(text, "status", &json!("completed")), text.replace("\"pending\"", "\"completed\""));
-        assert_eq!(set(text, "tested", &json!(true)), text.replace("[1,  2]\n", "[1,  2],\n  \"tested\": true\n"));
+        assert_eq!(
+            set(text, "status", &json!("completed")),
+            text.replace("\"pending\"", "\"completed\"")
+        );
+        assert_eq!(
+            set(text, "tested", &json!(true)),
+            text.replace("[1,  2]\n", "[1,  2],\n  \"tested\": true\n")
+        );
     }
 
     #[test]
     fn what_is_on_one_line_stays_on_one_line() {
         assert_eq!(set(r#"{"a":1}"#, "b", &json!(2)), r#"{"a":1, "b": 2}"#);
         let array = "[\n  {\"id\": \"A\"}\n]\n";
-        let added = push_element(array, &whole(array).expect("is JSON"), &json!({"id": "B", "files": ["x"]}));
+        let added = push_element(
+            array,
+            &whole(array).expect("is JSON"),
+            &json!({"id": "B", "files": ["x"]}),
+        );
         assert_eq!(added, "[\n  {\"id\": \"A\"},\n  {\"id\":\"B\",\"files\":[\"x\"]}\n]\n");
     }
 

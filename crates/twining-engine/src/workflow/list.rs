@@ -12,7 +12,9 @@ use twining_model::{limits, text};
 use twining_store::{FeatureListFile, TextFile};
 
 use crate::failure::Failure;
-use crate::workflow::feature::{Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED};
+use crate::workflow::feature::{
+    Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED,
+};
 use crate::workflow::json_spans::{JsonKind, TextRange};
 use crate::workflow::{feature, json_spans};
 
@@ -21,7 +23,17 @@ const DEPTH: usize = 6;
 /// Keys that hold features, whatever stands around them.
 const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
 /// Keys that speak about the list and hold none of it.
-const ABOUT: [&str; 9] = ["metadata", "meta", "summary", "stats", "statistics", "config", "settings", "project", "progress"];
+const ABOUT: [&str; 9] = [
+    "metadata",
+    "meta",
+    "summary",
+    "stats",
+    "statistics",
+    "config",
+    "settings",
+    "project",
+    "progress",
+];
 /// Keys by which an object in a map is known to be a feature.
 const MARKS: [&str; 5] = ["status", "state", TESTED, PASSES, "acceptance_criteria"];
 
@@ -50,21 +62,35 @@ impl FeatureList {
         if json_spans::kind(bare, &root) == JsonKind::Other {
             return Err("is neither a JSON array nor an object".to_owned());
         }
-        let mut walk = ListWalk { text: bare, found: Vec::new(), homes: Vec::new(), problems: Vec::new() };
+        let mut walk =
+            ListWalk { text: bare, found: Vec::new(), homes: Vec::new(), problems: Vec::new() };
         walk.begin(&root);
         let ListWalk { found, homes, mut problems, .. } = walk;
         if found.len() > limits::FEATURES {
-            return Err(format!("holds {} features, and at most {} are read", found.len(), limits::FEATURES));
+            return Err(format!(
+                "holds {} features, and at most {} are read",
+                found.len(),
+                limits::FEATURES
+            ));
         }
         let mut list = Self { text: text.to_owned(), home: home_of(homes), ..Self::default() };
         let mut seen = std::collections::HashSet::new();
         for (at, around) in found {
             let members = json_spans::members(bare, &at);
-            let (feature, feature_problems) = Feature::read(&FeatureFields::of(bare, &members), around);
+            let (feature, feature_problems) =
+                Feature::read(&FeatureFields::of(bare, &members), around);
             let name = || text::excerpt(&feature.id, 80);
-            problems.extend(feature_problems.into_iter().map(|feature_problems| format!("`{}` {feature_problems}", name())));
+            problems.extend(
+                feature_problems
+                    .into_iter()
+                    .map(|feature_problems| format!("`{}` {feature_problems}", name())),
+            );
             if let Some(key) = duplicate_key(&members) {
-                problems.push(format!("`{}` says `{}` twice; the last counts", name(), text::excerpt(key, 40)));
+                problems.push(format!(
+                    "`{}` says `{}` twice; the last counts",
+                    name(),
+                    text::excerpt(key, 40)
+                ));
             }
             if seen.insert(feature.id.clone()) {
                 list.features.push(feature);
@@ -87,7 +113,10 @@ impl FeatureList {
     /// has no other name. Another's name is never enough.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Feature> {
-        let unnamed = |feature: &&Feature| feature.description.trim() == name.trim() && feature.id == feature::slug(&feature.description);
+        let unnamed = |feature: &&Feature| {
+            feature.description.trim() == name.trim()
+                && feature.id == feature::slug(&feature.description)
+        };
         self.get(name.trim()).or_else(|| self.features.iter().find(unnamed))
     }
 
@@ -111,7 +140,11 @@ impl FeatureList {
 
     /// Everything a feature says, read or not.
     pub(crate) fn raw(&self, id: &str) -> Map<String, Value> {
-        let place = self.features.iter().position(|feature| feature.id == id).and_then(|at| self.places.get(at));
+        let place = self
+            .features
+            .iter()
+            .position(|feature| feature.id == id)
+            .and_then(|at| self.places.get(at));
         match place.map(|at| json_spans::value(self.bare(), at)) {
             Some(Value::Object(fields)) => fields,
             _ => Map::new(),
@@ -128,7 +161,9 @@ impl FeatureList {
         let skipped = self.text.len() - self.bare().len();
         let bare = self.bare();
         let text = match (&self.home, json_spans::whole(bare)) {
-            (Some(at), _) if json_spans::kind(bare, at) == JsonKind::Array => json_spans::push_element(bare, at, &json!(fields)),
+            (Some(at), _) if json_spans::kind(bare, at) == JsonKind::Array => {
+                json_spans::push_element(bare, at, &json!(fields))
+            }
             (Some(at), _) => json_spans::set_member(bare, at, id, &json!(fields)),
             (None, Ok(root)) => json_spans::set_member(bare, &root, "features", &json!([fields])),
             (None, Err(_)) => format!("{:#}\n", json!({ "features": [fields] })),
@@ -143,7 +178,8 @@ impl FeatureList {
 
 /// The object that begins at `start`: edits inside it move its end.
 fn object_at(text: &str, start: usize) -> Option<TextRange> {
-    let mut values = serde_json::Deserializer::from_str(text.get(start..)?).into_iter::<serde::de::IgnoredAny>();
+    let mut values =
+        serde_json::Deserializer::from_str(text.get(start..)?).into_iter::<serde::de::IgnoredAny>();
     values.next()?.ok()?;
     Some(start..start + values.byte_offset())
 }
@@ -196,9 +232,13 @@ impl ListWalk<'_> {
             let kind = json_spans::kind(self.text, &at);
             match kind {
                 _ if ABOUT.contains(&&*key) => {}
-                JsonKind::Array if LISTS.contains(&&*key) => self.take_array(&at, group, None, depth),
+                JsonKind::Array if LISTS.contains(&&*key) => {
+                    self.take_array(&at, group, None, depth)
+                }
                 JsonKind::Object if LISTS.contains(&&*key) => self.take_map(&at, group, depth),
-                JsonKind::Array if bucket_status(&key).is_some() => self.take_array(&at, group, bucket_status(&key), depth),
+                JsonKind::Array if bucket_status(&key).is_some() => {
+                    self.take_array(&at, group, bucket_status(&key), depth)
+                }
                 JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 JsonKind::Array if depth > 0 => {
                     for element in json_spans::elements(self.text, &at) {
@@ -213,17 +253,27 @@ impl ListWalk<'_> {
         }
     }
 
-    fn take_array(&mut self, array: &TextRange, group: Option<&str>, bucket: Option<FeatureStatus>, depth: usize) {
+    fn take_array(
+        &mut self,
+        array: &TextRange,
+        group: Option<&str>,
+        bucket: Option<FeatureStatus>,
+        depth: usize,
+    ) {
         self.homes.push((array.clone(), bucket));
         for (index, at) in json_spans::elements(self.text, array).into_iter().enumerate() {
             if json_spans::kind(self.text, &at) != JsonKind::Object {
                 let shown = text::excerpt(&self.text[at], 40);
-                self.problems.push(format!("element {} of a list of features is no object and is left out: {shown}", index + 1));
+                self.problems.push(format!(
+                    "element {} of a list of features is no object and is left out: {shown}",
+                    index + 1
+                ));
             } else if depth > 0 && self.is_group(&at) {
                 let name = self.name_of(&at);
                 self.scan(&at, name.as_deref().or(group), depth - 1);
             } else {
-                self.found.push((at, ListContext { key: None, bucket, group: group.map(str::to_owned) }));
+                self.found
+                    .push((at, ListContext { key: None, bucket, group: group.map(str::to_owned) }));
             }
         }
     }
@@ -235,10 +285,19 @@ impl ListWalk<'_> {
             match json_spans::kind(self.text, &at) {
                 _ if ABOUT.contains(&&*key) => {}
                 JsonKind::Object if self.is_feature(&at) => {
-                    self.found.push((at, ListContext { key: Some(key.into_owned()), bucket: None, group: group.map(str::to_owned) }));
+                    self.found.push((
+                        at,
+                        ListContext {
+                            key: Some(key.into_owned()),
+                            bucket: None,
+                            group: group.map(str::to_owned),
+                        },
+                    ));
                 }
                 JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
-                JsonKind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket_status(&key), depth - 1),
+                JsonKind::Array if depth > 0 => {
+                    self.take_array(&at, Some(&key), bucket_status(&key), depth - 1)
+                }
                 _ => {}
             }
         }
@@ -253,18 +312,23 @@ impl ListWalk<'_> {
             return false;
         }
         let members = json_spans::members(self.text, object);
-        members.iter().any(|(key, at)| LISTS.contains(&&**key) && json_spans::kind(self.text, at) != JsonKind::Other)
-            && !members.iter().any(|(key, _)| MARKS[..4].contains(&&**key))
+        members.iter().any(|(key, at)| {
+            LISTS.contains(&&**key) && json_spans::kind(self.text, at) != JsonKind::Other
+        }) && !members.iter().any(|(key, _)| MARKS[..4].contains(&&**key))
     }
 
     fn is_feature(&self, object: &TextRange) -> bool {
-        json_spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&&**key) || key == "description")
+        json_spans::members(self.text, object)
+            .iter()
+            .any(|(key, _)| MARKS.contains(&&**key) || key == "description")
             && !self.is_group(object)
     }
 
     fn name_of(&self, object: &TextRange) -> Option<String> {
         let members = json_spans::members(self.text, object);
-        let (_, at) = ["name", "title", "category", "id"].iter().find_map(|name| members.iter().find(|(key, _)| key == name))?;
+        let (_, at) = ["name", "title", "category", "id"]
+            .iter()
+            .find_map(|name| members.iter().find(|(key, _)| key == name))?;
         json_spans::value(self.text, at).as_str().map(str::to_owned)
     }
 }
@@ -292,10 +356,16 @@ pub(crate) fn read_list(feature_file: &FeatureListFile) -> Result<Option<Feature
             // Without our driver git leaves both sides of a merge in the file; the next edit puts it right.
             let mut list = match FeatureList::parse(text) {
                 Ok(list) => list,
-                Err(why) => FeatureList::parse(&super::merge::one_list(text).ok_or_else(|| unreadable(why))?).map_err(unreadable)?,
+                Err(why) => FeatureList::parse(
+                    &super::merge::one_list(text).ok_or_else(|| unreadable(why))?,
+                )
+                .map_err(unreadable)?,
             };
             if let Some(unused) = &feature_file.unused {
-                list.problems.push(format!("`{unused}` is there too and is not used; `{}` is", feature_file.path));
+                list.problems.push(format!(
+                    "`{unused}` is there too and is not used; `{}` is",
+                    feature_file.path
+                ));
             }
             Ok(Some(list))
         }

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use twining_model::{EvidenceSource, text};
 use twining_store::merge::json_tree::{JsonNode, has_unique_keys};
-use twining_store::merge::{CLASHES, FileMergeError, MergeFunctions, Merged, RecordMerge, Versions, resolve_conflict};
+use twining_store::merge::{
+    CLASHES, FileMergeError, MergeFunctions, Merged, RecordMerge, Versions, resolve_conflict,
+};
 
 use crate::workflow::feature::{Feature, FeatureStatus, PASSES, SPELLINGS, TESTED};
 use crate::workflow::json_spans;
@@ -43,7 +45,11 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, FileMergeError>
             (Some(left), Some(right)) => {
                 let (merged, clashes) = RecordMerge::record(from, left, right, &lesser);
                 let name = text::excerpt(id, 60);
-                contested.extend(clashes.iter().map(|clash| format!("{name}: {}", text::excerpt(&clash.field, 60))));
+                contested.extend(
+                    clashes
+                        .iter()
+                        .map(|clash| format!("{name}: {}", text::excerpt(&clash.field, 60))),
+                );
                 no_further(merged, from, [(left, one.list.get(id)), (right, other.list.get(id))])
             }
             (Some(only), None) | (None, Some(only)) if from != Some(only) => only.clone(),
@@ -55,22 +61,29 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, FileMergeError>
     contested.dedup();
 
     let (mut surroundings, clashes) = match (&one.surroundings, &other.surroundings) {
-        (Some(left), Some(right)) => RecordMerge::record(base.surroundings.as_ref(), left, right, &|_, _, _, _| None),
+        (Some(left), Some(right)) => {
+            RecordMerge::record(base.surroundings.as_ref(), left, right, &|_, _, _, _| None)
+        }
         (Some(only), None) | (None, Some(only)) => (only.clone(), Vec::new()),
         (None, None) => return Ok(Merged::default()),
     };
     contested.extend(clashes.iter().map(|clash| text::excerpt(&clash.field, 60)));
     let mut homes: BTreeMap<String, usize> = BTreeMap::new();
     each_mark(&surroundings, None, &mut |id, bucket| {
-        homes.entry(id.to_owned()).and_modify(|least| *least = rank(bucket).min(*least)).or_insert(rank(bucket));
+        homes
+            .entry(id.to_owned())
+            .and_modify(|least| *least = rank(bucket).min(*least))
+            .or_insert(rank(bucket));
     });
     fill(&mut surroundings, None, &features, &mut homes);
 
     let mut text = print(&surroundings, first);
     for (id, feature) in features.iter().filter(|(id, _)| !homes.contains_key(**id)) {
         // The place it stood in was taken away by the side that did not touch it.
-        let fields: Map<String, Value> = serde_json::from_str(&feature.to_compact()).unwrap_or_default();
-        text = FeatureList::parse(&text).map_or(text.clone(), |list| list.with_feature(id, &fields));
+        let fields: Map<String, Value> =
+            serde_json::from_str(&feature.to_compact()).unwrap_or_default();
+        text =
+            FeatureList::parse(&text).map_or(text.clone(), |list| list.with_feature(id, &fields));
     }
     Ok(Merged { text: text.into_bytes(), contested })
 }
@@ -102,14 +115,19 @@ struct SplitList {
 impl SplitList {
     fn read(bytes: &[u8], side: &'static str) -> Result<Self, FileMergeError> {
         let unreadable = |why: String| FileMergeError::Unreadable { side, why };
-        let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
         let text = text.trim_start_matches('\u{FEFF}');
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
         let list = FeatureList::parse(text).map_err(|why| unreadable(format!("it {why}")))?;
-        let places: BTreeMap<usize, String> =
-            list.places().iter().zip(&list.features).map(|(at, feature)| (at.start, feature.id.clone())).collect();
+        let places: BTreeMap<usize, String> = list
+            .places()
+            .iter()
+            .zip(&list.features)
+            .map(|(at, feature)| (at.start, feature.id.clone()))
+            .collect();
         let root = json_spans::whole(text).map_err(|error| unreadable(error.to_string()))?;
         let mut nodes = BTreeMap::new();
         let surroundings = Some(split(text, &root, &places, &mut nodes, DEPTH));
@@ -120,8 +138,17 @@ impl SplitList {
 /// How deep features are looked for; the list itself looks no deeper.
 const DEPTH: usize = 16;
 
-fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &mut BTreeMap<String, JsonNode>, depth: usize) -> JsonNode {
-    let whole = || JsonNode::parse(&text[at.clone()]).unwrap_or_else(|_| JsonNode::Leaf(text[at.clone()].to_owned()));
+fn split(
+    text: &str,
+    at: &TextRange,
+    places: &BTreeMap<usize, String>,
+    nodes: &mut BTreeMap<String, JsonNode>,
+    depth: usize,
+) -> JsonNode {
+    let whole = || {
+        JsonNode::parse(&text[at.clone()])
+            .unwrap_or_else(|_| JsonNode::Leaf(text[at.clone()].to_owned()))
+    };
     if let Some(id) = places.get(&at.start) {
         nodes.insert(id.clone(), whole());
         return JsonNode::Leaf(format!("{MARK}{id}"));
@@ -132,7 +159,11 @@ fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &m
     match json_spans::kind(text, at) {
         JsonKind::Object => {
             let members = json_spans::members(text, at).into_iter();
-            JsonNode::Object(members.map(|(key, at)| (key.into_owned(), split(text, &at, places, nodes, depth - 1))).collect())
+            JsonNode::Object(
+                members
+                    .map(|(key, at)| (key.into_owned(), split(text, &at, places, nodes, depth - 1)))
+                    .collect(),
+            )
         }
         JsonKind::Array => {
             let elements = json_spans::elements(text, at).into_iter();
@@ -143,21 +174,32 @@ fn split(text: &str, at: &TextRange, places: &BTreeMap<usize, String>, nodes: &m
 }
 
 /// Of two states the lesser; one that needs a person before all.
-fn lesser(path: &[&str], _: Option<&JsonNode>, one: &JsonNode, other: &JsonNode) -> Option<JsonNode> {
+fn lesser(
+    path: &[&str],
+    _: Option<&JsonNode>,
+    one: &JsonNode,
+    other: &JsonNode,
+) -> Option<JsonNode> {
     let pick = |first: bool| Some(if first { one.clone() } else { other.clone() });
     match path {
         ["status" | "state"] => {
-            let [left, right] = [one, other].map(|node| node.as_text().and_then(|word| FeatureStatus::read(&word)));
+            let [left, right] =
+                [one, other].map(|node| node.as_text().and_then(|word| FeatureStatus::read(&word)));
             let (left, right) = (left?, right?);
-            pick(left == FeatureStatus::Blocked || (right != FeatureStatus::Blocked && left <= right))
+            pick(
+                left == FeatureStatus::Blocked
+                    || (right != FeatureStatus::Blocked && left <= right),
+            )
         }
         ["retries" | "retry_count" | "retry"] => {
             let [left, right] = [one, other].map(|node| node.to_compact().parse::<u64>().ok());
             pick(left? >= right?)
         }
         ["verified_by", "source"] => {
-            let [left, right] =
-                [one, other].map(|node| node.as_text().and_then(|word| serde_json::from_value::<EvidenceSource>(word.into()).ok()));
+            let [left, right] = [one, other].map(|node| {
+                node.as_text()
+                    .and_then(|word| serde_json::from_value::<EvidenceSource>(word.into()).ok())
+            });
             pick(left? <= right?)
         }
         [TESTED | PASSES] => Some(JsonNode::Leaf("false".to_owned())),
@@ -167,20 +209,36 @@ fn lesser(path: &[&str], _: Option<&JsonNode>, one: &JsonNode, other: &JsonNode)
 
 /// Takes back what only one side can vouch for: a feature that the other side has
 /// worked on since is not tested.
-fn no_further(mut merged: JsonNode, base: Option<&JsonNode>, sides: [(&JsonNode, Option<&Feature>); 2]) -> JsonNode {
-    let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == FeatureStatus::Tested);
+fn no_further(
+    mut merged: JsonNode,
+    base: Option<&JsonNode>,
+    sides: [(&JsonNode, Option<&Feature>); 2],
+) -> JsonNode {
+    let is_tested = |feature: Option<&Feature>| {
+        feature.is_some_and(|feature| feature.tested || feature.status == FeatureStatus::Tested)
+    };
     let worked_on = |node: &JsonNode| {
-        SPELLINGS.iter().copied().chain([EVIDENCE]).flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)))
+        SPELLINGS
+            .iter()
+            .copied()
+            .chain([EVIDENCE])
+            .flatten()
+            .any(|field| node.get(field) != base.and_then(|base| base.get(field)))
     };
     if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
         return merged;
     }
-    let flag = if merged.get(PASSES).is_some() && merged.get(TESTED).is_none() { PASSES } else { TESTED };
+    let flag =
+        if merged.get(PASSES).is_some() && merged.get(TESTED).is_none() { PASSES } else { TESTED };
     if sides.iter().any(|(_, feature)| is_tested(*feature)) {
         merged.set(flag, JsonNode::Leaf("false".to_owned()));
     }
     for field in ["status", "state"] {
-        if merged.get(field).and_then(JsonNode::as_text).is_some_and(|word| FeatureStatus::read(&word) == Some(FeatureStatus::Tested)) {
+        if merged
+            .get(field)
+            .and_then(JsonNode::as_text)
+            .is_some_and(|word| FeatureStatus::read(&word) == Some(FeatureStatus::Tested))
+        {
             merged.set(field, JsonNode::text(FeatureStatus::Completed.as_str()));
         }
     }
@@ -195,11 +253,19 @@ fn mark_of(node: &JsonNode) -> Option<&str> {
 }
 
 /// Every place a feature has, with the state its bucket is named after.
-fn each_mark(node: &JsonNode, bucket: Option<FeatureStatus>, found: &mut dyn FnMut(&str, Option<FeatureStatus>)) {
+fn each_mark(
+    node: &JsonNode,
+    bucket: Option<FeatureStatus>,
+    found: &mut dyn FnMut(&str, Option<FeatureStatus>),
+) {
     match node {
         JsonNode::Leaf(_) => mark_of(node).into_iter().for_each(|id| found(id, bucket)),
-        JsonNode::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
-        JsonNode::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found)),
+        JsonNode::Array(elements) => {
+            elements.iter().for_each(|element| each_mark(element, bucket, found))
+        }
+        JsonNode::Object(members) => {
+            members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found))
+        }
     }
 }
 
@@ -220,9 +286,13 @@ fn fill(
         return stays;
     }
     match node {
-        JsonNode::Array(elements) => elements.retain_mut(|element| fill(element, bucket, features, homes)),
+        JsonNode::Array(elements) => {
+            elements.retain_mut(|element| fill(element, bucket, features, homes))
+        }
         JsonNode::Object(members) => {
-            members.retain_mut(|(key, value)| key == CLASHES || fill(value, bucket_status(key), features, homes));
+            members.retain_mut(|(key, value)| {
+                key == CLASHES || fill(value, bucket_status(key), features, homes)
+            });
         }
         JsonNode::Leaf(_) => {}
     }
@@ -231,7 +301,9 @@ fn fill(
 
 /// How far a bucket says that a feature is; less comes first.
 fn rank(bucket: Option<FeatureStatus>) -> usize {
-    bucket.filter(|status| *status != FeatureStatus::Blocked).map_or(0, |status| 1 + status as usize)
+    bucket
+        .filter(|status| *status != FeatureStatus::Blocked)
+        .map_or(0, |status| 1 + status as usize)
 }
 
 /// In the layout of the list it came from.
@@ -240,6 +312,10 @@ fn print(node: &JsonNode, like: &[u8]) -> String {
     if !like.trim().contains('\n') {
         return format!("{}\n", node.to_compact());
     }
-    let indent = like.lines().skip(1).map(|line| line.len() - line.trim_start_matches(' ').len()).find(|spaces| *spaces > 0);
+    let indent = like
+        .lines()
+        .skip(1)
+        .map(|line| line.len() - line.trim_start_matches(' ').len())
+        .find(|spaces| *spaces > 0);
     format!("{}\n", node.to_pretty(indent.unwrap_or(2).min(8)))
 }

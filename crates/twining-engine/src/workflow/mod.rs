@@ -22,7 +22,8 @@ mod tests;
 pub use api::FeatureProofs;
 pub use evidence::run::file_states;
 pub use evidence::{
-    AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, TestRun, TestSelection, VerifiedBy, counts_in, judge_evidence,
+    AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, TestRun, TestSelection,
+    VerifiedBy, counts_in, judge_evidence,
 };
 pub use feature::{Feature, FeatureStatus};
 pub use feature_edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};

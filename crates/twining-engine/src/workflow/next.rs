@@ -84,15 +84,33 @@ pub struct NextStep<'l> {
 /// Tells what to do now. No list is a project that was not broken down yet.
 #[must_use]
 pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
-    let plain = |action, why: &str| NextStep { action, feature: None, attempt: 0, why: why.to_owned(), problems: Vec::new() };
-    let Some(list) = list else { return plain(NextAction::Initialize, "there is no feature list yet") };
+    let plain = |action, why: &str| NextStep {
+        action,
+        feature: None,
+        attempt: 0,
+        why: why.to_owned(),
+        problems: Vec::new(),
+    };
+    let Some(list) = list else {
+        return plain(NextAction::Initialize, "there is no feature list yet");
+    };
     let mut problems = list.problems.clone();
     problems.extend(cycle_problems(&list.features));
-    let by_id: HashMap<&str, &Feature> = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
+    let by_id: HashMap<&str, &Feature> =
+        list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
     for feature in &list.features {
-        let unknown: Vec<&str> = feature.depends_on.iter().map(String::as_str).filter(|id| !by_id.contains_key(id)).collect();
+        let unknown: Vec<&str> = feature
+            .depends_on
+            .iter()
+            .map(String::as_str)
+            .filter(|id| !by_id.contains_key(id))
+            .collect();
         if !unknown.is_empty() {
-            problems.push(format!("`{}` depends on {}, which the list does not have", feature.id, fields::some_names(unknown.into_iter())));
+            problems.push(format!(
+                "`{}` depends on {}, which the list does not have",
+                feature.id,
+                fields::some_names(unknown.into_iter())
+            ));
         }
     }
     let workable = list.features.iter().enumerate().filter_map(|(place, feature)| {
@@ -100,26 +118,65 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
             FeatureStatus::InProgress if feature.retries > 0 => (0, NextAction::Resume),
             FeatureStatus::Completed => (1, NextAction::Test),
             FeatureStatus::InProgress => (2, NextAction::Code),
-            FeatureStatus::Pending if blocked_by(feature, &by_id).is_empty() => (3, NextAction::Code),
+            FeatureStatus::Pending if blocked_by(feature, &by_id).is_empty() => {
+                (3, NextAction::Code)
+            }
             _ => return None,
         };
         Some((rank, feature.priority, place, action, feature))
     });
-    if let Some((_, _, _, action, feature)) = workable.min_by_key(|&(rank, priority, place, ..)| (rank, priority, place)) {
+    if let Some((_, _, _, action, feature)) =
+        workable.min_by_key(|&(rank, priority, place, ..)| (rank, priority, place))
+    {
         let attempt = feature.retries.saturating_add(1);
-        return NextStep { action, feature: Some(feature), attempt, why: why(action, feature), problems };
+        return NextStep {
+            action,
+            feature: Some(feature),
+            attempt,
+            why: why(action, feature),
+            problems,
+        };
     }
-    let stuck = |status| list.features.iter().filter(move |feature| feature.status == status).min_by_key(|feature| feature.priority);
+    let stuck = |status| {
+        list.features
+            .iter()
+            .filter(move |feature| feature.status == status)
+            .min_by_key(|feature| feature.priority)
+    };
     if let Some(feature) = stuck(FeatureStatus::Blocked) {
-        let why = format!("`{}` is blocked after {}; nothing else can be done", feature.id, failures(feature.retries));
-        return NextStep { action: NextAction::Blocked, feature: Some(feature), attempt: feature.retries, why, problems };
+        let why = format!(
+            "`{}` is blocked after {}; nothing else can be done",
+            feature.id,
+            failures(feature.retries)
+        );
+        return NextStep {
+            action: NextAction::Blocked,
+            feature: Some(feature),
+            attempt: feature.retries,
+            why,
+            problems,
+        };
     }
     if let Some(feature) = stuck(FeatureStatus::Pending) {
         let blockers = blocked_by(feature, &by_id);
-        let why = format!("`{}` waits for {}, which nothing can finish", feature.id, fields::some_names(blockers.into_iter()));
-        return NextStep { action: NextAction::Blocked, feature: Some(feature), attempt: 0, why, problems };
+        let why = format!(
+            "`{}` waits for {}, which nothing can finish",
+            feature.id,
+            fields::some_names(blockers.into_iter())
+        );
+        return NextStep {
+            action: NextAction::Blocked,
+            feature: Some(feature),
+            attempt: 0,
+            why,
+            problems,
+        };
     }
-    let done = if list.features.is_empty() { "the list has no features" } else { "every feature is tested" };
+    let done = if list.features.is_empty() {
+        "the list has no features"
+    } else {
+        "every feature is tested"
+    };
     NextStep { problems, ..plain(NextAction::Done, done) }
 }
 
@@ -138,7 +195,10 @@ fn failures(n: u32) -> String {
 
 /// What holds a feature back: its dependencies that are not tested, and those
 /// that are in no list.
-pub(crate) fn blocked_by<'f>(feature: &'f Feature, by_id: &HashMap<&str, &Feature>) -> Vec<&'f str> {
+pub(crate) fn blocked_by<'f>(
+    feature: &'f Feature,
+    by_id: &HashMap<&str, &Feature>,
+) -> Vec<&'f str> {
     let open = |id: &&str| by_id.get(id).is_none_or(|other| !other.tested);
     feature.depends_on.iter().map(String::as_str).filter(open).collect()
 }
@@ -147,7 +207,10 @@ pub(crate) fn blocked_by<'f>(feature: &'f Feature, by_id: &HashMap<&str, &Featur
 pub(crate) fn cycle_problems(features: &[Feature]) -> impl Iterator<Item = String> {
     cycles(features).into_iter().map(|cycle| {
         let closed: Vec<&str> = cycle.iter().chain(cycle.first()).map(String::as_str).collect();
-        format!("{} depend on each other", fields::some_names(closed.into_iter()).replace(", ", " -> "))
+        format!(
+            "{} depend on each other",
+            fields::some_names(closed.into_iter()).replace(", ", " -> ")
+        )
     })
 }
 
@@ -159,11 +222,15 @@ pub(crate) fn cycles(features: &[Feature]) -> Vec<Vec<String>> {
         OnPath,
         Done,
     }
-    let index: HashMap<&str, usize> = features.iter().enumerate().map(|(at, feature)| (feature.id.as_str(), at)).collect();
-    let needs = |at: usize| features[at].depends_on.iter().filter_map(|id| index.get(id.as_str()).copied());
-    let (mut visits, mut in_circle, mut cycles) = (vec![Visit::New; features.len()], vec![false; features.len()], Vec::new());
+    let index: HashMap<&str, usize> =
+        features.iter().enumerate().map(|(at, feature)| (feature.id.as_str(), at)).collect();
+    let needs =
+        |at: usize| features[at].depends_on.iter().filter_map(|id| index.get(id.as_str()).copied());
+    let (mut visits, mut in_circle, mut cycles) =
+        (vec![Visit::New; features.len()], vec![false; features.len()], Vec::new());
     for start in 0..features.len() {
-        let mut path = if visits[start] == Visit::New { vec![(start, needs(start))] } else { Vec::new() };
+        let mut path =
+            if visits[start] == Visit::New { vec![(start, needs(start))] } else { Vec::new() };
         while let Some((at, rest)) = path.last_mut() {
             visits[*at] = Visit::OnPath;
             match rest.next().map(|next| (next, visits[next])) {
@@ -174,7 +241,8 @@ pub(crate) fn cycles(features: &[Feature]) -> Vec<Vec<String>> {
                 Some((next, Visit::New)) => path.push((next, needs(next))),
                 // One circle of those that share a feature is enough to tell.
                 Some((next, Visit::OnPath)) if !in_circle[next] => {
-                    let circle: Vec<usize> = path.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
+                    let circle: Vec<usize> =
+                        path.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
                     if !circle.iter().any(|at| in_circle[*at]) {
                         cycles.push(circle.iter().map(|at| features[*at].id.clone()).collect());
                     }
@@ -226,7 +294,8 @@ impl NextBrief {
     #[must_use]
     pub fn of(next: &NextStep<'_>) -> Self {
         let feature = next.feature.map(|feature| feature.id.clone());
-        let attempt = (next.action == NextAction::Resume).then(|| format!("attempt {}", next.attempt));
+        let attempt =
+            (next.action == NextAction::Resume).then(|| format!("attempt {}", next.attempt));
         let words = [Some(next.action.as_str().to_owned()), feature.clone(), attempt];
         let say = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
         Self { action: next.action, feature, attempt: next.attempt, say, why: next.why.clone() }

@@ -4,7 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use twining_model::{Change, DocumentText, Entry, EntryType, EvidenceSource, InvalidInput, ProjectRoot, Scope, Time, limits, text};
+use twining_model::{
+    Change, DocumentText, Entry, EntryType, EvidenceSource, InvalidInput, ProjectRoot, Scope, Time,
+    limits, text,
+};
 use twining_store::FeatureListFile;
 
 use crate::blackboard::note;
@@ -14,7 +17,9 @@ use crate::fields;
 use crate::governance::TestCounts;
 use crate::input::TestCountsInput;
 use crate::secrets::{Redact, Redaction, redact_fields};
-use crate::workflow::evidence::{AttemptReport, EvidenceCase, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
+use crate::workflow::evidence::{
+    AttemptReport, EvidenceCase, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge,
+};
 use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::feature_edit::no_feature;
 use crate::workflow::list::FeatureList;
@@ -136,8 +141,11 @@ impl ReporterRole {
     fn read(field: &'static str, word: &str) -> Result<Self, InvalidInput> {
         let word = text::name(field, word)?.to_lowercase().replace([' ', '_'], "-");
         Ok(match word.strip_suffix("-agent").unwrap_or(&word) {
-            "coder" | "coding" | "player" | "developer" | "implementer" | "programmer" | "engineer" => Self::Coder,
-            "tester" | "testing" | "coach" | "reviewer" | "verifier" | "validator" | "qa" => Self::Tester,
+            "coder" | "coding" | "player" | "developer" | "implementer" | "programmer"
+            | "engineer" => Self::Coder,
+            "tester" | "testing" | "coach" | "reviewer" | "verifier" | "validator" | "qa" => {
+                Self::Tester
+            }
             _ => Self::Other,
         })
     }
@@ -152,7 +160,9 @@ impl ReporterRole {
 
     /// Who writes a feature does not judge it, and the other way round.
     fn may_report(self, event: FeatureEvent, feature: &str, word: &str) -> Result<(), Failure> {
-        let out_of_step = |why: String, next_step: &str| Err(Failure::OutOfStep { why, next_step: next_step.to_owned() });
+        let out_of_step = |why: String, next_step: &str| {
+            Err(Failure::OutOfStep { why, next_step: next_step.to_owned() })
+        };
         match (event, self) {
             (FeatureEvent::Passed | FeatureEvent::Failed, Self::Coder) => out_of_step(
                 format!("whoever wrote `{feature}` does not judge it"),
@@ -162,9 +172,18 @@ impl ReporterRole {
                 format!("a tester does not write `{feature}`"),
                 "report passed or failed; the role coder reports started and completed",
             ),
-            (FeatureEvent::Passed | FeatureEvent::Failed | FeatureEvent::Started | FeatureEvent::Completed, Self::Other) => {
+            (
+                FeatureEvent::Passed
+                | FeatureEvent::Failed
+                | FeatureEvent::Started
+                | FeatureEvent::Completed,
+                Self::Other,
+            ) => {
                 let roles = "must be coder (or player, developer, implementer) or tester (or coach, reviewer, verifier, qa)";
-                let why = format!("`{}` is neither; any role may report blocked and reopened", text::excerpt(word, 40));
+                let why = format!(
+                    "`{}` is neither; any role may report blocked and reopened",
+                    text::excerpt(word, 40)
+                );
                 Err(InvalidInput::new("role", roles).because(why).into())
             }
             _ => Ok(()),
@@ -173,29 +192,59 @@ impl ReporterRole {
 }
 
 impl ReportDraft {
-    pub(crate) fn parse(input: &ReportInput, root: &ProjectRoot, now: Time) -> Result<Self, Failure> {
+    pub(crate) fn parse(
+        input: &ReportInput,
+        root: &ProjectRoot,
+        now: Time,
+    ) -> Result<Self, Failure> {
         let evidence = &input.evidence;
-        let (feature, role) = (text::name("feature", &input.feature)?, ReporterRole::read("role", &input.role)?);
+        let (feature, role) =
+            (text::name("feature", &input.feature)?, ReporterRole::read("role", &input.role)?);
         let event = outcome(&input.outcome)?;
         let summary = text::long("summary", input.summary.as_deref().unwrap_or_default())?;
-        if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened | FeatureEvent::Failed) && summary.trim().is_empty() {
-            return Err(InvalidInput::new("summary", "must say why").because("whoever works on it next begins there").into());
+        if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened | FeatureEvent::Failed)
+            && summary.trim().is_empty()
+        {
+            return Err(InvalidInput::new("summary", "must say why")
+                .because("whoever works on it next begins there")
+                .into());
         }
         role.may_report(event, &feature, &input.role)?;
-        let finished_at = evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
-        if let Some(at) = finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS)) {
+        let finished_at =
+            evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
+        if let Some(at) =
+            finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS))
+        {
             return Err(InvalidInput::new("finished_at", "must not lie ahead").because(at).into());
         }
-        let files = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
-        let command = evidence.command.as_deref().map(|command| text::required("command", command)).transpose()?;
-        evidence.output.as_deref().map_or(Ok(()), |output| text::bounded("output", output, limits::RECORD_BYTES))?;
+        let files = input
+            .files
+            .iter()
+            .map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
+        let command = evidence
+            .command
+            .as_deref()
+            .map(|command| text::required("command", command))
+            .transpose()?;
+        evidence
+            .output
+            .as_deref()
+            .map_or(Ok(()), |output| text::bounded("output", output, limits::RECORD_BYTES))?;
         let claimed = claimed(evidence)?;
         if command.is_none()
-            && (evidence.exit_code.is_some() || claimed.is_some() || evidence.output.is_some() || !evidence.reports.is_empty())
+            && (evidence.exit_code.is_some()
+                || claimed.is_some()
+                || evidence.output.is_some()
+                || !evidence.reports.is_empty())
         {
             return Err(InvalidInput::new("evidence", "must name the command that was run").into());
         }
-        let files = text::list("files", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
+        let files = text::list(
+            "files",
+            &files.collect::<Result<Vec<_>, _>>()?,
+            limits::LIST,
+            limits::ELEMENT_BYTES,
+        )?;
         Ok(Self { feature, role, event, summary, files, command, claimed, finished_at })
     }
 }
@@ -225,13 +274,23 @@ fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
 }
 
 fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, InvalidInput> {
-    let (run, passed, failed) = match (evidence.tests.run, evidence.tests.passed, evidence.tests.failed) {
-        (None, None, None) => return Ok(None),
-        (run, Some(passed), failed) => (run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))), passed, failed.unwrap_or(0)),
-        (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),
-        (Some(0), None, None) => (0, 0, 0),
-        _ => return Err(InvalidInput::new("tests", "must say how many were run, passed and failed")),
-    };
+    let (run, passed, failed) =
+        match (evidence.tests.run, evidence.tests.passed, evidence.tests.failed) {
+            (None, None, None) => return Ok(None),
+            (run, Some(passed), failed) => (
+                run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))),
+                passed,
+                failed.unwrap_or(0),
+            ),
+            (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),
+            (Some(0), None, None) => (0, 0, 0),
+            _ => {
+                return Err(InvalidInput::new(
+                    "tests",
+                    "must say how many were run, passed and failed",
+                ));
+            }
+        };
     if passed.saturating_add(failed) > run {
         return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run"));
     }
@@ -281,7 +340,10 @@ pub(crate) fn move_feature(
     if to.status == FeatureStatus::Blocked {
         let summary = format!("Feature {id} is blocked: {}", fields::fold(reason));
         let failed = fields::count(u64::from(to.retries), "failed test", "failed tests");
-        let detail = format!("{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}", feature.description);
+        let detail = format!(
+            "{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}",
+            feature.description
+        );
         let entry = Entry {
             detail: fields::clip(&detail, limits::TEXT_BYTES),
             tags: vec!["workflow".to_owned()],
@@ -292,7 +354,10 @@ pub(crate) fn move_feature(
     }
     if let Some(need) = feature.need.as_ref().filter(|_| event == FeatureEvent::Reopened) {
         let summary = format!("Feature {id} is open again: {}", fields::fold(reason));
-        moved.entries.push(Entry { relates_to: vec![need.clone()], ..note(stamp, EntryType::Status, scope, &summary) });
+        moved.entries.push(Entry {
+            relates_to: vec![need.clone()],
+            ..note(stamp, EntryType::Status, scope, &summary)
+        });
         moved.fields.push(("need", Value::Null));
     }
     Ok(moved)
@@ -302,9 +367,23 @@ pub(crate) fn move_feature(
 pub(crate) fn accept(case: &EvidenceCase<'_>) -> Result<VerifiedBy, Failure> {
     match judge(case) {
         EvidenceVerdict::Accepted { run, note } => {
-            let run = case.log.runs.iter().rev().find(|known| known.id == run).cloned().unwrap_or_default();
+            let run = case
+                .log
+                .runs
+                .iter()
+                .rev()
+                .find(|known| known.id == run)
+                .cloned()
+                .unwrap_or_default();
             let command = fields::shorten(&run.command, limits::SUMMARY_CHARS);
-            Ok(VerifiedBy { source: run.source, run: run.id, command, tests: run.tests, at: Some(run.at), note })
+            Ok(VerifiedBy {
+                source: run.source,
+                run: run.id,
+                command,
+                tests: run.tests,
+                at: Some(run.at),
+                note,
+            })
         }
         EvidenceVerdict::Missing { what, next_step } => {
             Err(Failure::NoEvidence { feature: case.feature.id.clone(), missing: what, next_step })
@@ -333,7 +412,11 @@ pub(crate) fn plan_report(
 
     let mut log = RunLog::read(&feature_file.runs);
     let watched: Vec<String> = feature.watched().map(str::to_owned).collect();
-    let files = if run.is_some() || draft.event == FeatureEvent::Passed { states(&watched)? } else { FileStates::new() };
+    let files = if run.is_some() || draft.event == FeatureEvent::Passed {
+        states(&watched)?
+    } else {
+        FileStates::new()
+    };
     let mut change = Change::default();
     let run = run.map(|run| TestRun { tree: files.clone(), ..run });
     if let Some(run) = &run {
@@ -342,36 +425,66 @@ pub(crate) fn plan_report(
     }
     let verified_by = if draft.event == FeatureEvent::Passed {
         let needs = rules.tested_needs;
-        let case =
-            EvidenceCase { feature: &feature, log: &log, files: &files, needs, given: run.as_ref(), command: draft.command.as_deref() };
+        let case = EvidenceCase {
+            feature: &feature,
+            log: &log,
+            files: &files,
+            needs,
+            given: run.as_ref(),
+            command: draft.command.as_deref(),
+        };
         let by = accept(&case)?;
-        let notes: Vec<&str> = by.note.as_deref().into_iter().chain(context.tests_changed).collect();
+        let notes: Vec<&str> =
+            by.note.as_deref().into_iter().chain(context.tests_changed).collect();
         Some(VerifiedBy { note: (!notes.is_empty()).then(|| notes.join("; ")), ..by })
     } else {
         None
     };
-    let mut moved = move_feature(&feature, draft.event, &draft.summary, verified_by.as_ref(), rules.max_test_failures, stamp)?;
+    let mut moved = move_feature(
+        &feature,
+        draft.event,
+        &draft.summary,
+        verified_by.as_ref(),
+        rules.max_test_failures,
+        stamp,
+    )?;
     if feature.files != before.files {
         moved.fields.push(("files", json!(feature.files)));
     }
     let run = verified_by.as_ref().map(|by| by.run.clone());
-    change.runs.push(attempt(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
+    change.runs.push(
+        attempt(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp)
+            .to_line(),
+    );
     change.entries = moved.entries;
-    let text = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
-    let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: feature_file.path.clone(), why });
+    let text =
+        if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
+    let read = |text: &str| {
+        FeatureList::parse(text)
+            .map_err(|why| Failure::UnreadableList { path: feature_file.path.clone(), why })
+    };
     let changed = text.as_deref().map(read).transpose()?;
-    change.documents.extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
+    change
+        .documents
+        .extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
     let after = changed.as_ref().unwrap_or(&list);
     let mut notes: Vec<String> = verified_by.into_iter().filter_map(|by| by.note).collect();
     if draft.event == FeatureEvent::Completed && feature.files.is_empty() {
-        notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());
+        notes.push(
+            "no changed files are named; the tests then only have to be newer than this report"
+                .to_owned(),
+        );
     }
     let outcome = ReportOutcome {
         feature: after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?,
         was: before.status,
         redacted: Vec::new(),
         run,
-        need: change.entries.iter().find(|entry| entry.entry_type == EntryType::Need.as_str()).map(|entry| entry.id.clone()),
+        need: change
+            .entries
+            .iter()
+            .find(|entry| entry.entry_type == EntryType::Need.as_str())
+            .map(|entry| entry.id.clone()),
         next: NextBrief::of(&next(Some(after))),
         notes,
     };
@@ -382,12 +495,18 @@ pub(crate) fn plan_report(
 fn must_not_wait(list: &FeatureList, feature: &Feature) -> Result<(), Failure> {
     let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
     // What is in no list cannot be waited for; `next` tells of it.
-    let waits: Vec<&str> = blocked_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
+    let waits: Vec<&str> =
+        blocked_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
     if waits.is_empty() {
         return Ok(());
     }
     let why = format!("`{}` depends on it", feature.id);
-    Err(InvalidInput::new("feature", format!("must wait until {} is tested", fields::some_names(waits.into_iter()))).because(why).into())
+    Err(InvalidInput::new(
+        "feature",
+        format!("must wait until {} is tested", fields::some_names(waits.into_iter())),
+    )
+    .because(why)
+    .into())
 }
 
 /// What is remembered of a step.
@@ -404,7 +523,11 @@ pub(crate) fn attempt(
         feature: feature.to_owned(),
         agent: stamp.caller.agent.clone(),
         role: role.to_owned(),
-        outcome: OUTCOMES.iter().find(|(_, known)| *known == event).map_or("", |(word, _)| word).to_owned(),
+        outcome: OUTCOMES
+            .iter()
+            .find(|(_, known)| *known == event)
+            .map_or("", |(word, _)| word)
+            .to_owned(),
         summary: fields::clip(summary, 4 * limits::ELEMENT_BYTES),
         run,
     }

@@ -31,7 +31,12 @@ pub enum FeatureEvent {
 }
 
 /// Takes one step. `max_test_failures` counts after the failure.
-pub fn advance(id: &str, at: FeatureState, event: FeatureEvent, max_test_failures: u32) -> Result<FeatureState, Failure> {
+pub fn advance(
+    id: &str,
+    at: FeatureState,
+    event: FeatureEvent,
+    max_test_failures: u32,
+) -> Result<FeatureState, Failure> {
     use FeatureStatus::{Blocked, Completed, InProgress, Pending, Tested};
     let to = |status| Ok(FeatureState { status, ..at });
     match (at.status, event) {
@@ -41,7 +46,10 @@ pub fn advance(id: &str, at: FeatureState, event: FeatureEvent, max_test_failure
         (Completed | Tested, FeatureEvent::Passed) => to(Tested),
         (Completed | Tested, FeatureEvent::Failed) => {
             let retries = at.retries.saturating_add(1);
-            Ok(FeatureState { status: if retries >= max_test_failures { Blocked } else { InProgress }, retries })
+            Ok(FeatureState {
+                status: if retries >= max_test_failures { Blocked } else { InProgress },
+                retries,
+            })
         }
         (Pending | InProgress | Completed, FeatureEvent::GaveUp) => to(Blocked),
         (_, FeatureEvent::Reopened) => Ok(FeatureState::default()),
@@ -52,29 +60,43 @@ pub fn advance(id: &str, at: FeatureState, event: FeatureEvent, max_test_failure
 fn out_of_step(id: &str, status: FeatureStatus, event: FeatureEvent) -> Failure {
     let (why, next_step) = match (status, event) {
         (FeatureStatus::Blocked, _) => ("it is blocked and waits for a person", reopen(id)),
-        (FeatureStatus::Tested, FeatureEvent::GaveUp) => ("it is tested; nothing is left to give up", reopen(id)),
+        (FeatureStatus::Tested, FeatureEvent::GaveUp) => {
+            ("it is tested; nothing is left to give up", reopen(id))
+        }
         (FeatureStatus::Tested, _) => ("it is tested; work on it would begin anew", reopen(id)),
         (FeatureStatus::Completed, _) => (
             "its code is finished and waits for its tests",
-            format!("report `{id}` as passed or failed in the role tester, with the run as evidence"),
+            format!(
+                "report `{id}` as passed or failed in the role tester, with the run as evidence"
+            ),
         ),
-        (FeatureStatus::Pending, _) => {
-            ("nobody began it", format!("report `{id}` as started in the role coder, build it, then report it as completed"))
-        }
-        (FeatureStatus::InProgress, _) => {
-            ("nobody said that its code is finished", format!("report `{id}` as completed in the role coder, then test it"))
-        }
+        (FeatureStatus::Pending, _) => (
+            "nobody began it",
+            format!(
+                "report `{id}` as started in the role coder, build it, then report it as completed"
+            ),
+        ),
+        (FeatureStatus::InProgress, _) => (
+            "nobody said that its code is finished",
+            format!("report `{id}` as completed in the role coder, then test it"),
+        ),
     };
     Failure::OutOfStep { why: format!("`{id}` is {}: {why}", status.as_str()), next_step }
 }
 
 fn reopen(id: &str) -> String {
-    format!("if it is to be worked on again, report `{id}` as reopened with a reason; else call twining_next")
+    format!(
+        "if it is to be worked on again, report `{id}` as reopened with a reason; else call twining_next"
+    )
 }
 
 /// The event that would bring a feature to a status, for whoever sets the status
 /// itself. A status that is more than one step away is refused.
-pub fn event_towards(id: &str, from: FeatureStatus, to: FeatureStatus) -> Result<FeatureEvent, Failure> {
+pub fn event_towards(
+    id: &str,
+    from: FeatureStatus,
+    to: FeatureStatus,
+) -> Result<FeatureEvent, Failure> {
     use FeatureStatus::{Blocked, Completed, InProgress, Pending, Tested};
     match (from, to) {
         (_, Pending) => Ok(FeatureEvent::Reopened),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use twining_model::{Time, agent, scope, text};
 
 use crate::effects::{ChangeExtent, Effects};
-use crate::evaluate::{ActiveClaim, ClaimLookup, Facts};
+use crate::facts::{ActiveClaim, ClaimLookup, Facts};
 use crate::paths::normal;
 use crate::policy::rule::{Guard, GuardAnswer};
 
@@ -54,18 +54,36 @@ impl ForeignClaims {
     /// give back what it holds. A claim of an agent that goes by the asker's own name
     /// does not hold it where its session is gone.
     #[must_use]
-    pub fn read(bytes: &[u8], asker: &Claimant, now: Time, is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool) -> Self {
+    pub fn read(
+        bytes: &[u8],
+        asker: &Claimant,
+        now: Time,
+        is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool,
+    ) -> Self {
         let Ok(file) = serde_json::from_slice::<ClaimsFile>(bytes) else { return Self::default() };
         let longest = agent::longest_claim(now).as_ms();
         let others = file.claims.into_iter().take(MAX_CLAIMS).filter_map(|line| {
             // Without an end it would never end, and one further off than any may be is nobody's claim.
-            let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now && until.as_ms() <= longest)?;
+            let until = line
+                .until
+                .as_deref()
+                .and_then(Time::read)
+                .filter(|until| *until > now && until.as_ms() <= longest)?;
             if line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(&line.origin()) {
                 return None;
             }
-            let paths: Vec<String> = line.paths.iter().filter_map(|path| claimed_path(path)).collect();
-            let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "another agent".to_owned());
-            Some((paths, ActiveClaim { by: short(&by), until, reason: short(line.reason.as_deref().unwrap_or_default()) }))
+            let paths: Vec<String> =
+                line.paths.iter().filter_map(|path| claimed_path(path)).collect();
+            let by =
+                line.agent_id.or(line.session_id).unwrap_or_else(|| "another agent".to_owned());
+            Some((
+                paths,
+                ActiveClaim {
+                    by: short(&by),
+                    until,
+                    reason: short(line.reason.as_deref().unwrap_or_default()),
+                },
+            ))
         });
         Self { others: others.collect() }
     }
@@ -77,7 +95,10 @@ impl ForeignClaims {
     }
 
     fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<ActiveClaim> {
-        self.others.iter().find(|(paths, _)| paths.iter().any(|path| is_meant(path))).map(|(_, claim)| claim.clone())
+        self.others
+            .iter()
+            .find(|(paths, _)| paths.iter().any(|path| is_meant(path)))
+            .map(|(_, claim)| claim.clone())
     }
 }
 
@@ -91,7 +112,10 @@ pub struct ClaimOrigin<'a> {
 
 impl ClaimRecord {
     fn origin(&self) -> ClaimOrigin<'_> {
-        ClaimOrigin { session: self.session_id.as_deref().unwrap_or_default(), since: self.since.as_deref().and_then(Time::read) }
+        ClaimOrigin {
+            session: self.session_id.as_deref().unwrap_or_default(),
+            since: self.since.as_deref().and_then(Time::read),
+        }
     }
 
     fn is_namesake_of(&self, asker: &Claimant) -> bool {
@@ -101,7 +125,9 @@ impl ClaimRecord {
 
     fn is_of(&self, asker: &Claimant) -> bool {
         let session = self.session_id.as_deref().filter(|session| !session.is_empty());
-        let host = session.and_then(|session| session.rsplit_once('@')).and_then(|(_, process)| process.parse().ok());
+        let host = session
+            .and_then(|session| session.rsplit_once('@'))
+            .and_then(|(_, process)| process.parse().ok());
         let agent = self.agent_id.as_deref().unwrap_or_default();
         // `main` is what everybody is called who gives no name.
         session == Some(asker.session.as_str())
@@ -119,24 +145,34 @@ impl ClaimLookup for ForeignClaims {
 
     fn claim_below(&self, folder: &str) -> Option<ActiveClaim> {
         let folder = folder.trim_matches('/').to_lowercase();
-        self.find(|claim_on| folder.is_empty() || is_within(&folder, claim_on) || is_within(claim_on, &folder))
+        self.find(|claim_on| {
+            folder.is_empty() || is_within(&folder, claim_on) || is_within(claim_on, &folder)
+        })
     }
 }
 
 /// Whether a change falls into what another works on.
 pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
-    let claimed = effects.changes.iter().filter(|change| change.changes_something()).find_map(|change| {
-        let claim = match change.extent {
-            ChangeExtent::File => facts.claims.claim_on(&change.path),
-            ChangeExtent::Tree => facts.claims.claim_below(&change.path),
-            // Whose uncommitted work that is nobody can tell.
-            ChangeExtent::Uncommitted => None,
-        }?;
-        let effect = format!("`{}` would change `{}`", change.by, change.path);
-        let why = if claim.reason.is_empty() { String::new() } else { format!(" ({})", claim.reason) };
-        let why = format!("{} works on it until {}{why}", claim.by, claim.until);
-        Some(GuardAnswer { why: Some(why), ..GuardAnswer::about(guard.action, &change.path, effect) })
-    });
+    let claimed =
+        effects.changes.iter().filter(|change| change.changes_something()).find_map(|change| {
+            let claim = match change.extent {
+                ChangeExtent::File => facts.claims.claim_on(&change.path),
+                ChangeExtent::Tree => facts.claims.claim_below(&change.path),
+                // Whose uncommitted work that is nobody can tell.
+                ChangeExtent::Uncommitted => None,
+            }?;
+            let effect = format!("`{}` would change `{}`", change.by, change.path);
+            let why = if claim.reason.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", claim.reason)
+            };
+            let why = format!("{} works on it until {}{why}", claim.by, claim.until);
+            Some(GuardAnswer {
+                why: Some(why),
+                ..GuardAnswer::about(guard.action, &change.path, effect)
+            })
+        });
     claimed.unwrap_or_else(|| GuardAnswer::silent("nobody else works on it"))
 }
 
@@ -170,7 +206,9 @@ mod tests {
 
     fn claim_on(asker: &Claimant, path: &str) -> Option<String> {
         let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
-        ForeignClaims::read(FILE.as_bytes(), asker, now, &|_| false).claim_on(path).map(|claim| claim.by)
+        ForeignClaims::read(FILE.as_bytes(), asker, now, &|_| false)
+            .claim_on(path)
+            .map(|claim| claim.by)
     }
 
     #[test]
@@ -180,18 +218,50 @@ mod tests {
         assert_eq!(claim_on(&me, "src/authority.rs"), None);
         assert_eq!(claim_on(&me, "docs/a.md"), None, "it has ended");
         assert_eq!(claim_on(&me, "x"), None, "it never began to end");
-        assert_eq!((claim_on(&me, "lib/a"), claim_on(&me, "app/a")), (None, None), "nobody may claim for longer than a day");
-        assert_eq!(claim_on(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
-        assert_eq!((claim_on(&me, "src/b.rs"), claim_on(&me, "setup.py")), (None, None), "a claim names places, not patterns");
-        assert_eq!(claim_on(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
-        assert_eq!(claim_on(&Claimant { session: "s-a".into(), ..Claimant::default() }, "src/auth/jwt.rs"), None);
         assert_eq!(
-            claim_on(&Claimant { session: "s-c".into(), names: vec!["alice".into()], ..Claimant::default() }, "src/auth/jwt.rs"),
+            (claim_on(&me, "lib/a"), claim_on(&me, "app/a")),
+            (None, None),
+            "nobody may claim for longer than a day"
+        );
+        assert_eq!(
+            claim_on(&me, "bin/a").as_deref(),
+            Some("dave"),
+            "a day is as long as it may be"
+        );
+        assert_eq!(
+            (claim_on(&me, "src/b.rs"), claim_on(&me, "setup.py")),
+            (None, None),
+            "a claim names places, not patterns"
+        );
+        assert_eq!(claim_on(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
+        assert_eq!(
+            claim_on(&Claimant { session: "s-a".into(), ..Claimant::default() }, "src/auth/jwt.rs"),
+            None
+        );
+        assert_eq!(
+            claim_on(
+                &Claimant {
+                    session: "s-c".into(),
+                    names: vec!["alice".into()],
+                    ..Claimant::default()
+                },
+                "src/auth/jwt.rs"
+            ),
             None
         );
         assert_eq!(claim_on(&me, "web/a").as_deref(), Some("main"));
-        let beside = |processes: &[u32]| claim_on(&Claimant { processes: processes.to_vec(), ..me.clone() }, "web/a");
-        assert_eq!((beside(&[900, 812, 1]), beside(&[813]).as_deref()), (None, Some("main")), "a server of the same host made it");
-        assert!(ForeignClaims::read(b"{", &me, Time::from_ms(0), &|_| false).claim_on("src/auth/jwt.rs").is_none());
+        let beside = |processes: &[u32]| {
+            claim_on(&Claimant { processes: processes.to_vec(), ..me.clone() }, "web/a")
+        };
+        assert_eq!(
+            (beside(&[900, 812, 1]), beside(&[813]).as_deref()),
+            (None, Some("main")),
+            "a server of the same host made it"
+        );
+        assert!(
+            ForeignClaims::read(b"{", &me, Time::from_ms(0), &|_| false)
+                .claim_on("src/auth/jwt.rs")
+                .is_none()
+        );
     }
 }

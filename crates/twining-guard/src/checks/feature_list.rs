@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use twining_model::text;
 
 use crate::effects::{Effects, FileChange, NewContent};
-use crate::evaluate::{EvidenceLookup, Facts, FeatureProof};
+use crate::facts::{EvidenceLookup, Facts, FeatureProof};
 use crate::policy::rule::{Guard, GuardAnswer};
 use crate::verdict::Verdict;
 
@@ -23,7 +23,11 @@ pub struct FeatureListError(String);
 /// categories, buckets by status and bare arrays are all read.
 pub fn tested(list: &str) -> Result<BTreeSet<String>, FeatureListError> {
     let mut tested = BTreeSet::new();
-    collect_tested(&parse(list)?, &ListPlace { key: None, path: String::new(), in_bucket: false }, &mut tested);
+    collect_tested(
+        &parse(list)?,
+        &ListPlace { key: None, path: String::new(), in_bucket: false },
+        &mut tested,
+    );
     Ok(tested)
 }
 
@@ -55,22 +59,42 @@ fn collect_tested(value: &Value, place: &ListPlace<'_>, tested: &mut BTreeSet<St
     match value {
         Value::String(name) if place.in_bucket => drop(tested.insert(name.clone())),
         Value::Array(items) => {
-            let in_bucket = place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
+            let in_bucket =
+                place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
             for (at, item) in items.iter().enumerate() {
-                collect_tested(item, &ListPlace { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
+                collect_tested(
+                    item,
+                    &ListPlace { key: None, path: format!("{}[{at}]", place.path), in_bucket },
+                    tested,
+                );
             }
         }
         Value::Object(fields) => {
             let is_tested = fields.iter().any(|(key, value)| states_tested(key.trim(), value));
             if is_tested || place.in_bucket {
-                let first = |keys: &[&str]| keys.iter().find_map(|key| shown(fields.get(*key)?)).filter(|name| !name.trim().is_empty());
-                let name = first(&IDS).or_else(|| place.key.map(str::to_owned)).or_else(|| first(&NAMES));
+                let first = |keys: &[&str]| {
+                    keys.iter()
+                        .find_map(|key| shown(fields.get(*key)?))
+                        .filter(|name| !name.trim().is_empty())
+                };
+                let name =
+                    first(&IDS).or_else(|| place.key.map(str::to_owned)).or_else(|| first(&NAMES));
                 tested.insert(name.unwrap_or_else(|| place.path.clone()));
             }
             // A list has many texts, and a tool call waits: only what may hold features is gone into.
-            for (key, value) in fields.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
-                let path = if place.path.is_empty() { key.clone() } else { format!("{}.{key}", place.path) };
-                collect_tested(value, &ListPlace { key: Some(key), path, in_bucket: false }, tested);
+            for (key, value) in
+                fields.iter().filter(|(_, value)| value.is_object() || value.is_array())
+            {
+                let path = if place.path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{}.{key}", place.path)
+                };
+                collect_tested(
+                    value,
+                    &ListPlace { key: Some(key), path, in_bucket: false },
+                    tested,
+                );
             }
         }
         _ => {}
@@ -110,26 +134,43 @@ pub fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, Featu
 
 /// The first feature that a list newly calls tested without proof, and what is missing.
 #[must_use]
-pub fn first_unproven(before: &str, after: &str, evidence: &dyn EvidenceLookup) -> Option<(String, String)> {
-    newly_tested(before, after).ok()?.into_iter().find_map(|feature| match evidence.proof_of(&feature) {
-        FeatureProof::Recorded(_) => None,
-        FeatureProof::Missing(why) => Some((feature, why)),
+pub fn first_unproven(
+    before: &str,
+    after: &str,
+    evidence: &dyn EvidenceLookup,
+) -> Option<(String, String)> {
+    newly_tested(before, after).ok()?.into_iter().find_map(|feature| {
+        match evidence.proof_of(&feature) {
+            FeatureProof::Recorded(_) => None,
+            FeatureProof::Missing(why) => Some((feature, why)),
+        }
     })
 }
 
 /// Whether a call marks a feature tested that was not shown to work.
 pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let unproven = guard.concerned(effects).find_map(|change| {
-        let NewContent::Text { before, after: Some(after) } = &*change.content else { return unseen(change) };
+        let NewContent::Text { before, after: Some(after) } = &*change.content else {
+            return unseen(change);
+        };
         if let Some(feature) = grade_raised(before.as_deref().unwrap_or_default(), after) {
-            let effect = format!("`{}` would raise the grade of `{feature}`'s evidence in `{}`", change.by, change.path);
+            let effect = format!(
+                "`{}` would raise the grade of `{feature}`'s evidence in `{}`",
+                change.by, change.path
+            );
             return Some(GuardAnswer::about(guard.action, &change.path, effect));
         }
-        let (feature, missing) = first_unproven(before.as_deref().unwrap_or_default(), after, facts.evidence)?;
+        let (feature, missing) =
+            first_unproven(before.as_deref().unwrap_or_default(), after, facts.evidence)?;
         let feature = text::excerpt(&feature, 60);
         let effect = format!("`{}` would mark `{feature}` tested in `{}`", change.by, change.path);
-        let answer = GuardAnswer { why: Some(missing), ..GuardAnswer::about(guard.action, &change.path, effect) };
-        Some(answer.instead(format!("run its tests, then `twining report {feature} --role tester --outcome passed`")))
+        let answer = GuardAnswer {
+            why: Some(missing),
+            ..GuardAnswer::about(guard.action, &change.path, effect)
+        };
+        Some(answer.instead(format!(
+            "run its tests, then `twining report {feature} --role tester --outcome passed`"
+        )))
     });
     unproven.unwrap_or_else(|| GuardAnswer::silent("no feature is newly called tested"))
 }
@@ -137,14 +178,21 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
 /// A note where an editor on the command line changes a list and nobody can see how.
 fn unseen(change: &FileChange) -> Option<GuardAnswer> {
     let is_editor = ["sed", "perl"].iter().any(|name| change.by.starts_with(name));
-    let effect = format!("what `{}` makes of `{}` cannot be seen, and is compared when the turn ends", change.by, change.path);
-    is_editor.then(|| GuardAnswer::about(Verdict::Warn, &change.path, effect).instead("use an edit tool, or `twining features update`"))
+    let effect = format!(
+        "what `{}` makes of `{}` cannot be seen, and is compared when the turn ends",
+        change.by, change.path
+    );
+    is_editor.then(|| {
+        GuardAnswer::about(Verdict::Warn, &change.path, effect)
+            .instead("use an edit tool, or `twining features update`")
+    })
 }
 
 /// The feature whose `verified_by` would vouch for more than it does.
 fn grade_raised(before: &str, after: &str) -> Option<String> {
     let grade = |fields: &Map<String, Value>| {
-        let source = fields.get("verified_by")?.get("source").and_then(Value::as_str).unwrap_or("told");
+        let source =
+            fields.get("verified_by")?.get("source").and_then(Value::as_str).unwrap_or("told");
         Some(["told", "seen", "ci"].iter().position(|grade| *grade == source).unwrap_or_default())
     };
     let grades = |list: &str| {
@@ -161,7 +209,11 @@ fn grade_raised(before: &str, after: &str) -> Option<String> {
 
 /// What is read of each feature that has an id, wherever it stands; what nothing is
 /// read of is gone into.
-fn collect<T>(value: &Value, read: &impl Fn(&Map<String, Value>) -> Option<T>, found: &mut BTreeMap<String, T>) {
+fn collect<T>(
+    value: &Value,
+    read: &impl Fn(&Map<String, Value>) -> Option<T>,
+    found: &mut BTreeMap<String, T>,
+) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect(item, read, found)),
         Value::Object(fields) => match fields.get("id").and_then(Value::as_str).zip(read(fields)) {
@@ -178,10 +230,14 @@ pub(crate) fn status_changed(before: &str, after: &str) -> Option<String> {
     let Some(new) = statuses(after) else { return Some("it would no longer be JSON".to_owned()) };
     let old = statuses(before).unwrap_or_default();
     let name = |id: &String| text::excerpt(id, 60);
-    if let Some((id, status)) = old.iter().find(|(id, status)| !new.contains_key(*id) && *status != PENDING) {
+    if let Some((id, status)) =
+        old.iter().find(|(id, status)| !new.contains_key(*id) && *status != PENDING)
+    {
         return Some(format!("`{}` is {status} and would be gone", name(id)));
     }
-    let moved = new.iter().find(|(id, status)| old.get(*id).map_or(PENDING, String::as_str) != status.as_str())?;
+    let moved = new
+        .iter()
+        .find(|(id, status)| old.get(*id).map_or(PENDING, String::as_str) != status.as_str())?;
     Some(format!("`{}` would become {}", name(moved.0), moved.1))
 }
 
@@ -206,12 +262,25 @@ mod tests {
     #[test]
     fn every_shape_of_a_list_is_read() {
         let ids = |text: &str| tested(text).expect("a list").into_iter().collect::<Vec<_>>();
-        assert_eq!(ids(r#"{"features":[{"id":"F1","tested":true},{"id":"F2","tested":false}]}"#), ["F1"]);
-        assert_eq!(ids(r#"{"categories":{"a":{"features":[{"id":"PT-003","tested" : true}]}}}"#), ["PT-003"]);
-        assert_eq!(ids(r#"{"completed":[{"id":"a","status":"tested"}],"pending":[{"id":"b"}]}"#), ["a"]);
+        assert_eq!(
+            ids(r#"{"features":[{"id":"F1","tested":true},{"id":"F2","tested":false}]}"#),
+            ["F1"]
+        );
+        assert_eq!(
+            ids(r#"{"categories":{"a":{"features":[{"id":"PT-003","tested" : true}]}}}"#),
+            ["PT-003"]
+        );
+        assert_eq!(
+            ids(r#"{"completed":[{"id":"a","status":"tested"}],"pending":[{"id":"b"}]}"#),
+            ["a"]
+        );
         assert_eq!(ids(r#"[{"name":"x","tested":true},{"tested":true}]"#), ["[1]", "x"]);
         assert_eq!(ids(r#"{"tested":["F1",{"id":"F2"}],"pending":["F3"]}"#), ["F1", "F2"]);
-        assert_eq!(ids(r#"{"features":[{"id":"F1","status":"verified"}]}"#), ["F1"], "a word the workflow takes for it");
+        assert_eq!(
+            ids(r#"{"features":[{"id":"F1","status":"verified"}]}"#),
+            ["F1"],
+            "a word the workflow takes for it"
+        );
         assert_eq!(ids(r#"{"features":[{"id":"F1","test\u0065d":true}]}"#), ["F1"]);
         assert_eq!(ids(""), Vec::<String>::new());
 
@@ -221,7 +290,9 @@ mod tests {
 
     #[test]
     fn only_what_is_new_needs_proof() {
-        let new = |before: &str, after: &str| newly_tested(before, after).expect("lists").into_iter().collect::<Vec<_>>();
+        let new = |before: &str, after: &str| {
+            newly_tested(before, after).expect("lists").into_iter().collect::<Vec<_>>()
+        };
         let before = r#"[{"id":"F","tested":true}]"#;
         assert_eq!(new(before, r#"[{"id":"F","tested":true},{"id":"G","tested":true}]"#), ["G"]);
         assert_eq!(new("{", before), ["F"]);
@@ -232,7 +303,10 @@ mod tests {
     fn our_own_list_is_reworded_and_added_to_by_hand_and_moved_by_reports() {
         let list = r#"{"features":[{"id":"F1","status":"completed","tested":false,"description":"log in"}]}"#;
         assert_eq!(status_changed(list, &list.replace("log in", "sign in")), None);
-        assert_eq!(status_changed(list, &list.replace("}]", r#"},{"id":"F2","description":"log out"}]"#)), None);
+        assert_eq!(
+            status_changed(list, &list.replace("}]", r#"},{"id":"F2","description":"log out"}]"#)),
+            None
+        );
         assert_eq!(status_changed("", r#"{"features":[{"id":"F1"}]}"#), None);
         assert!(status_changed(list, &list.replace("completed", "in_progress")).is_some());
         assert!(status_changed(list, &list.replace("false", "true")).is_some());

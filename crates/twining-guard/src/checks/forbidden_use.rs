@@ -15,7 +15,7 @@ use crate::checks::imports;
 use crate::checks::lexer::contains;
 use crate::checks::lexer::{CommentStyle, LexedText};
 use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
-use crate::evaluate::Facts;
+use crate::facts::Facts;
 use crate::paths::normal;
 use crate::policy::GuardSet;
 use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
@@ -70,14 +70,18 @@ impl GuardSet {
             })
         };
         let in_force = self.clauses().filter(|guard| guard.paths.matches(path));
-        in_force.flat_map(|guard| guard.when.adds.iter().filter_map(move |item| found(guard, item))).collect()
+        in_force
+            .flat_map(|guard| guard.when.adds.iter().filter_map(move |item| found(guard, item)))
+            .collect()
     }
 
     /// What a file uses now that none of its earlier versions did.
     #[must_use]
     pub fn new_uses(&self, path: &str, before: &[&str], after: &str) -> Vec<ForbiddenUse> {
         let mut uses = self.uses(path, after);
-        uses.retain(|used| !before.iter().any(|text| line_of_use(&used.item, text, path).is_some()));
+        uses.retain(|used| {
+            !before.iter().any(|text| line_of_use(&used.item, text, path).is_some())
+        });
         uses
     }
 
@@ -95,8 +99,16 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
         if moved_from_sibling(change, item, facts) {
             return None;
         }
-        let effect = format!("`{}` would bring `{}` into `{}`", change.by, text::excerpt(item, 80), change.path);
-        Some(GuardAnswer::about(guard.action, &change.path, effect).instead(format!("write it without `{}`", text::excerpt(item, 60))))
+        let effect = format!(
+            "`{}` would bring `{}` into `{}`",
+            change.by,
+            text::excerpt(item, 80),
+            change.path
+        );
+        Some(
+            GuardAnswer::about(guard.action, &change.path, effect)
+                .instead(format!("write it without `{}`", text::excerpt(item, 60))),
+        )
     });
     used.unwrap_or_else(|| GuardAnswer::silent("nothing that is ruled out is brought in"))
 }
@@ -108,12 +120,23 @@ const MAX_SIBLING_BYTES: usize = 256 * 1024;
 /// Whether a new file is mostly a part of one beside it that uses the same thing: a
 /// file that is cut in two brings nothing in.
 fn moved_from_sibling(change: &FileChange, item: &str, facts: &Facts<'_>) -> bool {
-    let NewContent::Text { before: None, after: Some(after) } = &*change.content else { return false };
+    let NewContent::Text { before: None, after: Some(after) } = &*change.content else {
+        return false;
+    };
     let path = normal(facts.root, &change.path);
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let beside = facts.files.siblings(&path).into_iter().filter(|other| *other != path && other.ends_with(ending)).take(MAX_SIBLINGS);
-    let texts = beside.filter_map(|other| facts.files.read(&other).ok().flatten()).filter(|text| text.len() <= MAX_SIBLING_BYTES);
-    texts.into_iter().any(|text| contains_half(&text, after) && UseScan::of(&text, &change.path, TextPart::Whole).has(item))
+    let beside = facts
+        .files
+        .siblings(&path)
+        .into_iter()
+        .filter(|other| *other != path && other.ends_with(ending))
+        .take(MAX_SIBLINGS);
+    let texts = beside
+        .filter_map(|other| facts.files.read(&other).ok().flatten())
+        .filter(|text| text.len() <= MAX_SIBLING_BYTES);
+    texts.into_iter().any(|text| {
+        contains_half(&text, after) && UseScan::of(&text, &change.path, TextPart::Whole).has(item)
+    })
 }
 
 /// Whether at least half of the lines of one text are in another.
@@ -127,13 +150,21 @@ pub fn contains_half(whole: &str, part: &str) -> bool {
 /// The text of a file that the same call removes or shortens.
 fn removed_text(change: &FileChange) -> Option<&str> {
     match &*change.content {
-        NewContent::Text { before: Some(before), after } if after.as_deref() != Some(before) => Some(before),
+        NewContent::Text { before: Some(before), after } if after.as_deref() != Some(before) => {
+            Some(before)
+        }
         _ => None,
     }
 }
 
 /// What a change brings in that is ruled out.
-fn brought_in<'i>(items: &'i [String], change: &FileChange, effects: &Effects, sources: &[&str], facts: &Facts<'_>) -> Option<&'i str> {
+fn brought_in<'i>(
+    items: &'i [String],
+    change: &FileChange,
+    effects: &Effects,
+    sources: &[&str],
+    facts: &Facts<'_>,
+) -> Option<&'i str> {
     if change.extent != ChangeExtent::File {
         return None;
     }
@@ -142,19 +173,31 @@ fn brought_in<'i>(items: &'i [String], change: &FileChange, effects: &Effects, s
     match &*change.content {
         NewContent::Text { before, after: Some(after) } => {
             let (before, after) = (whole(before.as_deref().unwrap_or_default()), whole(after));
-            let new = items.iter().map(String::as_str).filter(|item| after.has(item) && !before.has(item));
+            let new = items
+                .iter()
+                .map(String::as_str)
+                .filter(|item| after.has(item) && !before.has(item));
             new.into_iter().find(|item| !sources.iter().any(|source| whole(source).has(item)))
         }
         NewContent::Text { .. } => None,
         // What becomes of the file is not known; what the line puts in is.
         NewContent::Unknown(_) => {
-            let put_in: Vec<UseScan> = effects.inserted.iter().map(|text| UseScan::of(text, path, TextPart::Part)).collect();
-            let used: Vec<&str> = items.iter().map(String::as_str).filter(|item| put_in.iter().any(|text| text.has(item))).collect();
+            let put_in: Vec<UseScan> = effects
+                .inserted
+                .iter()
+                .map(|text| UseScan::of(text, path, TextPart::Part))
+                .collect();
+            let used: Vec<&str> = items
+                .iter()
+                .map(String::as_str)
+                .filter(|item| put_in.iter().any(|text| text.has(item)))
+                .collect();
             if used.is_empty() {
                 return None;
             }
             // A line that writes again what is there brings nothing.
-            let now = facts.files.read(&normal(facts.root, path)).ok().flatten().unwrap_or_default();
+            let now =
+                facts.files.read(&normal(facts.root, path)).ok().flatten().unwrap_or_default();
             used.into_iter().find(|item| !whole(&now).has(item))
         }
     }
@@ -167,9 +210,12 @@ fn line_of_use(item: &str, text: &str, path: &str) -> Option<usize> {
         return None;
     }
     // A notebook's cells stand in no line of their own, and an import may go over several.
-    let alone = |(at, line): (usize, &str)| UseScan::of(line, path, TextPart::Whole).has(item).then_some(at + 1);
+    let alone = |(at, line): (usize, &str)| {
+        UseScan::of(line, path, TextPart::Whole).has(item).then_some(at + 1)
+    };
     let named = |(at, line): (usize, &str)| line.contains(item).then_some(at + 1);
-    let lines = || text.lines().take(MAX_LINES).enumerate().filter(|(_, line)| line.len() <= MAX_LINE);
+    let lines =
+        || text.lines().take(MAX_LINES).enumerate().filter(|(_, line)| line.len() <= MAX_LINE);
     Some(lines().find_map(alone).or_else(|| lines().find_map(named)).unwrap_or(1))
 }
 
@@ -195,29 +241,52 @@ impl<'t> UseScan<'t> {
     }
 
     fn has(&self, item: &str) -> bool {
-        let is_path = item.contains('/') && !item.starts_with('@') || item.contains('.') && !item.contains(' ');
+        let is_path = item.contains('/') && !item.starts_with('@')
+            || item.contains('.') && !item.contains(' ');
         // A path may be spelt in other ways; a name may not.
         if !is_path && !self.text.contains(item) {
             return false;
         }
         let lexed = self.lexed.get_or_init(|| LexedText::of(self.text, self.path));
-        let lines = || lexed.plain.lines().zip(lexed.bare.lines()).filter(|(line, _)| line.len() <= MAX_LINE);
+        let lines = || {
+            lexed.plain.lines().zip(lexed.bare.lines()).filter(|(line, _)| line.len() <= MAX_LINE)
+        };
         if !is_path {
             let may_list = lexed.family == CommentStyle::Hash || is_manifest(self.path);
-            let lists = |line: &str| may_list && (is_entry(line, item) || heads_a_table(line, item));
-            let brings = |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family, self.text_part == TextPart::Part);
-            return lines().any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
+            let lists =
+                |line: &str| may_list && (is_entry(line, item) || heads_a_table(line, item));
+            let brings = |plain: &str, bare: &str| {
+                imports::brings_in(
+                    plain,
+                    bare,
+                    item,
+                    lexed.family,
+                    self.text_part == TextPart::Part,
+                )
+            };
+            return lines()
+                .any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
                 || is_listed(&lexed.plain, item, self.path)
-                || imports::continued(lexed).any(|(plain, bare)| names(&plain, item) && brings(&plain, &bare));
+                || imports::continued(lexed)
+                    .any(|(plain, bare)| names(&plain, item) && brings(&plain, &bare));
         }
         let plain = item.trim_start_matches("./").trim_end_matches('/');
-        let stem = plain.rsplit_once('.').filter(|(_, ending)| !ending.contains('/')).map_or(plain, |(stem, _)| stem);
+        let stem = plain
+            .rsplit_once('.')
+            .filter(|(_, ending)| !ending.contains('/'))
+            .map_or(plain, |(stem, _)| stem);
         let module = stem.trim_start_matches("src/").trim_start_matches("lib/");
         // As modules; what stands behind a `/` is a path, and judged as one.
         let spelled = [module.replace('/', "::"), module.replace('/', "."), stem.replace('/', ".")];
         lines().any(|(line, _)| {
-            let as_module = |spelling: &String| names(line, spelling) && !line.contains(&format!("/{spelling}")) && imports::has_word(line);
-            names(line, plain) || spelled.iter().any(as_module) || imports::has_word(line) && reaches(line, stem, self.path)
+            let as_module = |spelling: &String| {
+                names(line, spelling)
+                    && !line.contains(&format!("/{spelling}"))
+                    && imports::has_word(line)
+            };
+            names(line, plain)
+                || spelled.iter().any(as_module)
+                || imports::has_word(line) && reaches(line, stem, self.path)
         })
     }
 }
@@ -225,19 +294,29 @@ impl<'t> UseScan<'t> {
 /// Whether a line names something, as a word of its own.
 fn names(line: &str, item: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    line.match_indices(item)
-        .any(|(at, _)| !line[..at].chars().next_back().is_some_and(is_part) && !line[at + item.len()..].chars().next().is_some_and(is_part))
+    line.match_indices(item).any(|(at, _)| {
+        !line[..at].chars().next_back().is_some_and(is_part)
+            && !line[at + item.len()..].chars().next().is_some_and(is_part)
+    })
 }
 
 /// Whether a line lists something that is needed: `"kind": "^2.0"`, `kind = "2"`, `kind==2.0`.
 fn is_entry(line: &str, item: &str) -> bool {
-    let rest = line.trim().trim_start_matches(['"', '\'']).strip_prefix(item).map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '=', '>', '<', '~', '[', '@']))
+    let rest = line
+        .trim()
+        .trim_start_matches(['"', '\''])
+        .strip_prefix(item)
+        .map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
+    rest.is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with([':', '=', '>', '<', '~', '[', '@'])
+    })
 }
 
 /// Whether a line of TOML begins the table of a dependency: `[dependencies.kind]`.
 fn heads_a_table(line: &str, item: &str) -> bool {
-    let Some(name) = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next()) else { return false };
+    let Some(name) = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next()) else {
+        return false;
+    };
     let Some((table, last)) = name.trim_start_matches('[').rsplit_once('.') else { return false };
     table.contains("dependencies") && last.trim().trim_matches(['"', '\'']) == item
 }
@@ -249,34 +328,54 @@ fn is_manifest(path: &str) -> bool {
         cargo.toml pyproject.toml pipfile setup.cfg environment.yml environment.yaml go.mod pubspec.yaml pom.xml podfile shard.yml \
         libs.versions.toml conanfile.txt packages.config";
     let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let is_requirements = || file.ends_with(".txt") && ["requirements", "constraints"].iter().any(|word| file.contains(word));
-    let in_requirements = || file.ends_with(".txt") && path.to_lowercase().contains("requirements/");
-    contains(NAMES, &file) || is_requirements() || in_requirements() || file.ends_with(".csproj") || file.ends_with(".cabal")
+    let is_requirements = || {
+        file.ends_with(".txt")
+            && ["requirements", "constraints"].iter().any(|word| file.contains(word))
+    };
+    let in_requirements =
+        || file.ends_with(".txt") && path.to_lowercase().contains("requirements/");
+    contains(NAMES, &file)
+        || is_requirements()
+        || in_requirements()
+        || file.ends_with(".csproj")
+        || file.ends_with(".cabal")
 }
 
 /// Whether a manifest lists something, however it is broken into lines.
 fn is_listed(text: &str, item: &str, path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let after =
-        |quote: &str| text.match_indices(&format!("{quote}{item}")).map(|(at, found)| &text[at + found.len()..]).collect::<Vec<_>>();
+    let after = |quote: &str| {
+        text.match_indices(&format!("{quote}{item}"))
+            .map(|(at, found)| &text[at + found.len()..])
+            .collect::<Vec<_>>()
+    };
     if file.ends_with(".json") || file.ends_with(".jsonc") {
         return is_manifest(path)
-            && after("\"").into_iter().any(|rest| rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':')));
+            && after("\"").into_iter().any(|rest| {
+                rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'))
+            });
     }
     // `dependencies = ["kind>=2"]`
     let lists = matches!(file.as_str(), "pyproject.toml" | "setup.py" | "setup.cfg" | "pipfile");
-    let is_required = |rest: &str| rest.trim_start().starts_with(['"', '\'', '>', '<', '=', '~', '!', '[', ';', '@']);
+    let is_required = |rest: &str| {
+        rest.trim_start().starts_with(['"', '\'', '>', '<', '=', '~', '!', '[', ';', '@'])
+    };
     lists && ["\"", "'"].iter().any(|quote| after(quote).into_iter().any(is_required))
 }
 
 /// Whether a quoted path on a line, seen from the file's folder, lies at or below `target`.
 fn reaches(line: &str, target: &str, path: &str) -> bool {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    line.split(['"', '\'', '`']).skip(1).step_by(2).filter(|quoted| quoted.starts_with('.')).any(|quoted| {
-        // An absolute base keeps `..` from leaving it unseen.
-        let there = normal(&format!("/{folder}"), quoted);
-        there.trim_start_matches('/').strip_prefix(target).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
-    })
+    line.split(['"', '\'', '`']).skip(1).step_by(2).filter(|quoted| quoted.starts_with('.')).any(
+        |quoted| {
+            // An absolute base keeps `..` from leaving it unseen.
+            let there = normal(&format!("/{folder}"), quoted);
+            there
+                .trim_start_matches('/')
+                .strip_prefix(target)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
+        },
+    )
 }
 
 #[cfg(test)]
@@ -296,10 +395,16 @@ mod tests {
         for path in ["data/words.json", "package-lock.json", "tests/fixtures/dates.json"] {
             assert!(!uses(entry, "kind", path), "{path}");
         }
-        for (text, path) in [("kind: a point in time\n", "locales/en.yml"), ("[words]\nmoment = \"noun\"\n", "data/x.toml")] {
+        for (text, path) in [
+            ("kind: a point in time\n", "locales/en.yml"),
+            ("[words]\nmoment = \"noun\"\n", "data/x.toml"),
+        ] {
             assert!(!uses(text, "kind", path), "{path}");
         }
-        assert!(uses("requests==2.0\n", "requests", "requirements-dev.txt") && uses("requests\n", "requests", "requirements/base.txt"));
+        assert!(
+            uses("requests==2.0\n", "requests", "requirements-dev.txt")
+                && uses("requests\n", "requests", "requirements/base.txt")
+        );
         assert!(uses("[dependencies]\nchrono = \"0.4\"\n", "chrono", "crates/a/Cargo.toml"));
     }
 
@@ -394,7 +499,9 @@ mod tests {
             assert!(!uses(line, "kind", path), "{path}: {line}");
         }
         assert!(!uses("// see src/legacy/db", "src/legacy/", "src/api/a.ts"));
-        let notebook = |source: &str| serde_json::json!({"cells": [{"cell_type": "code", "source": [source]}]}).to_string();
+        let notebook = |source: &str| {
+            serde_json::json!({"cells": [{"cell_type": "code", "source": [source]}]}).to_string()
+        };
         assert!(uses(&notebook("import kind\n"), "kind", "a.ipynb"));
         assert!(!uses(&notebook("# import kind\n"), "kind", "a.ipynb"));
     }
@@ -403,7 +510,10 @@ mod tests {
     fn a_manifest_and_an_import_may_be_broken_into_lines_anyhow() {
         for (text, path) in [
             (r#"{"dependencies":{"kind":"^2"}}"#, "package.json"),
-            ("{\"name\": \"x\", \"devDependencies\": {\"a\": \"1\", \"kind\" : \"2\"}}", "app/package.json"),
+            (
+                "{\"name\": \"x\", \"devDependencies\": {\"a\": \"1\", \"kind\" : \"2\"}}",
+                "app/package.json",
+            ),
             ("[dependencies.kind]\nversion = \"2\"", "Cargo.toml"),
             ("[target.'cfg(unix)'.dev-dependencies.\"kind\"]", "Cargo.toml"),
             ("dependencies = [\"a\", \"kind>=2\"]", "pyproject.toml"),
@@ -439,7 +549,10 @@ mod tests {
         ] {
             assert!(uses(line, "src/legacy/", path), "{line}");
         }
-        for (line, path) in [("import { x } from './legacy/db'", "src/api/a.ts"), ("import x from '../legacy2'", "src/api/a.ts")] {
+        for (line, path) in [
+            ("import { x } from './legacy/db'", "src/api/a.ts"),
+            ("import x from '../legacy2'", "src/api/a.ts"),
+        ] {
             assert!(!uses(line, "src/legacy/", path), "{line}");
         }
     }

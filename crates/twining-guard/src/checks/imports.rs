@@ -20,12 +20,20 @@ pub(super) fn has_word(line: &str) -> bool {
 
 /// Whether a statement brings a module in. `plain` has its strings, `bare` has not.
 /// Of a part of a file nobody knows where a statement begins.
-pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: CommentStyle, is_part: bool) -> bool {
-    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii();
+pub(super) fn brings_in(
+    plain: &str,
+    bare: &str,
+    item: &str,
+    family: CommentStyle,
+    is_part: bool,
+) -> bool {
+    let is_letter =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii();
     let bytes = plain.as_bytes();
     plain.match_indices(item).any(|(at, _)| {
         let end = at + item.len();
-        let is_whole = !at.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(is_letter) && !bytes.get(end).is_some_and(is_letter);
+        let is_whole = !at.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(is_letter)
+            && !bytes.get(end).is_some_and(is_letter);
         if !is_whole {
             return false;
         }
@@ -40,18 +48,24 @@ pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: CommentStyl
 /// Whether a string is the module, or a part of it: `kind/locale`, and where a
 /// module is called by the place it is kept at, `github.com/x/kind`.
 fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: CommentStyle) -> bool {
-    let Some(quote) = bare.get(..at).and_then(|before| before.rfind(['"', '\'', '`'])) else { return false };
+    let Some(quote) = bare.get(..at).and_then(|before| before.rfind(['"', '\'', '`'])) else {
+        return false;
+    };
     let before = plain.get(quote + 1..at).unwrap_or_default();
-    let is_place =
-        before.ends_with(['/', ':']) && !before.starts_with('.') && (family != CommentStyle::Script || before.starts_with("http"));
+    let is_place = before.ends_with(['/', ':'])
+        && !before.starts_with('.')
+        && (family != CommentStyle::Script || before.starts_with("http"));
     let opens = is_place || matches!(before, "" | "node:" | "npm:" | "jsr:" | "@types/");
     opens && plain.get(end..).is_some_and(|rest| rest.starts_with(['"', '\'', '`', '/', '.', '@']))
 }
 
 /// Whether the statement around an unquoted name brings it in as a module.
 fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bool) -> bool {
-    let (before, after) = (bare.get(..at).unwrap_or_default(), bare.get(at + item.len()..).unwrap_or_default());
-    let begins = |(from, word): &(usize, &str)| contains(BEGINS, word) && (is_part || is_beginning(before, *from));
+    let (before, after) =
+        (bare.get(..at).unwrap_or_default(), bare.get(at + item.len()..).unwrap_or_default());
+    let begins = |(from, word): &(usize, &str)| {
+        contains(BEGINS, word) && (is_part || is_beginning(before, *from))
+    };
     let Some((from, word)) = words(before).filter(begins).last() else { return false };
     let between = before.get(from + word.len()..).unwrap_or_default();
     // A statement that ended before it says nothing about it.
@@ -64,7 +78,8 @@ fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bo
         "from" => between.trim().is_empty(),
         "import" => {
             let rest = after.split(';').next().unwrap_or_default();
-            let is_named = words(rest).any(|(_, word)| matches!(word, "from" | "require")) || words(last).any(|(_, word)| word == "as");
+            let is_named = words(rest).any(|(_, word)| matches!(word, "from" | "require"))
+                || words(last).any(|(_, word)| word == "as");
             let is_module = match family {
                 CommentStyle::Python => last.is_empty(),
                 // What stands in brackets is taken out of a module that a later line names.
@@ -75,7 +90,8 @@ fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bo
         }
         "use" => {
             let (opened, closed) = (between.matches('{').count(), between.matches('}').count());
-            let is_top = opened == 0 || (between.trim_start().starts_with('{') && opened == closed + 1);
+            let is_top =
+                opened == 0 || (between.trim_start().starts_with('{') && opened == closed + 1);
             is_top && matches!(last, "" | "::" | "\\")
         }
         "extern" => between.trim() == "crate",
@@ -88,7 +104,10 @@ fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bo
 /// Whether a statement may begin at a word.
 fn is_beginning(line: &str, at: usize) -> bool {
     let before = line.get(..at).unwrap_or_default().trim_end();
-    let last = words(before).last().filter(|(from, word)| from + word.len() == before.len()).map(|(_, word)| word);
+    let last = words(before)
+        .last()
+        .filter(|(from, word)| from + word.len() == before.len())
+        .map(|(_, word)| word);
     match before.chars().next_back() {
         None => true,
         Some(sign) if ";:{}(=#@&|]".contains(sign) => true,
@@ -122,15 +141,19 @@ pub(super) fn continued(lexed: &LexedText) -> impl Iterator<Item = (String, Stri
         loop {
             let (plain, bare) = lines.next()?;
             let line = bare.trim();
-            let begins = ["import", "use", "pub use", "from", "include"].iter().any(|word| line.starts_with(word));
-            let opens = line.ends_with(['(', '{']) && (begins || line.ends_with("require(") || line.ends_with("import("));
+            let begins = ["import", "use", "pub use", "from", "include"]
+                .iter()
+                .any(|word| line.starts_with(word));
+            let opens = line.ends_with(['(', '{'])
+                && (begins || line.ends_with("require(") || line.ends_with("import("));
             if !(opens || begins && line.ends_with('\\')) {
                 continue;
             }
             let closes = if line.ends_with('{') { '}' } else { ')' };
             let mut whole = (plain.to_owned(), bare.to_owned());
             for (plain, bare) in lines.by_ref().take(MOST_CONTINUED) {
-                let is_last = if opens { bare.contains(closes) } else { !bare.trim_end().ends_with('\\') };
+                let is_last =
+                    if opens { bare.contains(closes) } else { !bare.trim_end().ends_with('\\') };
                 for (whole, more) in [(&mut whole.0, plain), (&mut whole.1, bare)] {
                     whole.push(' ');
                     whole.push_str(more);

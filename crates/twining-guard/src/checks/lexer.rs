@@ -37,13 +37,16 @@ impl CommentStyle {
     pub(super) fn of(path: &str) -> Self {
         let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
         match file.rsplit_once('.').map_or(file.as_str(), |(_, ending)| ending) {
-            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" | "vue" | "svelte" | "astro" | "mdx" => Self::Script,
+            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" | "vue" | "svelte"
+            | "astro" | "mdx" => Self::Script,
             "rs" => Self::Rust,
-            "go" | "java" | "kt" | "kts" | "scala" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "m" | "mm" | "cs" | "swift"
-            | "dart" | "groovy" | "php" | "proto" | "zig" | "scss" | "less" => Self::Braces,
+            "go" | "java" | "kt" | "kts" | "scala" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp"
+            | "hh" | "m" | "mm" | "cs" | "swift" | "dart" | "groovy" | "php" | "proto" | "zig"
+            | "scss" | "less" => Self::Braces,
             "py" | "pyi" | "ipynb" => Self::Python,
-            "rb" | "sh" | "bash" | "zsh" | "fish" | "pl" | "pm" | "r" | "ex" | "exs" | "jl" | "nim" | "tf" | "mk" | "cmake"
-            | "makefile" | "dockerfile" | "rakefile" | "gemfile" | "gemspec" | "justfile" => Self::Hash,
+            "rb" | "sh" | "bash" | "zsh" | "fish" | "pl" | "pm" | "r" | "ex" | "exs" | "jl"
+            | "nim" | "tf" | "mk" | "cmake" | "makefile" | "dockerfile" | "rakefile"
+            | "gemfile" | "gemspec" | "justfile" => Self::Hash,
             "sql" | "lua" | "hs" | "elm" => Self::Dashes,
             "md" | "markdown" | "rst" | "adoc" => Self::Prose,
             _ => Self::Data,
@@ -65,7 +68,11 @@ impl LexedText {
     /// Reads the text of a file.
     pub(super) fn of(text: &str, path: &str) -> Self {
         let family = CommentStyle::of(path);
-        let text = if path.to_lowercase().ends_with(".ipynb") { code_of(text) } else { Cow::Borrowed(text) };
+        let text = if path.to_lowercase().ends_with(".ipynb") {
+            code_of(text)
+        } else {
+            Cow::Borrowed(text)
+        };
         let bytes = text.as_bytes();
         let mut lexer = CodeLexer {
             bytes,
@@ -96,8 +103,9 @@ impl LexedText {
 fn code_of(text: &str) -> Cow<'_, str> {
     let Ok(notebook) = serde_json::from_str::<Value>(text) else { return Cow::Borrowed(text) };
     let cells = notebook.get("cells").and_then(Value::as_array).into_iter().flatten();
-    let code =
-        cells.filter(|cell| cell.get("cell_type").and_then(Value::as_str) != Some("markdown")).map(|cell| match cell.get("source") {
+    let code = cells
+        .filter(|cell| cell.get("cell_type").and_then(Value::as_str) != Some("markdown"))
+        .map(|cell| match cell.get("source") {
             Some(Value::String(source)) => source.clone(),
             Some(Value::Array(lines)) => lines.iter().filter_map(Value::as_str).collect(),
             _ => String::new(),
@@ -155,8 +163,14 @@ impl CodeLexer<'_> {
         while self.at < self.bytes.len() {
             let end = self.end_of_line();
             let line: &[u8] = self.bytes[self.at..end].trim_ascii_start();
-            let is_directive = ["#include", "#import", "#require"].iter().any(|word| line.starts_with(word.as_bytes()));
-            if !is_directive && [&b"//"[..], b"#", b"* ", b"--", b"<!--", b";"].iter().any(|sign| line.starts_with(sign)) {
+            let is_directive = ["#include", "#import", "#require"]
+                .iter()
+                .any(|word| line.starts_with(word.as_bytes()));
+            if !is_directive
+                && [&b"//"[..], b"#", b"* ", b"--", b"<!--", b";"]
+                    .iter()
+                    .any(|sign| line.starts_with(sign))
+            {
                 self.blank(self.at, end, BlankKind::Comment);
             }
             self.at = end + 1;
@@ -184,12 +198,15 @@ impl CodeLexer<'_> {
 
     fn comment(&mut self) -> bool {
         let from = self.at;
-        let is_slashed = matches!(self.family, CommentStyle::Script | CommentStyle::Rust | CommentStyle::Braces);
+        let is_slashed =
+            matches!(self.family, CommentStyle::Script | CommentStyle::Rust | CommentStyle::Braces);
         let is_line = match self.family {
             _ if is_slashed => self.starts("//"),
             CommentStyle::Python => self.starts("#"),
             // `$#` and `${x#y}` are no comments.
-            CommentStyle::Hash => self.starts("#") && (from == 0 || self.bytes[from - 1].is_ascii_whitespace()),
+            CommentStyle::Hash => {
+                self.starts("#") && (from == 0 || self.bytes[from - 1].is_ascii_whitespace())
+            }
             _ => self.starts("--"),
         };
         let mut end = is_line.then(|| self.end_of_line());
@@ -218,13 +235,15 @@ impl CodeLexer<'_> {
     }
 
     fn string(&mut self) -> bool {
-        let (from, quote, is_rust) = (self.at, self.bytes[self.at], self.family == CommentStyle::Rust);
+        let (from, quote, is_rust) =
+            (self.at, self.bytes[self.at], self.family == CommentStyle::Rust);
         // `'"'` opens no string.
         if is_rust && (self.starts("'\"'") || self.starts("'\\\"'")) {
             self.at += 3;
             return true;
         }
-        let is_template = quote == b'`' && matches!(self.family, CommentStyle::Script | CommentStyle::Braces);
+        let is_template =
+            quote == b'`' && matches!(self.family, CommentStyle::Script | CommentStyle::Braces);
         if quote != b'"' && (quote != b'\'' || is_rust) && !is_template {
             return false;
         }
@@ -270,7 +289,9 @@ impl CodeLexer<'_> {
         match self.family {
             CommentStyle::Python if self.starts("\"\"\"") => Some((3, "\"\"\"".to_owned())),
             CommentStyle::Python if self.starts("'''") => Some((3, "'''".to_owned())),
-            CommentStyle::Rust if before[..self.at - hashes].ends_with(b"r") => Some((1, format!("\"{}", "#".repeat(hashes)))),
+            CommentStyle::Rust if before[..self.at - hashes].ends_with(b"r") => {
+                Some((1, format!("\"{}", "#".repeat(hashes))))
+            }
             _ => None,
         }
     }
@@ -284,7 +305,8 @@ impl CodeLexer<'_> {
         if !before.is_none_or(|byte| b"(,=:[!&|?{};+".contains(byte)) {
             return false;
         }
-        let (end, mut at, mut in_class) = (self.bytes.len().min(self.at + MOST_PATTERN), self.at + 1, false);
+        let (end, mut at, mut in_class) =
+            (self.bytes.len().min(self.at + MOST_PATTERN), self.at + 1, false);
         while at < end {
             match self.bytes[at] {
                 b'\n' => return false,
@@ -329,7 +351,11 @@ mod tests {
             ("a.js", "a /* never ends", "a /* never ends"),
             ("a.ts", "don't\nuse(x)", "don' use(x)"),
             ("a.py", "a # b\n'''c\nd''' e \"f#\" g", "a ''' ''' e \" \" g"),
-            ("a.rs", "fn f<'a>() { \"x\" /* a /* b */ c */ '\"' r#\"y\"z\"# }", "fn f<'a>() { \" \" '\"' r#\" \"# }"),
+            (
+                "a.rs",
+                "fn f<'a>() { \"x\" /* a /* b */ c */ '\"' r#\"y\"z\"# }",
+                "fn f<'a>() { \" \" '\"' r#\" \"# }",
+            ),
             ("a.go", "a `b\nc` d // e", "a ` ` d"),
             ("a.sh", "a $# b # c", "a $# b"),
             ("a.lua", "a -- b", "a"),
@@ -343,7 +369,10 @@ mod tests {
 
     #[test]
     fn any_text_is_read_to_its_end() {
-        for text in ["'", "\"\\", "`${", "`${`${", "/", "/*", "r#\"", "'''", "\\", "//", "é'é\\", "'\"'", "[/"] {
+        for text in [
+            "'", "\"\\", "`${", "`${`${", "/", "/*", "r#\"", "'''", "\\", "//", "é'é\\", "'\"'",
+            "[/",
+        ] {
             for path in ["a.js", "a.rs", "a.py", "a.go", "a.sh", "a.lua", "a.md", "a", "a.ipynb"] {
                 let _ = LexedText::of(text, path);
             }

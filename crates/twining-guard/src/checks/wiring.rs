@@ -2,7 +2,7 @@
 //! for elsewhere. Said only of files that call it now.
 
 use crate::effects::{Effects, FileChange, NewContent};
-use crate::evaluate::Facts;
+use crate::facts::Facts;
 use crate::paths::normal;
 use crate::policy::rule::{Guard, GuardAnswer};
 use crate::verdict::Verdict;
@@ -18,20 +18,37 @@ const TAKES_VALUE: &str = "mFCctSu";
 pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let changed = guard.concerned(effects).filter_map(|change| of_change(guard, change));
     let run = || {
-        let (level, effect) = effects.commands.iter().filter_map(|command| of_command(&command.words)).max_by_key(|(level, _)| *level)?;
+        let (level, effect) = effects
+            .commands
+            .iter()
+            .filter_map(|command| of_command(&command.words))
+            .max_by_key(|(level, _)| *level)?;
         let answer = GuardAnswer::about(guard.action.min(level), ".git/hooks/pre-commit", effect);
-        let answer = if level == Verdict::Warn { answer.instead("commit without `--no-verify`") } else { answer };
+        let answer = if level == Verdict::Warn {
+            answer.instead("commit without `--no-verify`")
+        } else {
+            answer
+        };
         is_wired(facts).then_some(answer)
     };
-    GuardAnswer::strictest(changed.chain(run())).unwrap_or_else(|| GuardAnswer::silent("hosts and git go on calling Twining"))
+    GuardAnswer::strictest(changed.chain(run()))
+        .unwrap_or_else(|| GuardAnswer::silent("hosts and git go on calling Twining"))
 }
 
 fn of_change(guard: &Guard, change: &FileChange) -> Option<GuardAnswer> {
     let path = change.path.as_str();
     match &*change.content {
         NewContent::Text { before, after } => {
-            let how = unwired(path, before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default())?;
-            Some(GuardAnswer::about(guard.action, path, format!("`{}` would change `{path}`: {how}", change.by)))
+            let how = unwired(
+                path,
+                before.as_deref().unwrap_or_default(),
+                after.as_deref().unwrap_or_default(),
+            )?;
+            Some(GuardAnswer::about(
+                guard.action,
+                path,
+                format!("`{}` would change `{path}`: {how}", change.by),
+            ))
         }
         NewContent::Unknown(_) => None,
     }
@@ -50,7 +67,8 @@ pub fn unwired(path: &str, before: &str, after: &str) -> Option<String> {
         return Some("it turns all hooks off".to_owned());
     }
     // Lines that move into another manager's file are still there; none at all is another matter.
-    (calls(before) > 0 && calls(after) < calls(before)).then(|| "fewer of its lines call twining".to_owned())
+    (calls(before) > 0 && calls(after) < calls(before))
+        .then(|| "fewer of its lines call twining".to_owned())
 }
 
 /// `core.hooksPath` of a git configuration.
@@ -61,14 +79,19 @@ fn hooks_path(config: &str) -> Option<String> {
             in_core = section.trim_end_matches(']').trim().eq_ignore_ascii_case("core");
         }
         let (key, value) = line.split_once('=').filter(|_| in_core)?;
-        key.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
+        key.trim()
+            .eq_ignore_ascii_case("hookspath")
+            .then(|| value.trim().trim_matches('"').to_owned())
     });
     folders.last()
 }
 
 /// Whether a hooks folder is none of the project's: a hook manager keeps its own inside.
 fn leads_away(folder: &str) -> bool {
-    folder.is_empty() || folder.starts_with('/') || folder.starts_with("..") || folder.starts_with('~')
+    folder.is_empty()
+        || folder.starts_with('/')
+        || folder.starts_with("..")
+        || folder.starts_with('~')
 }
 
 fn is_wired(facts: &Facts<'_>) -> bool {
@@ -84,18 +107,25 @@ fn of_command(words: &[String]) -> Option<(Verdict, String)> {
     }
     let mut words = words.iter().map(String::as_str);
     let mut elsewhere = false;
-    let setting = |setting: &str| setting.split_once('=').is_some_and(|(key, value)| is_hooks_path(key) && leads_away(value));
+    let setting = |setting: &str| {
+        setting.split_once('=').is_some_and(|(key, value)| is_hooks_path(key) && leads_away(value))
+    };
     let command = loop {
         match words.next()? {
             "-c" => elsewhere |= setting(words.next()?),
-            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" => drop(words.next()?),
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" => {
+                drop(words.next()?)
+            }
             word if word.starts_with('-') => {}
             word => break word,
         }
     };
     let words: Vec<&str> = words.collect();
     if elsewhere && RUNS_HOOKS.contains(&command) {
-        return Some((Verdict::Block, format!("git would look for hooks elsewhere for this {command}")));
+        return Some((
+            Verdict::Block,
+            format!("git would look for hooks elsewhere for this {command}"),
+        ));
     }
     match command {
         "config" => hooks_path_set(&words)
@@ -114,7 +144,12 @@ fn is_hooks_path(key: &str) -> bool {
 
 /// The folder that `git config key value` or `git config set key value` sets.
 fn hooks_path_set<'w>(words: &[&'w str]) -> Option<&'w str> {
-    let reads = |word: &&str| word.starts_with("--get") || word.starts_with("--unset") || *word == "--list" || *word == "-l";
+    let reads = |word: &&str| {
+        word.starts_with("--get")
+            || word.starts_with("--unset")
+            || *word == "--list"
+            || *word == "-l"
+    };
     if words.iter().any(reads) {
         return None;
     }
@@ -137,7 +172,10 @@ mod tests {
 
     #[test]
     fn ways_past_git_s_hooks_are_told_from_what_looks_like_them() {
-        let level = |line: &str| of_command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).map(|(level, _)| level);
+        let level = |line: &str| {
+            of_command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+                .map(|(level, _)| level)
+        };
         for line in [
             "git config core.hooksPath /nowhere",
             "git config --global core.hookspath ~/hooks",
@@ -148,7 +186,13 @@ mod tests {
         ] {
             assert_eq!(level(line), Some(Verdict::Block), "{line}");
         }
-        for line in ["git commit --no-verify -m x", "git commit -nm x", "git commit -anm x", "git commit --no-veri", "git -C x commit -n"] {
+        for line in [
+            "git commit --no-verify -m x",
+            "git commit -nm x",
+            "git commit -anm x",
+            "git commit --no-veri",
+            "git -C x commit -n",
+        ] {
             assert_eq!(level(line), Some(Verdict::Warn), "{line}");
         }
         for line in [
@@ -173,12 +217,35 @@ mod tests {
     #[test]
     fn settings_may_change_and_go_on_calling_us() {
         let wired = r#"{"hooks":{"Stop":[{"command":"twining hook"}]}}"#;
-        assert_eq!(unwired(".claude/settings.json", wired, &wired.replace("{\"hooks", "{\"model\":\"x\",\"hooks")), None);
+        assert_eq!(
+            unwired(
+                ".claude/settings.json",
+                wired,
+                &wired.replace("{\"hooks", "{\"model\":\"x\",\"hooks")
+            ),
+            None
+        );
         assert!(unwired(".claude/settings.json", wired, "{}").is_some());
-        assert!(unwired("/home/x/.claude/settings.json", "{}", "{ \"disableAllHooks\": true }").is_some());
+        assert!(
+            unwired("/home/x/.claude/settings.json", "{}", "{ \"disableAllHooks\": true }")
+                .is_some()
+        );
         let config = "[core]\n\tbare = false\n[user]\n\tname = x\n";
-        assert_eq!(unwired(".git/config", config, &format!("{config}[alias]\n\tst = status\n")), None);
-        assert_eq!(unwired(".git/config", config, &config.replace("bare", "hooksPath = .husky\n\tbare")), None);
-        assert!(unwired(".git/config", config, &config.replace("bare", "hooksPath = /dev/null\n\tbare")).is_some());
+        assert_eq!(
+            unwired(".git/config", config, &format!("{config}[alias]\n\tst = status\n")),
+            None
+        );
+        assert_eq!(
+            unwired(".git/config", config, &config.replace("bare", "hooksPath = .husky\n\tbare")),
+            None
+        );
+        assert!(
+            unwired(
+                ".git/config",
+                config,
+                &config.replace("bare", "hooksPath = /dev/null\n\tbare")
+            )
+            .is_some()
+        );
     }
 }

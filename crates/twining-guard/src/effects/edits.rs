@@ -21,7 +21,10 @@ pub(super) struct TooManyEdits;
 
 /// The text with replacements made one after another; none where one of them
 /// finds nothing, as the tool itself will say.
-pub(super) fn edited(before: &str, replacements: &[Replacement]) -> Result<Option<String>, TooManyEdits> {
+pub(super) fn edited(
+    before: &str,
+    replacements: &[Replacement],
+) -> Result<Option<String>, TooManyEdits> {
     if before.len().saturating_mul(replacements.len()) > MAX_EDITED_BYTES {
         return Err(TooManyEdits);
     }
@@ -54,15 +57,22 @@ struct EditBudget {
 impl EditBudget {
     /// Replaces everywhere, once it is known how long the result is.
     fn replace_all(&mut self, text: &str, old: &str, new: &str) -> Result<String, TooManyEdits> {
-        let places = memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();
+        let places =
+            memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();
         self.places = self.places.checked_sub(places).ok_or(TooManyEdits)?;
         let length = places.checked_mul(new.len()).and_then(|added| added.checked_add(text.len()));
-        if length.is_none_or(|length| length > self.bytes) { Err(TooManyEdits) } else { Ok(text.replace(old, new)) }
+        if length.is_none_or(|length| length > self.bytes) {
+            Err(TooManyEdits)
+        } else {
+            Ok(text.replace(old, new))
+        }
     }
 }
 
 fn normalized(text: &str) -> String {
-    text.replace("\r\n", "\n").replace(['\u{2018}', '\u{2019}'], "'").replace(['\u{201c}', '\u{201d}'], "\"")
+    text.replace("\r\n", "\n")
+        .replace(['\u{2018}', '\u{2019}'], "'")
+        .replace(['\u{201c}', '\u{201d}'], "\"")
 }
 
 /// Bytes of the files of one patch that are read.
@@ -70,7 +80,10 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Each file of a patch and what content of it. A part that does not fit the
 /// file leaves its outcome unknown; the tool may be more lenient than we are.
-pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, String>) -> Vec<(String, NewContent)> {
+pub(super) fn apply(
+    patch: &str,
+    read: &dyn Fn(&str) -> Result<Option<String>, String>,
+) -> Vec<(String, NewContent)> {
     let mut changes: Vec<(String, NewContent)> = Vec::new();
     let seen = Cell::new(0);
     let read = &|path: &str| {
@@ -81,18 +94,25 @@ pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, S
         seen.set(seen.get() + text.as_ref().map_or(0, |text| text.as_deref().map_or(0, str::len)));
         text
     };
-    let becomes =
-        |path: &str, after: Option<String>| read(path).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after });
+    let becomes = |path: &str, after: Option<String>| {
+        read(path).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after })
+    };
     let mut lines = patch.lines().peekable();
     while let Some(line) = lines.next() {
-        let header = |name: &str| line.trim_start().strip_prefix(name).map(|path| path.trim().to_owned());
+        let header =
+            |name: &str| line.trim_start().strip_prefix(name).map(|path| path.trim().to_owned());
         let mut body = Vec::new();
-        let is_header = |line: &&str| line.trim_start().starts_with("*** ") && !line.contains("End of File") && !line.contains("Move to:");
+        let is_header = |line: &&str| {
+            line.trim_start().starts_with("*** ")
+                && !line.contains("End of File")
+                && !line.contains("Move to:")
+        };
         if let Some(path) = header("*** Add File:") {
             while let Some(line) = lines.next_if(|line| !is_header(line)) {
                 body.push(line.strip_prefix('+').unwrap_or(line));
             }
-            let content = becomes(&path, Some(body.iter().map(|line| format!("{line}\n")).collect()));
+            let content =
+                becomes(&path, Some(body.iter().map(|line| format!("{line}\n")).collect()));
             changes.push((path, content));
         } else if let Some(path) = header("*** Delete File:") {
             let content = becomes(&path, None);
@@ -109,7 +129,9 @@ pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, S
                 Err(why) => NewContent::Unknown(why),
                 Ok(before) => match updated(before.as_deref().unwrap_or_default(), &body) {
                     Some(after) => NewContent::Text { before, after: Some(after) },
-                    None => NewContent::Unknown("the patch does not fit the file as it is".to_owned()),
+                    None => {
+                        NewContent::Unknown("the patch does not fit the file as it is".to_owned())
+                    }
                 },
             };
             if let Some(to) = moved {
@@ -126,7 +148,10 @@ pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, S
             let path = path.split('\t').next().unwrap_or(path).trim();
             let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
             if path != "/dev/null" {
-                changes.push((path.to_owned(), NewContent::Unknown("it is a patch that is not carried out here".to_owned())));
+                changes.push((
+                    path.to_owned(),
+                    NewContent::Unknown("it is a patch that is not carried out here".to_owned()),
+                ));
             }
         }
     }
@@ -156,14 +181,21 @@ fn updated(before: &str, body: &[&str]) -> Option<String> {
         if old.is_empty() && new.is_empty() {
             continue;
         }
-        let fits =
-            |at: usize| old.iter().enumerate().all(|(i, line)| lines.get(at + i).is_some_and(|there| there.trim_end() == line.trim_end()));
+        let fits = |at: usize| {
+            old.iter().enumerate().all(|(i, line)| {
+                lines.get(at + i).is_some_and(|there| there.trim_end() == line.trim_end())
+            })
+        };
         // Every line may begin the part, and each part moves what comes after it.
         compared += lines.len().saturating_mul(old.len().max(1));
         if compared > MAX_COMPARED {
             return None;
         }
-        let at = if old.is_empty() { lines.len() } else { (from..lines.len()).chain(0..from).find(|at| fits(*at))? };
+        let at = if old.is_empty() {
+            lines.len()
+        } else {
+            (from..lines.len()).chain(0..from).find(|at| fits(*at))?
+        };
         let added = new.len();
         lines.splice(at..at + old.len(), new);
         from = at + added;
@@ -180,7 +212,8 @@ pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Op
     let cells = whole.get_mut("cells")?.as_array_mut()?;
     let is_meant = |(at, known): &(usize, &Value)| match (&cell.id, cell.number) {
         (Some(id), _) => {
-            known.get("id").and_then(Value::as_str) == Some(id) || id.strip_prefix("cell-").and_then(|at| at.parse().ok()) == Some(*at)
+            known.get("id").and_then(Value::as_str) == Some(id)
+                || id.strip_prefix("cell-").and_then(|at| at.parse().ok()) == Some(*at)
         }
         (None, Some(number)) => *at == number,
         (None, None) => false,
@@ -196,7 +229,9 @@ pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Op
         }
         ("delete", Some(at)) => drop(cells.remove(at)),
         ("delete", None) => return None,
-        (_, Some(at)) => *cells.get_mut(at)?.as_object_mut()?.entry("source").or_insert(Value::Null) = source,
+        (_, Some(at)) => {
+            *cells.get_mut(at)?.as_object_mut()?.entry("source").or_insert(Value::Null) = source
+        }
         (_, None) => return None,
     }
     serde_json::to_string_pretty(&whole).ok()
@@ -216,16 +251,29 @@ mod tests {
             ..NotebookCell::default()
         };
         let sources = |cell: &NotebookCell| {
-            let edited: Value = serde_json::from_str(&edited_notebook(Some(notebook), cell)?).ok()?;
-            Some(edited["cells"].as_array()?.iter().map(|cell| cell["source"].to_string()).collect::<Vec<_>>())
+            let edited: Value =
+                serde_json::from_str(&edited_notebook(Some(notebook), cell)?).ok()?;
+            Some(
+                edited["cells"]
+                    .as_array()?
+                    .iter()
+                    .map(|cell| cell["source"].to_string())
+                    .collect::<Vec<_>>(),
+            )
         };
         let new = r#"["import kind\n","x"]"#;
         assert_eq!(sources(&of("a", "replace")), Some(vec![new.to_owned(), "\"# B\"".to_owned()]));
-        assert_eq!(sources(&of("cell-1", "")), Some(vec![r#"["x = 1\n"]"#.to_owned(), new.to_owned()]));
+        assert_eq!(
+            sources(&of("cell-1", "")),
+            Some(vec![r#"["x = 1\n"]"#.to_owned(), new.to_owned()])
+        );
         assert_eq!(sources(&of("a", "insert")).map(|all| all[1].clone()), Some(new.to_owned()));
         assert_eq!(sources(&of("b", "delete")).map(|all| all.len()), Some(1));
         assert_eq!(sources(&of("nobody", "replace")), None);
         assert_eq!(edited_notebook(Some("no notebook"), &of("a", "insert")), None);
-        assert!(edited_notebook(None, &of("a", "insert")).is_some_and(|text| text.contains("import kind")));
+        assert!(
+            edited_notebook(None, &of("a", "insert"))
+                .is_some_and(|text| text.contains("import kind"))
+        );
     }
 }

@@ -73,7 +73,8 @@ impl FileChange {
     /// Whether anything becomes different.
     #[must_use]
     pub fn changes_something(&self) -> bool {
-        self.extent != ChangeExtent::File || !matches!(&*self.content, NewContent::Text { before, after } if before == after)
+        self.extent != ChangeExtent::File
+            || !matches!(&*self.content, NewContent::Text { before, after } if before == after)
     }
 }
 
@@ -100,17 +101,29 @@ impl Effects {
         match &event.action {
             ToolAction::Nothing => {}
             ToolAction::Read(path) | ToolAction::ReadPart(path) => found.reads(path),
-            ToolAction::ReadMany(paths) => paths.iter().take(MAX_CHANGES).for_each(|path| found.reads(path)),
+            ToolAction::ReadMany(paths) => {
+                paths.iter().take(MAX_CHANGES).for_each(|path| found.reads(path))
+            }
             ToolAction::Write { path, content } => {
                 let after = Some(content.clone());
-                found.change(path, ChangeExtent::File, &event.tool, |before| NewContent::Text { before, after });
+                found.change(path, ChangeExtent::File, &event.tool, |before| NewContent::Text {
+                    before,
+                    after,
+                });
             }
-            ToolAction::Edit { path, replacements } => found.change(path, ChangeExtent::File, &event.tool, |before| {
-                match super::edits::edited(before.as_deref().unwrap_or_default(), replacements) {
-                    Ok(after) => NewContent::Text { after: after.or_else(|| before.clone()), before },
-                    Err(super::edits::TooManyEdits) => NewContent::Unknown(format!("{} edits in one call", replacements.len())),
-                }
-            }),
+            ToolAction::Edit { path, replacements } => {
+                found.change(path, ChangeExtent::File, &event.tool, |before| {
+                    match super::edits::edited(before.as_deref().unwrap_or_default(), replacements)
+                    {
+                        Ok(after) => {
+                            NewContent::Text { after: after.or_else(|| before.clone()), before }
+                        }
+                        Err(super::edits::TooManyEdits) => {
+                            NewContent::Unknown(format!("{} edits in one call", replacements.len()))
+                        }
+                    }
+                })
+            }
             ToolAction::Notebook { path, cell } => {
                 found.effects.inserted.push(cell.source.clone());
                 found.change(path, ChangeExtent::File, &event.tool, |before| {
@@ -123,7 +136,9 @@ impl Effects {
             ToolAction::Touches(paths) => {
                 for path in paths {
                     let why = format!("`{}` does not say what it writes", event.tool);
-                    found.change(path, ChangeExtent::File, &event.tool, |_| NewContent::Unknown(why));
+                    found.change(path, ChangeExtent::File, &event.tool, |_| {
+                        NewContent::Unknown(why)
+                    });
                 }
             }
             ToolAction::Patch(text) => found.patch(text),
@@ -150,7 +165,8 @@ impl EffectCollector<'_> {
     /// A path as it is spelt and as it really is, from the project's root.
     fn spellings(&self, path: &str) -> (String, Vec<String>) {
         let path = normal(&self.event.cwd, path);
-        let mut spellings = vec![inside(self.root, &path), inside(self.root, &self.files.real_path(&path))];
+        let mut spellings =
+            vec![inside(self.root, &path), inside(self.root, &self.files.real_path(&path))];
         spellings.dedup();
         (path, spellings)
     }
@@ -160,12 +176,20 @@ impl EffectCollector<'_> {
         self.effects.reads.extend(spellings);
     }
 
-    fn change(&mut self, path: &str, extent: ChangeExtent, by: &str, content: impl FnOnce(Option<String>) -> NewContent) {
+    fn change(
+        &mut self,
+        path: &str,
+        extent: ChangeExtent,
+        by: &str,
+        content: impl FnOnce(Option<String>) -> NewContent,
+    ) {
         let (path, spellings) = self.spellings(path);
         let content = Arc::new(match extent {
             // A record of megabytes is refused without being read.
             ChangeExtent::File if is_record(&spellings) => match content(Some(String::new())) {
-                NewContent::Text { before, after: None } => NewContent::Text { before, after: None },
+                NewContent::Text { before, after: None } => {
+                    NewContent::Text { before, after: None }
+                }
                 _ => NewContent::Unknown("it is a record".to_owned()),
             },
             ChangeExtent::File => self.files.read(&path).map_or_else(NewContent::Unknown, content),
@@ -174,14 +198,21 @@ impl EffectCollector<'_> {
         self.push(spellings, extent, by, &content);
     }
 
-    fn push(&mut self, spellings: Vec<String>, extent: ChangeExtent, by: &str, content: &Arc<NewContent>) {
+    fn push(
+        &mut self,
+        spellings: Vec<String>,
+        extent: ChangeExtent,
+        by: &str,
+        content: &Arc<NewContent>,
+    ) {
         if self.effects.changes.len() >= MAX_CHANGES {
             if self.effects.unread.is_empty() {
                 self.effects.unread.push(format!("more than {MAX_CHANGES} files change at once"));
             }
             return;
         }
-        let change = |path| FileChange { path, extent, content: content.clone(), by: by.to_owned() };
+        let change =
+            |path| FileChange { path, extent, content: content.clone(), by: by.to_owned() };
         self.effects.changes.extend(spellings.into_iter().map(change));
     }
 
@@ -213,7 +244,8 @@ impl EffectCollector<'_> {
         if !path.contains(['*', '?']) {
             return vec![path.to_owned()];
         }
-        let (folder, pattern) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+        let (folder, pattern) =
+            path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
         if folder.contains(['*', '?']) {
             self.effects.unread.push(format!("`{path}`"));
             return Vec::new();
@@ -221,8 +253,12 @@ impl EffectCollector<'_> {
         let beside = self.files.siblings(&normal(&self.event.cwd, path));
         let names = beside.iter().filter_map(|path| path.rsplit('/').next());
         // A star does not stand for names that begin with a dot.
-        let is_meant = |name: &&str| (pattern.starts_with('.') || !name.starts_with('.')) && name_matches(name, pattern);
-        let within = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let is_meant = |name: &&str| {
+            (pattern.starts_with('.') || !name.starts_with('.')) && name_matches(name, pattern)
+        };
+        let within = |name: &str| {
+            if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+        };
         names.filter(is_meant).map(within).collect()
     }
 
@@ -241,8 +277,12 @@ impl EffectCollector<'_> {
             let after = match kind {
                 WriteKind::Remove | WriteKind::RemoveTree => Some(None),
                 WriteKind::Create { content } => content.clone().map(Some),
-                WriteKind::Append { content } => content.as_ref().map(|added| Some(before.clone().unwrap_or_default() + added)),
-                WriteKind::Copy { from } | WriteKind::Move { from } => files.read(&normal(cwd, from)).ok().flatten().map(Some),
+                WriteKind::Append { content } => {
+                    content.as_ref().map(|added| Some(before.clone().unwrap_or_default() + added))
+                }
+                WriteKind::Copy { from } | WriteKind::Move { from } => {
+                    files.read(&normal(cwd, from)).ok().flatten().map(Some)
+                }
                 WriteKind::Metadata => Some(Some(String::new())),
                 WriteKind::Edit | WriteKind::Discard => None,
             };

@@ -65,7 +65,10 @@ impl HostAnswer {
     /// reads along sees why nothing was judged.
     #[must_use]
     pub fn failed(why: &str) -> Self {
-        let err = Some(format!("twining could not judge this, so it was let through: {}", twining_model::text::visible(why)));
+        let err = Some(format!(
+            "twining could not judge this, so it was let through: {}",
+            twining_model::text::visible(why)
+        ));
         Self { err, code: 1, ..Self::default() }
     }
 }
@@ -87,14 +90,23 @@ pub struct HostAdapter {
 }
 
 /// Every host there is an adapter for.
-pub static HOSTS: [&HostAdapter; 5] =
-    [&super::claude::HOST, &super::codex::HOST, &super::gemini::HOST, &super::cursor::HOST, &super::copilot::HOST];
+pub static HOSTS: [&HostAdapter; 5] = [
+    &super::claude::HOST,
+    &super::codex::HOST,
+    &super::gemini::HOST,
+    &super::cursor::HOST,
+    &super::copilot::HOST,
+];
 
 /// Parses a host's JSON. Hosts that cut a text short may leave a lone surrogate in
 /// it, which no JSON parser takes; it is read as U+FFFD.
 pub fn parse_json(text: &str) -> Result<Value, String> {
-    let repaired = |error| super::payload::replaced(text).map_or(Err(error), |text| serde_json::from_str(&text));
-    let json: Value = serde_json::from_str(text).or_else(repaired).map_err(|error| format!("the event is no JSON: {error}"))?;
+    let repaired = |error| {
+        super::payload::replaced(text).map_or(Err(error), |text| serde_json::from_str(&text))
+    };
+    let json: Value = serde_json::from_str(text)
+        .or_else(repaired)
+        .map_err(|error| format!("the event is no JSON: {error}"))?;
     if json.is_object() { Ok(json) } else { Err("the event is no object".to_owned()) }
 }
 
@@ -118,7 +130,11 @@ impl HostAdapter {
     /// What an event of this host is to us, by its name or by ours.
     #[must_use]
     pub fn event_kind(&self, event: &str) -> Option<EventKind> {
-        let own = self.events.iter().find(|(name, _)| name.eq_ignore_ascii_case(event)).map(|(_, kind)| *kind);
+        let own = self
+            .events
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(event))
+            .map(|(_, kind)| *kind);
         own.or_else(|| EventKind::read(event))
     }
 

@@ -7,7 +7,8 @@ use super::adapter::{HookReply, HostAnswer, cut};
 use super::payload::{HostPayload, common};
 use crate::event::EventKind;
 
-pub static HOST: HostAdapter = HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, sample, tools: &[] };
+pub static HOST: HostAdapter =
+    HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, sample, tools: &[] };
 
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     let mut payload = common(kind, json);
@@ -38,10 +39,15 @@ pub(super) fn answer(reply: &HookReply, kind: EventKind, event: &str) -> HostAns
         (HookReply::Failed(why), _) => HostAnswer::failed(why),
         // The gates that know no JSON: an exit of 2 refuses.
         (HookReply::Hold(reason), EventKind::TaskCompleted) => HostAnswer::refused(reason),
-        (HookReply::Hold(reason), _) => HostAnswer::json(json!({"decision": "block", "reason": cut(reason)})),
-        (HookReply::Ask(reason), _) => HostAnswer::json(decision("deny", &format!("{reason}\nA person has to do this."))),
+        (HookReply::Hold(reason), _) => {
+            HostAnswer::json(json!({"decision": "block", "reason": cut(reason)}))
+        }
+        (HookReply::Ask(reason), _) => {
+            HostAnswer::json(decision("deny", &format!("{reason}\nA person has to do this.")))
+        }
         (HookReply::Deny(reason), _) => HostAnswer::json(decision("deny", reason)),
-        (HookReply::Notice(text), _) | (HookReply::Context(text), EventKind::PreCompact | EventKind::PostCompact) => {
+        (HookReply::Notice(text), _)
+        | (HookReply::Context(text), EventKind::PreCompact | EventKind::PostCompact) => {
             HostAnswer::json(json!({ "systemMessage": cut(text) }))
         }
         (HookReply::Context(text), _) => HostAnswer::json(context_of(text)),

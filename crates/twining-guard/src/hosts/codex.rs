@@ -7,12 +7,20 @@ use super::claude;
 use super::payload::common;
 use crate::event::EventKind;
 
-pub static HOST: HostAdapter =
-    HostAdapter { name: "codex", events: &[], read: |_, kind, json| common(kind, json), answer, sample: claude::sample, tools: &[] };
+pub static HOST: HostAdapter = HostAdapter {
+    name: "codex",
+    events: &[],
+    read: |_, kind, json| common(kind, json),
+    answer,
+    sample: claude::sample,
+    tools: &[],
+};
 
 fn answer(reply: &HookReply, kind: EventKind, event: &str) -> HostAnswer {
     match reply {
-        HookReply::Start { context, go } => claude::answer(&HookReply::Context(format!("{go}\n\n{context}")), kind, event),
+        HookReply::Start { context, go } => {
+            claude::answer(&HookReply::Context(format!("{go}\n\n{context}")), kind, event)
+        }
         reply => claude::answer(reply, kind, event),
     }
 }

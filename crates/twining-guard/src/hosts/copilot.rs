@@ -37,10 +37,18 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
         (HookReply::Failed(why), _) => HostAnswer::failed(why),
         (HookReply::Deny(reason), _) => HostAnswer::json(decided("deny", reason)),
         (HookReply::Ask(reason), _) => HostAnswer::json(decided("ask", reason)),
-        (HookReply::Hold(reason), _) => HostAnswer::json(json!({"decision": "block", "reason": cut(reason)})),
-        (HookReply::Start { context, go }, _) => HostAnswer::json(json!({ "additionalContext": cut(&format!("{go}\n\n{context}")) })),
+        (HookReply::Hold(reason), _) => {
+            HostAnswer::json(json!({"decision": "block", "reason": cut(reason)}))
+        }
+        (HookReply::Start { context, go }, _) => {
+            HostAnswer::json(json!({ "additionalContext": cut(&format!("{go}\n\n{context}")) }))
+        }
         // Before a tool there is no way to read and let.
-        (HookReply::Context(_) | HookReply::Notice(_), EventKind::PreToolUse) => HostAnswer::default(),
-        (HookReply::Context(text) | HookReply::Notice(text), _) => HostAnswer::json(json!({ "additionalContext": cut(text) })),
+        (HookReply::Context(_) | HookReply::Notice(_), EventKind::PreToolUse) => {
+            HostAnswer::default()
+        }
+        (HookReply::Context(text) | HookReply::Notice(text), _) => {
+            HostAnswer::json(json!({ "additionalContext": cut(text) }))
+        }
     }
 }

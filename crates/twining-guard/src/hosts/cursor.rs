@@ -29,15 +29,22 @@ fn read(event: &str, kind: EventKind, json: &Value) -> HostPayload {
     let file = text(json, &["file_path"]);
     // Some events are about one tool and do not name it.
     let (tool, input) = match event.to_lowercase().as_str() {
-        "beforeshellexecution" | "aftershellexecution" => ("Shell".to_owned(), json!({"command": text(json, &["command"])})),
+        "beforeshellexecution" | "aftershellexecution" => {
+            ("Shell".to_owned(), json!({"command": text(json, &["command"])}))
+        }
         "beforereadfile" => ("Read".to_owned(), json!({ "file_path": file })),
-        "afterfileedit" => ("Edit".to_owned(), json!({"file_path": file, "edits": json.get("edits").cloned().unwrap_or(json!([]))})),
+        "afterfileedit" => (
+            "Edit".to_owned(),
+            json!({"file_path": file, "edits": json.get("edits").cloned().unwrap_or(json!([]))}),
+        ),
         // `MCP:name` is how it calls tools of servers.
         _ => (payload.tool.trim_start_matches("MCP:").to_owned(), payload.input),
     };
     let answer = match kind {
         EventKind::ToolFailed => json.get("error_message"),
-        EventKind::PostToolUse => ["tool_output", "output", "result_json"].iter().find_map(|key| json.get(*key)),
+        EventKind::PostToolUse => {
+            ["tool_output", "output", "result_json"].iter().find_map(|key| json.get(*key))
+        }
         _ => None,
     };
     let root = json.pointer("/workspace_roots/0").and_then(Value::as_str).unwrap_or_default();
@@ -57,7 +64,9 @@ fn sample(tool: &str, input: &Value, at: &str) -> Value {
 
 fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let decided = |permission: &str, reason: &str| {
-        HostAnswer::json(json!({"permission": permission, "user_message": cut(reason), "agent_message": cut(reason)}))
+        HostAnswer::json(
+            json!({"permission": permission, "user_message": cut(reason), "agent_message": cut(reason)}),
+        )
     };
     match (reply, kind) {
         (HookReply::Silence, _) => HostAnswer::default(),
@@ -68,15 +77,22 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
             HostAnswer::json(json!({ "followup_message": cut(reason) }))
         }
         (HookReply::Hold(reason), _) => HostAnswer::refused(reason),
-        (HookReply::Context(text), EventKind::PreToolUse) => HostAnswer::json(json!({ "agent_message": cut(text) })),
-        (HookReply::Context(text), EventKind::SessionStart | EventKind::PostToolUse | EventKind::SubagentStart) => {
-            HostAnswer::json(json!({ "additional_context": cut(text) }))
+        (HookReply::Context(text), EventKind::PreToolUse) => {
+            HostAnswer::json(json!({ "agent_message": cut(text) }))
         }
-        (HookReply::Start { context, go }, _) => HostAnswer::json(json!({ "additional_context": cut(&format!("{go}\n\n{context}")) })),
+        (
+            HookReply::Context(text),
+            EventKind::SessionStart | EventKind::PostToolUse | EventKind::SubagentStart,
+        ) => HostAnswer::json(json!({ "additional_context": cut(text) })),
+        (HookReply::Start { context, go }, _) => {
+            HostAnswer::json(json!({ "additional_context": cut(&format!("{go}\n\n{context}")) }))
+        }
         // A prompt's answer can stop it and add nothing; what is said is for the person.
         (HookReply::Context(text) | HookReply::Notice(text), EventKind::UserPromptSubmit) => {
             HostAnswer::json(json!({"continue": true, "user_message": cut(text)}))
         }
-        (HookReply::Context(text) | HookReply::Notice(text), _) => HostAnswer::json(json!({ "user_message": cut(text) })),
+        (HookReply::Context(text) | HookReply::Notice(text), _) => {
+            HostAnswer::json(json!({ "user_message": cut(text) }))
+        }
     }
 }

@@ -71,14 +71,29 @@ impl HostPayload {
     /// The neutral event. `here` stands in where the host names no folder.
     #[must_use]
     pub fn into_event(self, kind: EventKind, here: &str) -> HookEvent {
-        let action = if self.tool.is_empty() { ToolAction::Nothing } else { action(&self.tool, &self.input) };
+        let action = if self.tool.is_empty() {
+            ToolAction::Nothing
+        } else {
+            action(&self.tool, &self.input)
+        };
         let result = self.answer.as_ref().map(|answer| result_of(answer, self.exit_code));
         let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
         let agent_dir = or(self.cwd, here);
         // A command may run elsewhere than in its agent's directory.
-        let sent = if matches!(action, ToolAction::Shell(_) | ToolAction::Patch(_)) { working_dir(&self.input) } else { None };
+        let sent = if matches!(action, ToolAction::Shell(_) | ToolAction::Patch(_)) {
+            working_dir(&self.input)
+        } else {
+            None
+        };
         let cwd = sent.map_or_else(|| agent_dir.clone(), |folder| normal(&agent_dir, folder));
-        let event = GuardEvent { kind, tool: self.tool, action, cwd, agent_id: self.agent_id, agent_type: self.agent_type };
+        let event = GuardEvent {
+            kind,
+            tool: self.tool,
+            action,
+            cwd,
+            agent_id: self.agent_id,
+            agent_type: self.agent_type,
+        };
         HookEvent {
             event,
             cwd: agent_dir,
@@ -96,19 +111,31 @@ impl HostPayload {
 #[must_use]
 pub fn common(kind: EventKind, json: &Value) -> HostPayload {
     let has_failed = kind == EventKind::ToolFailed;
-    let is = |keys: &[&str]| keys.iter().any(|key| json.get(*key).and_then(Value::as_bool) == Some(true));
+    let is = |keys: &[&str]| {
+        keys.iter().any(|key| json.get(*key).and_then(Value::as_bool) == Some(true))
+    };
     let answer = if has_failed { json.get("error") } else { json.get("tool_response") };
     HostPayload {
         tool: text(json, &["tool_name", "toolName"]),
-        input: if json.get("toolArgs").is_some() { unpacked(json, "toolArgs") } else { unpacked(json, "tool_input") },
+        input: if json.get("toolArgs").is_some() {
+            unpacked(json, "toolArgs")
+        } else {
+            unpacked(json, "tool_input")
+        },
         answer: answer.filter(|_| !is(&["is_interrupt"])).cloned(),
         exit_code: has_failed.then_some(1),
         cwd: text(json, &["cwd"]),
         session: text(json, &["conversation_id", "session_id", "sessionId"]),
         agent_id: some_text(json, &["subagent_id", "agent_id", "agentId"]),
-        agent_type: some_text(json, &["subagent_type", "agent_type", "agent_name", "agentName", "agentType"]),
+        agent_type: some_text(
+            json,
+            &["subagent_type", "agent_type", "agent_name", "agentName", "agentType"],
+        ),
         prompt: text(json, &["prompt", "initialPrompt"]),
-        last_message: text(json, &["prompt_response", "text", "lastMessage", "last_assistant_message"]),
+        last_message: text(
+            json,
+            &["prompt_response", "text", "lastMessage", "last_assistant_message"],
+        ),
         source: text(json, &["source", "trigger", "reason"]),
         stop_hook_active: is(&["stop_hook_active", "stopHookActive"]),
     }
@@ -120,13 +147,17 @@ pub fn text(json: &Value, keys: &[&str]) -> String {
 }
 
 fn some_text(json: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| json.get(*key)?.as_str().filter(|text| !text.is_empty())).map(str::to_owned)
+    keys.iter()
+        .find_map(|key| json.get(*key)?.as_str().filter(|text| !text.is_empty()))
+        .map(str::to_owned)
 }
 
 /// A member that some versions send as JSON in a string.
 fn unpacked(json: &Value, key: &str) -> Value {
     match json.get(key) {
-        Some(Value::String(packed)) => serde_json::from_str(packed).unwrap_or_else(|_| Value::String(packed.clone())),
+        Some(Value::String(packed)) => {
+            serde_json::from_str(packed).unwrap_or_else(|_| Value::String(packed.clone()))
+        }
         value => value.cloned().unwrap_or(Value::Null),
     }
 }
@@ -154,29 +185,42 @@ fn collect(answer: &Value, outcome: &mut ToolResult, depth: usize) {
         Value::String(text) => {
             // Some hosts hand on an object as text.
             match serde_json::from_str::<Value>(text) {
-                Ok(inner @ Value::Object(_)) if depth < 2 && has_printed(&inner) => collect(&inner, outcome, depth + 1),
+                Ok(inner @ Value::Object(_)) if depth < 2 && has_printed(&inner) => {
+                    collect(&inner, outcome, depth + 1)
+                }
                 _ => {
                     outcome.output.push_str(text);
                     outcome.output.push('\n');
                 }
             }
         }
-        Value::Array(parts) => parts.iter().take(1_000).for_each(|part| collect(part, outcome, depth + 1)),
+        Value::Array(parts) => {
+            parts.iter().take(1_000).for_each(|part| collect(part, outcome, depth + 1))
+        }
         Value::Object(fields) => {
-            let ended = ["exit_code", "exitCode", "returncode", "returnCode"].iter().find_map(|key| fields.get(*key)?.as_i64());
+            let ended = ["exit_code", "exitCode", "returncode", "returnCode"]
+                .iter()
+                .find_map(|key| fields.get(*key)?.as_i64());
             let signal = fields.get("signal").is_some_and(|signal| !signal.is_null());
             outcome.exit_code = outcome.exit_code.or(ended).or(signal.then_some(-1));
-            let yes = |key: &str| fields.get(key).is_some_and(|value| value.as_bool() == Some(true));
-            let goes_on = ["backgroundTaskId", "background_task_id", "backgroundPIDs"].iter().any(|key| match fields.get(*key) {
-                None | Some(Value::Null) => false,
-                Some(Value::Array(list)) => !list.is_empty(),
-                Some(_) => true,
-            });
-            outcome.is_unfinished |= yes("interrupted") || yes("is_interrupt") || yes("timed_out") || goes_on;
+            let yes =
+                |key: &str| fields.get(key).is_some_and(|value| value.as_bool() == Some(true));
+            let goes_on =
+                ["backgroundTaskId", "background_task_id", "backgroundPIDs"].iter().any(|key| {
+                    match fields.get(*key) {
+                        None | Some(Value::Null) => false,
+                        Some(Value::Array(list)) => !list.is_empty(),
+                        Some(_) => true,
+                    }
+                });
+            outcome.is_unfinished |=
+                yes("interrupted") || yes("is_interrupt") || yes("timed_out") || goes_on;
             for key in PRINTED {
                 match fields.get(key) {
                     None | Some(Value::Null) => {}
-                    Some(Value::String(text)) if key == "llmContent" => collect(&unlabelled(text).into(), outcome, depth + 1),
+                    Some(Value::String(text)) if key == "llmContent" => {
+                        collect(&unlabelled(text).into(), outcome, depth + 1)
+                    }
                     Some(value) => collect(value, outcome, depth + 1),
                 }
             }
@@ -216,7 +260,9 @@ fn has_printed(value: &Value) -> bool {
 fn exit_code_in(output: &str) -> Option<i64> {
     output.lines().take(8).chain(output.lines().rev().take(8)).find_map(|line| {
         let line = line.trim().to_lowercase();
-        let rest = ["exit code:", "exit code", "process exited with code"].iter().find_map(|words| line.strip_prefix(words))?;
+        let rest = ["exit code:", "exit code", "process exited with code"]
+            .iter()
+            .find_map(|words| line.strip_prefix(words))?;
         rest.trim().split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
     })
 }
@@ -237,8 +283,8 @@ pub(super) fn replaced(json: &str) -> Option<String> {
             continue;
         };
         let next = escape.get(6..).unwrap_or_default();
-        let is_pair =
-            (0xd800..0xdc00).contains(&unit) && crate::hosts::payload::unit(next).is_some_and(|low| (0xdc00..0xe000).contains(&low));
+        let is_pair = (0xd800..0xdc00).contains(&unit)
+            && crate::hosts::payload::unit(next).is_some_and(|low| (0xdc00..0xe000).contains(&low));
         let length = if is_pair { 12 } else { 6 };
         if !is_pair && (0xd800..0xe000).contains(&unit) {
             has_lone = true;
@@ -255,7 +301,9 @@ pub(super) fn replaced(json: &str) -> Option<String> {
 /// The number that an escape such as `\\u00e9` stands for.
 fn unit(escape: &str) -> Option<u32> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
-    u32::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    u32::from_str_radix(digits, 16)
+        .ok()
+        .filter(|_| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]

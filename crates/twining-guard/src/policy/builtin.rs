@@ -29,7 +29,8 @@ pub const OWN_LIST: &str = ".twining/features.json";
 const RECORD_FILES: &str = ".twining .twining/blackboard.jsonl .twining/traces.jsonl .twining/features.json .twining/decisions/** \
     .twining/graph/** .twining/agents/** .twining/handoffs/** .twining/turns/** .twining/archive/** .twining/local/**";
 /// The person's own settings, in any folder; `?` stands for a blank.
-const OWN_SETTINGS: &str = ".config/twining/** Library/Application?Support/twining/** AppData/Roaming/twining/**";
+const OWN_SETTINGS: &str =
+    ".config/twining/** Library/Application?Support/twining/** AppData/Roaming/twining/**";
 
 /// Where feature lists are: ours, and those of other loops that go by this name.
 pub const FEATURE_LISTS: [&str; 5] = [
@@ -84,9 +85,13 @@ pub(crate) fn guards() -> Vec<Guard> {
     ];
     for guard in &mut guards {
         match guard.id.as_str() {
-            PERSON_COMMANDS => guard.otherwise = "a person types it in a terminal of their own".to_owned(),
+            PERSON_COMMANDS => {
+                guard.otherwise = "a person types it in a terminal of their own".to_owned()
+            }
             RETURNS => guard.events = vec![EventKind::SubagentStop],
-            "orchestrator-does-not-edit" => guard.when = Conditions { actors: vec![Actor::Main], ..Conditions::default() },
+            "orchestrator-does-not-edit" => {
+                guard.when = Conditions { actors: vec![Actor::Main], ..Conditions::default() }
+            }
             _ => {}
         }
         guard.examples = examples(&guard.id);
@@ -98,32 +103,61 @@ pub(crate) fn guards() -> Vec<Guard> {
 /// can be tried like anybody's.
 fn examples(id: &str) -> Vec<Example> {
     let shell = |line: &str| ("Bash", json!({ "command": line }), None);
-    let write =
-        |path: &str, before: Option<&str>, after: &str| ("Write", json!({"file_path": path, "content": after}), before.map(str::to_owned));
+    let write = |path: &str, before: Option<&str>, after: &str| {
+        ("Write", json!({"file_path": path, "content": after}), before.map(str::to_owned))
+    };
     let read = |path: &str| ("Read", json!({ "file_path": path }), None);
     let (blocks, allows) = match id {
         RECORDS => (
-            vec![write(".twining/blackboard.jsonl", None, "{}"), shell("echo x >> .twining/decisions/index.json")],
-            vec![shell("cat .twining/blackboard.jsonl"), write("notes.md", None, "x"), write(".twining/README.md", None, "x")],
+            vec![
+                write(".twining/blackboard.jsonl", None, "{}"),
+                shell("echo x >> .twining/decisions/index.json"),
+            ],
+            vec![
+                shell("cat .twining/blackboard.jsonl"),
+                write("notes.md", None, "x"),
+                write(".twining/README.md", None, "x"),
+            ],
         ),
         PERSON_COMMANDS => (
             vec![shell("twining guard bypass no-force-push --for 1h")],
-            vec![shell("twining guard list"), shell("echo 'twining guard bypass' >> docs/notes.md")],
+            vec![
+                shell("twining guard list"),
+                shell("echo 'twining guard bypass' >> docs/notes.md"),
+            ],
         ),
         TESTED => (
-            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":false}]"#), r#"[{"id":"F","tested":true}]"#)],
-            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":true}]"#), r#"[{"id":"F","tested":true},{"id":"G"}]"#)],
+            vec![write(
+                "feature-list.json",
+                Some(r#"[{"id":"F","tested":false}]"#),
+                r#"[{"id":"F","tested":true}]"#,
+            )],
+            vec![write(
+                "feature-list.json",
+                Some(r#"[{"id":"F","tested":true}]"#),
+                r#"[{"id":"F","tested":true},{"id":"G"}]"#,
+            )],
         ),
         POLICY => (
-            vec![write(".twining/policy.yml", Some("guards:\n  - id: no-x\n    say: no\n    paths: [x]\n"), "guards: []\n")],
-            vec![write(".twining/policy.yml", Some("guards: []\n"), "guards:\n  - id: no-x\n    say: no\n    paths: [x]\n")],
+            vec![write(
+                ".twining/policy.yml",
+                Some("guards:\n  - id: no-x\n    say: no\n    paths: [x]\n"),
+                "guards: []\n",
+            )],
+            vec![write(
+                ".twining/policy.yml",
+                Some("guards: []\n"),
+                "guards:\n  - id: no-x\n    say: no\n    paths: [x]\n",
+            )],
         ),
         WIRING => (
             vec![write(".claude/settings.json", Some(r#"{"hooks":{"Stop":"twining"}}"#), "{}")],
             vec![write(".claude/settings.json", Some("{}"), r#"{"model":"x"}"#)],
         ),
         "read-logs-with-tools" => (vec![read("logs/app.log")], vec![read("src/main.rs")]),
-        "orchestrator-does-not-edit" => (vec![write("src/main.rs", None, "x")], vec![write("docs/notes.md", None, "x")]),
+        "orchestrator-does-not-edit" => {
+            (vec![write("src/main.rs", None, "x")], vec![write("docs/notes.md", None, "x")])
+        }
         _ => (Vec::new(), Vec::new()),
     };
     let of = |is_stopped: bool| {
@@ -137,7 +171,8 @@ fn examples(id: &str) -> Vec<Example> {
 
 /// A guard of paths in the project, and of others in any folder.
 fn guard(id: &str, kind: CheckKind, action: Verdict, paths: &str, anywhere: &str) -> Guard {
-    let anywhere = anywhere.split_whitespace().flat_map(|glob| [format!("**/{glob}"), format!("/**/{glob}")]);
+    let anywhere =
+        anywhere.split_whitespace().flat_map(|glob| [format!("**/{glob}"), format!("/**/{glob}")]);
     let mut globs = PathGlobs::default();
     globs.extend(paths.split_whitespace().map(str::to_owned).chain(anywhere));
     Guard::new(id, kind, action, globs)

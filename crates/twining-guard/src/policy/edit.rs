@@ -23,7 +23,8 @@ pub struct NewGuard {
     pub remark: String,
 }
 
-const BY_HAND: &str = "`guards:` is no list with each guard on lines of its own; write the change by hand";
+const BY_HAND: &str =
+    "`guards:` is no list with each guard on lines of its own; write the change by hand";
 
 /// The policy with the guard at the end of its guards, and the guard as it reads there.
 pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String> {
@@ -33,7 +34,8 @@ pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String>
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (at, indent) = match yaml::read(text).0.into_iter().find(|(key, _)| key.name == "guards") {
         None => {
-            lines.extend(lines.last().is_some_and(|line| !line.trim().is_empty()).then(String::new));
+            lines
+                .extend(lines.last().is_some_and(|line| !line.trim().is_empty()).then(String::new));
             lines.push("guards:".to_owned());
             (lines.len(), 2)
         }
@@ -44,8 +46,12 @@ pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String>
                 (row(key.at) + 1, 2)
             }
             YamlValue::List(items) => {
-                let first = items.first().and_then(|item| lines.get(row(item.at))).ok_or(BY_HAND)?;
-                let dash = first.find('-').filter(|dash| first[..*dash].trim().is_empty()).ok_or(BY_HAND)?;
+                let first =
+                    items.first().and_then(|item| lines.get(row(item.at))).ok_or(BY_HAND)?;
+                let dash = first
+                    .find('-')
+                    .filter(|dash| first[..*dash].trim().is_empty())
+                    .ok_or(BY_HAND)?;
                 (end_of(&lines, row(key.at) + 1), dash)
             }
             _ => return Err(BY_HAND.to_owned()),
@@ -57,9 +63,13 @@ pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String>
 
 /// The policy with a proposed guard in force.
 pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
-    let (source, guard) = find(text, id)?.ok_or_else(|| format!("there is no guard `{id}` in the project's policy"))?;
+    let (source, guard) = find(text, id)?
+        .ok_or_else(|| format!("there is no guard `{id}` in the project's policy"))?;
     if !guard.proposed {
-        return Err(format!("`{id}` is not proposed: it is in force already, as {}", guard.action.as_str()));
+        return Err(format!(
+            "`{id}` is not proposed: it is in force already, as {}",
+            guard.action.as_str()
+        ));
     }
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     // From the end: an edit must not move the places of the next.
@@ -91,14 +101,20 @@ fn checked(before: &str, lines: &[String], id: &str) -> Result<(String, Guard), 
 /// A guard of a policy, as it is written and as it holds.
 fn find(text: &str, id: &str) -> Result<Option<(GuardSource, Guard)>, String> {
     let mut mistakes = Vec::new();
-    let mut named = parse::read(text, "the policy", &mut mistakes).guards.into_iter().filter(|source| source.id == id);
+    let mut named = parse::read(text, "the policy", &mut mistakes)
+        .guards
+        .into_iter()
+        .filter(|source| source.id == id);
     let (one, other) = (named.next(), named.next());
     match (yaml::read(text).1.first(), one, other) {
         (Some(_), ..) => Err(mistakes.first().map(ToString::to_string).unwrap_or_default()),
         (_, _, Some(_)) => Err(format!("`{id}` stands there more than once")),
-        (_, one, _) => {
-            one.map(|one| parse::compile(&one, PolicyLayer::Project, None, Examples::Read).map(|guard| (one, guard))).transpose()
-        }
+        (_, one, _) => one
+            .map(|one| {
+                parse::compile(&one, PolicyLayer::Project, None, Examples::Read)
+                    .map(|guard| (one, guard))
+            })
+            .transpose(),
     }
 }
 
@@ -109,9 +125,15 @@ fn row(at: YamlPosition) -> usize {
 /// The line after the last one of the block that begins at a line.
 fn end_of(lines: &[String], begin: usize) -> usize {
     let is_blank = |line: &String| line.trim().is_empty();
-    let length = lines[begin..].iter().position(|line| !is_blank(line) && !line.starts_with([' ', '\t', '-', '#']));
+    let length = lines[begin..]
+        .iter()
+        .position(|line| !is_blank(line) && !line.starts_with([' ', '\t', '-', '#']));
     let block = &lines[begin..begin + length.unwrap_or(lines.len() - begin)];
-    begin + block.iter().rposition(|line| !is_blank(line) && !line.starts_with('#')).map_or(0, |last| last + 1)
+    begin
+        + block
+            .iter()
+            .rposition(|line| !is_blank(line) && !line.starts_with('#'))
+            .map_or(0, |last| last + 1)
 }
 
 fn written(new: &NewGuard, indent: usize) -> Vec<String> {
@@ -127,13 +149,19 @@ fn written(new: &NewGuard, indent: usize) -> Vec<String> {
 
 /// A word as YAML takes it for text.
 fn word(text: &str) -> String {
-    let keyword = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str());
-    if keyword || !text.starts_with(|c: char| c.is_ascii_alphabetic()) { quoted(text) } else { text.to_owned() }
+    let keyword = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
+        .contains(&text.to_lowercase().as_str());
+    if keyword || !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        quoted(text)
+    } else {
+        text.to_owned()
+    }
 }
 
 /// A JSON string is a YAML string in double quotes: nothing in it can end it.
 pub fn quoted(text: &str) -> String {
-    serde_json::Value::from(twining_model::text::visible(text).replace(['\n', '\t'], " ")).to_string()
+    serde_json::Value::from(twining_model::text::visible(text).replace(['\n', '\t'], " "))
+        .to_string()
 }
 
 #[cfg(test)]
@@ -158,7 +186,10 @@ mod tests {
             ("", format!("guards:\n{ADDED}")),
             ("# mine\nroles: {}\n", format!("# mine\nroles: {{}}\n\nguards:\n{ADDED}")),
             ("guards:\nroles: {}\n", format!("guards:\n{ADDED}roles: {{}}\n")),
-            ("guards: []  # none yet\nroles: {}\n", format!("guards:   # none yet\n{ADDED}roles: {{}}\n")),
+            (
+                "guards: []  # none yet\nroles: {}\n",
+                format!("guards:   # none yet\n{ADDED}roles: {{}}\n"),
+            ),
         ] {
             let (text, guard) = with_guard(before, &new("no-push")).expect("writes");
             assert_eq!(text, after);
@@ -173,13 +204,23 @@ mod tests {
         let (text, _) = with_guard(before, &new("no-push")).expect("writes");
         let (head, tail) = before.split_at(before.find("\n# roles").expect("is there"));
         assert!(text.starts_with(head) && text.ends_with(tail), "{text}");
-        assert!(text.contains("    # last of them\n    - id: no-push\n      status: proposed\n"), "{text}");
+        assert!(
+            text.contains("    # last of them\n    - id: no-push\n      status: proposed\n"),
+            "{text}"
+        );
 
         let crlf = "guards:\r\n  - {id: a, tools: [Bash], say: x}\r\n";
         let (text, _) = with_guard(crlf, &new("no-push")).expect("writes");
-        assert!(text.starts_with(crlf) && text.contains("\r\n  - id: no-push\r\n    status: proposed\r\n"), "{text:?}");
+        assert!(
+            text.starts_with(crlf)
+                && text.contains("\r\n  - id: no-push\r\n    status: proposed\r\n"),
+            "{text:?}"
+        );
         let flush = "guards:\n- id: a\n  tools: [Bash]\n  say: x\n";
-        assert!(with_guard(flush, &new("b")).expect("writes").0.contains("\n- id: b\n  status"), "a list without indent");
+        assert!(
+            with_guard(flush, &new("b")).expect("writes").0.contains("\n- id: b\n  status"),
+            "a list without indent"
+        );
     }
 
     #[test]
@@ -190,21 +231,41 @@ mod tests {
             "guards:\n  a: {tools: [Bash], say: x}\n",
             "guards: 5\n",
         ] {
-            assert!(with_guard(before, &new("b")).expect_err("is not edited").contains("by hand"), "{before}");
+            assert!(
+                with_guard(before, &new("b")).expect_err("is not edited").contains("by hand"),
+                "{before}"
+            );
         }
-        assert!(with_guard("guards: [\n", &new("b")).expect_err("is broken").contains("cannot be read"));
-        assert!(with_guard("guards:\n  - {id: b, tools: [Bash], say: x}\n", &new("b")).expect_err("twice").contains("already"));
+        assert!(
+            with_guard("guards: [\n", &new("b")).expect_err("is broken").contains("cannot be read")
+        );
+        assert!(
+            with_guard("guards:\n  - {id: b, tools: [Bash], say: x}\n", &new("b"))
+                .expect_err("twice")
+                .contains("already")
+        );
     }
 
     #[test]
     fn a_promoted_guard_blocks_and_nothing_else_changes() {
-        let (text, _) = with_guard("# c\nguards:\n  - {id: a, tools: [Bash], say: x, action: warn}\n", &new("no-push")).expect("writes");
+        let (text, _) = with_guard(
+            "# c\nguards:\n  - {id: a, tools: [Bash], say: x, action: warn}\n",
+            &new("no-push"),
+        )
+        .expect("writes");
         let (after, guard) = promoted(&text, "no-push").expect("promotes");
         assert_eq!(guard.action, Verdict::Block);
-        assert_eq!(after, text.replace("status: proposed\n    action: warn", "status: active\n    action: block"));
+        assert_eq!(
+            after,
+            text.replace("status: proposed\n    action: warn", "status: active\n    action: block")
+        );
         assert!(promoted(&after, "no-push").expect_err("once").contains("in force"));
         assert!(promoted(&after, "nobody").expect_err("none").contains("no guard"));
-        let flow = "guards:\n  - {id: a, status: 'proposed', action: \"ask\", tools: [Bash], say: x}\n";
-        assert_eq!(promoted(flow, "a").expect("promotes").0, flow.replace("proposed", "active").replace("ask", "block"));
+        let flow =
+            "guards:\n  - {id: a, status: 'proposed', action: \"ask\", tools: [Bash], say: x}\n";
+        assert_eq!(
+            promoted(flow, "a").expect("promotes").0,
+            flow.replace("proposed", "active").replace("ask", "block")
+        );
     }
 }

@@ -59,7 +59,11 @@ impl GuardSet {
     /// One guard by itself, at least warning: what it would say, whatever it does.
     #[must_use]
     pub fn alone(guard: &Guard) -> Self {
-        let guard = Guard { examples: Vec::new(), action: guard.action.max(Verdict::Warn), ..guard.clone() };
+        let guard = Guard {
+            examples: Vec::new(),
+            action: guard.action.max(Verdict::Warn),
+            ..guard.clone()
+        };
         Self { guards: vec![guard], ..Self::default() }
     }
 
@@ -93,7 +97,9 @@ impl GuardSet {
     /// Whether a guard of this name holds and refuses.
     #[must_use]
     pub fn blocks(&self, id: &str) -> bool {
-        self.guards.iter().any(|guard| guard.id == id && guard.is_on() && guard.action == Verdict::Block)
+        self.guards
+            .iter()
+            .any(|guard| guard.id == id && guard.is_on() && guard.action == Verdict::Block)
     }
 
     /// What the agent and the person are told of a policy that cannot be read.
@@ -121,7 +127,10 @@ impl GuardSet {
         let part = parse::read(text, name, &mut self.mistakes);
         match (layer, part.on_unreadable) {
             (PolicyLayer::User, Some(level)) => self.on_unreadable = level,
-            (_, Some(_)) => self.mistakes.push(Mistake::whole(name, "`on_unreadable` is a person's own setting, and has no effect here")),
+            (_, Some(_)) => self.mistakes.push(Mistake::whole(
+                name,
+                "`on_unreadable` is a person's own setting, and has no effect here",
+            )),
             _ => {}
         }
         if layer == PolicyLayer::Project {
@@ -131,17 +140,32 @@ impl GuardSet {
         for written in part.guards {
             let is_again = !seen.insert(written.id.clone());
             let known = self.guards.iter().position(|guard| guard.id == written.id);
-            let base =
-                known.filter(|at| self.guards[*at].kind != CheckKind::Declared || self.guards[*at].source.layer == PolicyLayer::Default);
-            let compiled = parse::compile(&written, layer, base.map(|at| &self.guards[at]), examples);
+            let base = known.filter(|at| {
+                self.guards[*at].kind != CheckKind::Declared
+                    || self.guards[*at].source.layer == PolicyLayer::Default
+            });
+            let compiled =
+                parse::compile(&written, layer, base.map(|at| &self.guards[at]), examples);
             let mut mistake = |message: String| {
-                self.mistakes.push(Mistake { file: name.to_owned(), line: written.line, column: 1, message, suggestion: None });
+                self.mistakes.push(Mistake {
+                    file: name.to_owned(),
+                    line: written.line,
+                    column: 1,
+                    message,
+                    suggestion: None,
+                });
             };
             match (compiled, known) {
-                (Err(why), _) => mistake(format!("the guard `{}` is left out: {why}", text::excerpt(&written.id, 40))),
+                (Err(why), _) => mistake(format!(
+                    "the guard `{}` is left out: {why}",
+                    text::excerpt(&written.id, 40)
+                )),
                 // Whichever of the two was meant: the other may be a mistake, and must not take it away.
                 (Ok(guard), Some(_)) if is_again => {
-                    mistake(format!("`{}` stands here twice; both hold, and the stricter answer counts", guard.id));
+                    mistake(format!(
+                        "`{}` stands here twice; both hold, and the stricter answer counts",
+                        guard.id
+                    ));
                     self.guards.push(guard);
                 }
                 // A person's own file says what holds for them.
@@ -149,7 +173,11 @@ impl GuardSet {
                 (Ok(guard), Some(at)) => {
                     let action = self.guards[at].action;
                     if guard.action < action {
-                        mistake(format!("`{}` is {} already, and a project can only make it stricter", guard.id, action.as_str()));
+                        mistake(format!(
+                            "`{}` is {} already, and a project can only make it stricter",
+                            guard.id,
+                            action.as_str()
+                        ));
                     }
                     // It stands beside the one it cannot replace.
                     if guard.action > Verdict::Off {

@@ -27,7 +27,9 @@ pub struct Clause {
 impl Clause {
     pub(crate) fn to_guard(&self) -> Result<Guard, String> {
         let otherwise = match self.id.strip_prefix("decision-") {
-            Some(decision) => format!("a person overrides the decision: `twining override {decision} --reason …`"),
+            Some(decision) => {
+                format!("a person overrides the decision: `twining override {decision} --reason …`")
+            }
             None => "propose another edge with twining_knowledge_update, for review".to_owned(),
         };
         let action = if self.is_contested { Verdict::Warn } else { Verdict::Block };
@@ -36,7 +38,12 @@ impl Clause {
             next_step: "write it without that".to_owned(),
             otherwise,
             when: Conditions { adds: self.must_not_use.clone(), ..Conditions::default() },
-            ..Guard::new(&self.id, CheckKind::ForbiddenUse, action, PathGlobs::compile(&self.paths)?)
+            ..Guard::new(
+                &self.id,
+                CheckKind::ForbiddenUse,
+                action,
+                PathGlobs::compile(&self.paths)?,
+            )
         })
     }
 }

@@ -59,14 +59,22 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
     }
     let mut written = Vec::new();
     let entry = entries.iter().find(|(key, _)| key.name == ON_UNREADABLE);
-    let on_unreadable = entry.and_then(|(key, node)| level(node).map_err(|why| mistakes.push(mistake(file, key.at, why))).ok());
+    let on_unreadable = entry.and_then(|(key, node)| {
+        level(node).map_err(|why| mistakes.push(mistake(file, key.at, why))).ok()
+    });
     for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
         let guards: Vec<(Option<YamlKey>, YamlNode)> = match node.value {
-            YamlValue::Map(guards) => guards.into_iter().map(|(key, node)| (Some(key), node)).collect(),
+            YamlValue::Map(guards) => {
+                guards.into_iter().map(|(key, node)| (Some(key), node)).collect()
+            }
             YamlValue::List(guards) => guards.into_iter().map(|node| (None, node)).collect(),
             YamlValue::Nothing => Vec::new(),
             _ => {
-                mistakes.push(mistake(file, node.at, "`guards:` is a list or a map of guards".to_owned()));
+                mistakes.push(mistake(
+                    file,
+                    node.at,
+                    "`guards:` is a list or a map of guards".to_owned(),
+                ));
                 Vec::new()
             }
         };
@@ -74,9 +82,15 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
             let fields = if let YamlValue::Map(fields) = value { fields } else { Vec::new() };
             let id = fields.iter().find(|(key, _)| key.name == "id").map(|(_, node)| &node.value);
             match (key, id) {
-                _ if fields.is_empty() => mistakes.push(mistake(file, at, "a guard is a map with an `id`".to_owned())),
-                (Some(key), _) => written.push(GuardSource { id: key.name, line: key.at.line, fields }),
-                (None, Some(YamlValue::Text(id))) => written.push(GuardSource { id: id.clone(), line: at.line, fields }),
+                _ if fields.is_empty() => {
+                    mistakes.push(mistake(file, at, "a guard is a map with an `id`".to_owned()))
+                }
+                (Some(key), _) => {
+                    written.push(GuardSource { id: key.name, line: key.at.line, fields })
+                }
+                (None, Some(YamlValue::Text(id))) => {
+                    written.push(GuardSource { id: id.clone(), line: at.line, fields })
+                }
                 (None, _) => mistakes.push(mistake(file, at, "the guard has no `id`".to_owned())),
             }
         }
@@ -93,7 +107,13 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
 }
 
 fn mistake(file: &str, at: YamlPosition, message: String) -> Mistake {
-    Mistake { file: file.to_owned(), line: at.line.max(1), column: at.column.max(1), message, suggestion: None }
+    Mistake {
+        file: file.to_owned(),
+        line: at.line.max(1),
+        column: at.column.max(1),
+        message,
+        suggestion: None,
+    }
 }
 
 /// Whether the examples of guards are read, to be tried.
@@ -106,7 +126,12 @@ pub enum Examples {
 }
 
 /// Makes a guard of its fields, over the built-in of that name if there is one.
-pub(crate) fn compile(written: &GuardSource, layer: PolicyLayer, base: Option<&Guard>, examples: Examples) -> Result<Guard, String> {
+pub(crate) fn compile(
+    written: &GuardSource,
+    layer: PolicyLayer,
+    base: Option<&Guard>,
+    examples: Examples,
+) -> Result<Guard, String> {
     let is_sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !(1..=limits::TAG_BYTES).contains(&written.id.len()) || !written.id.chars().all(is_sign) {
         return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
@@ -123,14 +148,22 @@ pub(crate) fn compile(written: &GuardSource, layer: PolicyLayer, base: Option<&G
                 guard.proposed = match one(node)?.as_str() {
                     "proposed" => true,
                     "active" => false,
-                    word => return Err(format!("`{}` is neither proposed nor active", text::excerpt(word, 40))),
+                    word => {
+                        return Err(format!(
+                            "`{}` is neither proposed nor active",
+                            text::excerpt(word, 40)
+                        ));
+                    }
                 }
             }
             "verify" => guard.verify = Some(verify(node)?),
             "events" | "event" => {
                 guard.events = texts(node)?
                     .iter()
-                    .map(|name| EventKind::read(name).ok_or_else(|| format!("`{}` is no event", text::excerpt(name, 40))))
+                    .map(|name| {
+                        EventKind::read(name)
+                            .ok_or_else(|| format!("`{}` is no event", text::excerpt(name, 40)))
+                    })
                     .collect::<Result<_, _>>()?;
             }
             "tools" | "tool" => guard.tools = texts(node)?,
@@ -159,8 +192,14 @@ pub(crate) fn compile(written: &GuardSource, layer: PolicyLayer, base: Option<&G
     if guard.say.is_empty() {
         return Err("it says nothing: `say` tells the agent why".to_owned());
     }
-    if guard.kind == CheckKind::Declared && guard.paths.is_empty() && guard.tools.is_empty() && guard.when == Conditions::default() {
-        return Err("it names no tools, paths or conditions, and would speak to everything".to_owned());
+    if guard.kind == CheckKind::Declared
+        && guard.paths.is_empty()
+        && guard.tools.is_empty()
+        && guard.when == Conditions::default()
+    {
+        return Err(
+            "it names no tools, paths or conditions, and would speak to everything".to_owned()
+        );
     }
     Ok(guard)
 }
@@ -174,18 +213,26 @@ fn verify(node: &YamlNode) -> Result<String, String> {
         },
         _ => one(node)?,
     };
-    if command.trim().is_empty() || command.len() > limits::ELEMENT_BYTES || command.contains('\0') {
+    if command.trim().is_empty() || command.len() > limits::ELEMENT_BYTES || command.contains('\0')
+    {
         return Err(format!("a command to verify by has 1 to {} bytes", limits::ELEMENT_BYTES));
     }
     Ok(command)
 }
 
 fn conditions(node: &YamlNode) -> Result<Conditions, String> {
-    let YamlValue::Map(fields) = &node.value else { return Err("`when` is a map of conditions".to_owned()) };
+    let YamlValue::Map(fields) = &node.value else {
+        return Err("`when` is a map of conditions".to_owned());
+    };
     let mut when = Conditions::default();
     for (key, node) in fields {
         match key.name.as_str() {
-            "command" => when.commands = texts(node)?.iter().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect(),
+            "command" => {
+                when.commands = texts(node)?
+                    .iter()
+                    .map(|line| line.split_whitespace().map(str::to_owned).collect())
+                    .collect()
+            }
             "adds" => when.adds = texts(node)?,
             "removes" => when.removes = texts(node)?,
             "agent" => {
@@ -196,10 +243,19 @@ fn conditions(node: &YamlNode) -> Result<Conditions, String> {
                 };
                 when.actors = texts(node)?.iter().map(who).collect();
             }
-            name => return Err(format!("`{}` is no condition; known are command, adds, removes, agent", text::excerpt(name, 40))),
+            name => {
+                return Err(format!(
+                    "`{}` is no condition; known are command, adds, removes, agent",
+                    text::excerpt(name, 40)
+                ));
+            }
         }
     }
-    if when.commands.iter().chain([&when.adds, &when.removes]).any(|list| list.iter().any(String::is_empty))
+    if when
+        .commands
+        .iter()
+        .chain([&when.adds, &when.removes])
+        .any(|list| list.iter().any(String::is_empty))
         || when.commands.iter().any(Vec::is_empty)
     {
         return Err("a condition is empty".to_owned());
@@ -208,7 +264,9 @@ fn conditions(node: &YamlNode) -> Result<Conditions, String> {
 }
 
 fn parse_examples(node: &YamlNode) -> Result<Vec<Example>, String> {
-    let YamlValue::Map(fields) = &node.value else { return Err("`examples` has `blocks` and `allows`".to_owned()) };
+    let YamlValue::Map(fields) = &node.value else {
+        return Err("`examples` has `blocks` and `allows`".to_owned());
+    };
     let mut examples = Vec::new();
     for (key, node) in fields {
         let is_stopped = match key.name.as_str() {
@@ -216,7 +274,9 @@ fn parse_examples(node: &YamlNode) -> Result<Vec<Example>, String> {
             "allows" => false,
             name => return Err(format!("`{}` is no kind of example", text::excerpt(name, 40))),
         };
-        let YamlValue::List(items) = &node.value else { return Err("examples are a list".to_owned()) };
+        let YamlValue::List(items) = &node.value else {
+            return Err("examples are a list".to_owned());
+        };
         for item in items {
             examples.push(example(item, is_stopped)?);
         }
@@ -234,7 +294,9 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
         let input = serde_json::json!({ "command": command });
         return Ok(Example { event, input, file: None, is_stopped });
     }
-    let YamlValue::Map(fields) = &node.value else { return Err("an example is a command or a map".to_owned()) };
+    let YamlValue::Map(fields) = &node.value else {
+        return Err("an example is a command or a map".to_owned());
+    };
     let (mut tool, mut input, mut file, mut agent) = (None, Map::new(), None, None);
     for (key, node) in fields {
         let given = one(node)?;
@@ -243,12 +305,17 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
             "path" => drop(input.insert("file_path".to_owned(), Json::String(given))),
             "file" => file = Some(given),
             "agent" => agent = Some(given),
-            "command" | "content" | "old_string" | "new_string" => drop(input.insert(key.name.clone(), Json::String(given))),
+            "command" | "content" | "old_string" | "new_string" => {
+                drop(input.insert(key.name.clone(), Json::String(given)))
+            }
             name => return Err(format!("`{}` is no part of an example", text::excerpt(name, 40))),
         }
     }
     let usual = if input.contains_key("command") { "Bash" } else { "Write" };
-    if !input.contains_key("command") && !input.contains_key("content") && !input.contains_key("old_string") {
+    if !input.contains_key("command")
+        && !input.contains_key("content")
+        && !input.contains_key("old_string")
+    {
         input.insert("content".to_owned(), Json::String("something else\n".to_owned()));
     }
     let tool = tool.unwrap_or_else(|| usual.to_owned());
@@ -268,7 +335,8 @@ fn level(node: &YamlNode) -> Result<Verdict, String> {
     if word == "allow" {
         return Ok(Verdict::Off);
     }
-    Verdict::read(&word).ok_or_else(|| format!("`{}` is none of block, ask, warn, off", text::excerpt(&word, 40)))
+    Verdict::read(&word)
+        .ok_or_else(|| format!("`{}` is none of block, ask, warn, off", text::excerpt(&word, 40)))
 }
 
 fn one(node: &YamlNode) -> Result<String, String> {

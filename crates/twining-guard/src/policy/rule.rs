@@ -24,7 +24,9 @@ impl Actor {
         match self {
             Self::Main => event.agent_id.is_none(),
             Self::Subagent => event.agent_id.is_some(),
-            Self::OfType(name) => event.agent_type.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(name)),
+            Self::OfType(name) => {
+                event.agent_type.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(name))
+            }
         }
     }
 }
@@ -185,9 +187,26 @@ impl GuardAnswer {
 
 /// Tools that do the same under other names, first as Claude Code calls them.
 const SAME_TOOLS: [&[&str]; 4] = [
-    &["bash", "shell", "run_shell_command", "exec_command", "local_shell", "run_terminal_cmd", "powershell"],
+    &[
+        "bash",
+        "shell",
+        "run_shell_command",
+        "exec_command",
+        "local_shell",
+        "run_terminal_cmd",
+        "powershell",
+    ],
     &["write", "write_file", "create", "create_file"],
-    &["edit", "multiedit", "multi_edit", "replace", "str_replace", "edit_file", "apply_patch", "notebookedit"],
+    &[
+        "edit",
+        "multiedit",
+        "multi_edit",
+        "replace",
+        "str_replace",
+        "edit_file",
+        "apply_patch",
+        "notebookedit",
+    ],
     &["read", "read_file", "view", "view_file"],
 ];
 
@@ -195,7 +214,10 @@ const SAME_TOOLS: [&[&str]; 4] = [
 /// every host's shell.
 fn is_same_tool(one: &str, other: &str) -> bool {
     let is = |name: &str, tool: &str| name.eq_ignore_ascii_case(tool);
-    is(one, other) || SAME_TOOLS.iter().any(|names| names.iter().any(|name| is(name, one)) && names.iter().any(|name| is(name, other)))
+    is(one, other)
+        || SAME_TOOLS.iter().any(|names| {
+            names.iter().any(|name| is(name, one)) && names.iter().any(|name| is(name, other))
+        })
 }
 
 impl Guard {
@@ -235,13 +257,21 @@ impl Guard {
     }
 
     /// The changes at its paths.
-    pub(crate) fn concerned<'e>(&'e self, effects: &'e Effects) -> impl Iterator<Item = &'e FileChange> {
-        effects.changes.iter().filter(|change| change.extent != ChangeExtent::Uncommitted && self.is_at(change))
+    pub(crate) fn concerned<'e>(
+        &'e self,
+        effects: &'e Effects,
+    ) -> impl Iterator<Item = &'e FileChange> {
+        effects
+            .changes
+            .iter()
+            .filter(|change| change.extent != ChangeExtent::Uncommitted && self.is_at(change))
     }
 
     fn is_at(&self, change: &FileChange) -> bool {
         match change.extent {
-            ChangeExtent::File => self.paths.matches(&change.path) && !self.except.matches(&change.path),
+            ChangeExtent::File => {
+                self.paths.matches(&change.path) && !self.except.matches(&change.path)
+            }
             ChangeExtent::Tree | ChangeExtent::Uncommitted => self.paths.match_below(&change.path),
         }
     }
@@ -253,23 +283,34 @@ impl Guard {
         }
         let run = match self.when.commands.as_slice() {
             [] => None,
-            wanted => match effects.commands.iter().find(|run| wanted.iter().any(|wanted| runs(&run.words, wanted))) {
+            wanted => match effects
+                .commands
+                .iter()
+                .find(|run| wanted.iter().any(|wanted| runs(&run.words, wanted)))
+            {
                 Some(run) => Some(run.words.join(" ")),
                 None => return GuardAnswer::silent("no such command is run"),
             },
         };
         if self.paths.is_empty() && !self.when.has_contents() {
-            let what = run.map_or_else(|| format!("`{}`", event.tool), |run| format!("`{}`", twining_model::text::excerpt(&run, 80)));
+            let what = run.map_or_else(
+                || format!("`{}`", event.tool),
+                |run| format!("`{}`", twining_model::text::excerpt(&run, 80)),
+            );
             return GuardAnswer::of_call(self.action, format!("{what} would run"));
         }
         // A rule about a place is about changing it, unless it names a tool that reads.
         if !self.tools.is_empty()
             && !self.when.has_contents()
-            && let Some(path) = effects.reads.iter().find(|path| self.paths.matches(path) && !self.except.matches(path))
+            && let Some(path) = effects
+                .reads
+                .iter()
+                .find(|path| self.paths.matches(path) && !self.except.matches(path))
         {
             return GuardAnswer::about(self.action, path, format!("`{path}` would be read"));
         }
-        let changes = effects.changes.iter().filter(|change| change.extent != ChangeExtent::Uncommitted);
+        let changes =
+            effects.changes.iter().filter(|change| change.extent != ChangeExtent::Uncommitted);
         let concerned = changes.filter(|change| self.paths.is_empty() || self.is_at(change));
         GuardAnswer::strictest(concerned.filter_map(|change| self.of_change(change)))
             .unwrap_or_else(|| GuardAnswer::silent("nothing it watches changes"))
@@ -283,9 +324,16 @@ impl Guard {
         if self.when.has_contents() {
             match &*change.content {
                 NewContent::Text { before, after } => {
-                    let (before, after) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-                    let comes = |text: &String| after.contains(text.as_str()) && !before.contains(text.as_str());
-                    let goes = |text: &String| before.contains(text.as_str()) && !after.contains(text.as_str());
+                    let (before, after) = (
+                        before.as_deref().unwrap_or_default(),
+                        after.as_deref().unwrap_or_default(),
+                    );
+                    let comes = |text: &String| {
+                        after.contains(text.as_str()) && !before.contains(text.as_str())
+                    };
+                    let goes = |text: &String| {
+                        before.contains(text.as_str()) && !after.contains(text.as_str())
+                    };
                     if !self.when.adds.iter().any(comes) && !self.when.removes.iter().any(goes) {
                         return None;
                     }
@@ -295,14 +343,20 @@ impl Guard {
                 NewContent::Unknown(_) => level = level.min(Verdict::Warn),
             }
         }
-        Some(GuardAnswer::about(level, &change.path, format!("`{}` would change `{}`", change.by, change.path)))
+        Some(GuardAnswer::about(
+            level,
+            &change.path,
+            format!("`{}` would change `{}`", change.by, change.path),
+        ))
     }
 }
 
 /// Whether a command is the wanted one: the program, then the other words in any
 /// place, clusters of short options by their letters.
 fn runs(words: &[String], wanted: &[String]) -> bool {
-    let (Some(program), Some((name, rest))) = (words.first(), wanted.split_first()) else { return false };
+    let (Some(program), Some((name, rest))) = (words.first(), wanted.split_first()) else {
+        return false;
+    };
     if program.rsplit('/').next() != Some(name.as_str()) {
         return false;
     }
@@ -310,6 +364,8 @@ fn runs(words: &[String], wanted: &[String]) -> bool {
     rest.iter().all(|wanted| {
         words.iter().skip(1).any(|word| word == wanted)
             || (cluster(wanted)
-                && wanted.chars().skip(1).all(|letter| words.iter().skip(1).any(|word| cluster(word) && word.contains(letter))))
+                && wanted.chars().skip(1).all(|letter| {
+                    words.iter().skip(1).any(|word| cluster(word) && word.contains(letter))
+                }))
     })
 }

@@ -63,9 +63,13 @@ impl Serialize for PolicySource {
 impl<'de> Deserialize<'de> for PolicySource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let (name, line) = text.split_once(':').map_or((text.as_str(), None), |(name, line)| (name, line.parse().ok()));
-        let layer =
-            [PolicyLayer::User, PolicyLayer::Project].into_iter().find(|layer| layer.as_str() == name).unwrap_or(PolicyLayer::Default);
+        let (name, line) = text
+            .split_once(':')
+            .map_or((text.as_str(), None), |(name, line)| (name, line.parse().ok()));
+        let layer = [PolicyLayer::User, PolicyLayer::Project]
+            .into_iter()
+            .find(|layer| layer.as_str() == name)
+            .unwrap_or(PolicyLayer::Default);
         Ok(Self { layer, line, column: None })
     }
 }

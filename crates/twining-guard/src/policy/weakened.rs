@@ -10,9 +10,14 @@ use crate::policy::{Examples, GuardSet, PolicyLayer, UserPolicy};
 pub(crate) fn check(guard: &Guard, effects: &Effects) -> GuardAnswer {
     let weakened = guard.concerned(effects).find_map(|change| match &*change.content {
         NewContent::Text { before, after } => {
-            let (before, after) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+            let (before, after) =
+                (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
             let how = policy_weakened(before, after).or_else(|| promotes(before, after))?;
-            Some(GuardAnswer::about(guard.action, &change.path, format!("`{}` would change `{}`: {how}", change.by, change.path)))
+            Some(GuardAnswer::about(
+                guard.action,
+                &change.path,
+                format!("`{}` would change `{}`: {how}", change.by, change.path),
+            ))
         }
         // What comes of it is compared when the turn ends, and in CI.
         NewContent::Unknown(_) => None,
@@ -28,13 +33,17 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
         return None;
     }
     if after.len() > limits::POLICY_BYTES {
-        return Some(format!("it would be larger than {} bytes, and none of its guards would be read", limits::POLICY_BYTES));
+        return Some(format!(
+            "it would be larger than {} bytes, and none of its guards would be read",
+            limits::POLICY_BYTES
+        ));
     }
     let (was, will) = (load(before), load(after));
     if was.unread.is_none() && will.unread.is_some() && was.guards.iter().any(is_of_project) {
         return Some("it could no longer be read, and its guards would not hold".to_owned());
     }
-    let is_preserved = |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
+    let is_preserved =
+        |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
     let gone = was.guards.iter().find(|old| is_of_project(old) && !is_preserved(old));
     gone.map(|gone| format!("`{}` would no longer hold as it does", gone.id))
 }
@@ -79,8 +88,13 @@ fn promotes(before: &str, after: &str) -> Option<String> {
         return None;
     }
     let (was, will) = (load(before).guards, load(after).guards);
-    let promoted = will.iter().find(|new| !new.proposed && was.iter().any(|old| old.proposed && old.id == new.id))?;
-    Some(format!("`{}` is proposed, and a person promotes it with `twining guard promote {}`", promoted.id, promoted.id))
+    let promoted = will
+        .iter()
+        .find(|new| !new.proposed && was.iter().any(|old| old.proposed && old.id == new.id))?;
+    Some(format!(
+        "`{}` is proposed, and a person promotes it with `twining guard promote {}`",
+        promoted.id, promoted.id
+    ))
 }
 
 #[cfg(test)]
@@ -92,11 +106,15 @@ mod tests {
     #[test]
     fn a_guard_may_be_added_and_made_stricter_and_no_other_way() {
         let warns = ONE.replace("paths", "action: warn\n    paths");
-        assert_eq!(policy_weakened(ONE, &format!("{ONE}  - id: no-y\n    say: no\n    paths: [y]\n")), None);
+        assert_eq!(
+            policy_weakened(ONE, &format!("{ONE}  - id: no-y\n    say: no\n    paths: [y]\n")),
+            None
+        );
         assert_eq!(policy_weakened(&warns, ONE), None);
         assert_eq!(policy_weakened(ONE, &format!("# why\n{ONE}")), None);
         assert_eq!(policy_weakened(ONE, &ONE.replace("[x]", "[x, y]")), None);
-        for after in [warns.as_str(), "", "guards: []\n", "guards: [\n", &ONE.replace("[x]", "[z]")] {
+        for after in [warns.as_str(), "", "guards: []\n", "guards: [\n", &ONE.replace("[x]", "[z]")]
+        {
             assert!(policy_weakened(ONE, after).is_some(), "{after}");
         }
         assert_eq!(policy_weakened("guards: [\n", ONE), None, "what was broken is mended");

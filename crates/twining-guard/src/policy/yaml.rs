@@ -113,7 +113,10 @@ pub fn read(text: &str) -> (Vec<(YamlKey, YamlNode)>, Vec<YamlError>) {
             for part in parts {
                 match read_whole(&part) {
                     Ok(read) => entries.extend(read),
-                    Err(error) => broken.push(YamlError { lost: key_of(&part).map_or(LostPart::All, LostPart::Part), ..error }),
+                    Err(error) => broken.push(YamlError {
+                        lost: key_of(&part).map_or(LostPart::All, LostPart::Part),
+                        ..error
+                    }),
                 }
             }
             // Parts that are fine one by one can still make no whole.
@@ -149,10 +152,15 @@ fn read_whole(text: &str) -> Result<Vec<(YamlKey, YamlNode)>, YamlError> {
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(Vec::new());
     }
-    let root: Spanned<YamlTree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(YamlPosition { line: 1, column: 1 });
-        YamlError { at, why: reason(&error.to_string()), lost: LostPart::All }
-    })?;
+    let root: Spanned<YamlTree> =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+            let at = error
+                .location()
+                .map(|at| spot(&at))
+                .filter(|at| at.line > 0)
+                .unwrap_or(YamlPosition { line: 1, column: 1 });
+            YamlError { at, why: reason(&error.to_string()), lost: LostPart::All }
+        })?;
     match root.value.0 {
         YamlValue::Map(entries) => Ok(entries),
         YamlValue::Nothing => Ok(Vec::new()),
@@ -174,7 +182,9 @@ fn reason(error: &str) -> String {
         _ if lower.contains("budget") && (lower.contains("anchor") || lower.contains("alias")) => {
             "anchors (`&name`) and aliases (`*name`) are not read here; write the value out"
         }
-        _ if lower.contains("document") => "a second document begins here, and only one is read; take the `---` line out",
+        _ if lower.contains("document") => {
+            "a second document begins here, and only one is read; take the `---` line out"
+        }
         _ if lower.contains("budget") => "it is nested deeper or is longer than any policy",
         (Some(_), Some((_, rest))) => rest,
         _ => first.split(" at line ").next().unwrap_or(first),
@@ -190,7 +200,9 @@ fn parts(text: &str) -> Vec<String> {
         if parts.len() > MOST_PARTS {
             break;
         }
-        let begins = line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '_')) && line.contains(':');
+        let begins = line
+            .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '_'))
+            && line.contains(':');
         if begins || parts.is_empty() {
             parts.push("\n".repeat(number));
         }
@@ -205,7 +217,8 @@ fn parts(text: &str) -> Vec<String> {
 /// The top-level key that a part begins with, where it plainly does.
 fn key_of(part: &str) -> Option<String> {
     let (key, _) = part.trim_start().split_once(':')?;
-    let is_plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    let is_plain =
+        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     is_plain.then(|| key.to_owned())
 }
 
@@ -267,7 +280,10 @@ impl<'de> Deserialize<'de> for YamlTree {
                 let mut entries = Vec::new();
                 while let Some(key) = map.next_key::<Spanned<String>>()? {
                     let value = map.next_value::<Spanned<YamlTree>>()?;
-                    entries.push((YamlKey { at: spot(&key.referenced), name: key.value }, node(value)));
+                    entries.push((
+                        YamlKey { at: spot(&key.referenced), name: key.value },
+                        node(value),
+                    ));
                 }
                 Ok(YamlTree(YamlValue::Map(entries)))
             }
@@ -285,7 +301,8 @@ mod tests {
 
     #[test]
     fn everything_knows_its_line_and_column() {
-        let (entries, broken) = read("# a comment\nroles:\n  coach:\n    must_do: [one, 2, true]\n");
+        let (entries, broken) =
+            read("# a comment\nroles:\n  coach:\n    must_do: [one, 2, true]\n");
         assert_eq!(broken, []);
         let (key, roles) = &entries[0];
         assert_eq!((key.name.as_str(), key.at), ("roles", YamlPosition { line: 2, column: 1 }));
@@ -293,13 +310,17 @@ mod tests {
         assert_eq!(roles[0].0.at, YamlPosition { line: 3, column: 3 });
         let YamlValue::Map(coach) = &roles[0].1.value else { panic!("a map") };
         let YamlValue::List(items) = &coach[0].1.value else { panic!("a list") };
-        assert_eq!(items[1], YamlNode { at: YamlPosition { line: 4, column: 20 }, value: YamlValue::Number(2.0) });
+        assert_eq!(
+            items[1],
+            YamlNode { at: YamlPosition { line: 4, column: 20 }, value: YamlValue::Number(2.0) }
+        );
         assert_eq!(items[2].value, YamlValue::Bool(true));
     }
 
     #[test]
     fn a_broken_part_leaves_the_others() {
-        let (entries, broken) = read("roles:\n  coach: [unclosed\ngates:\n  feature: {coverage_threshold: 0.9}\n");
+        let (entries, broken) =
+            read("roles:\n  coach: [unclosed\ngates:\n  feature: {coverage_threshold: 0.9}\n");
         assert_eq!(entries.iter().map(|(key, _)| key.name.as_str()).collect::<Vec<_>>(), ["gates"]);
         assert_eq!(entries[0].0.at.line, 3);
         assert_eq!(broken.len(), 1);
@@ -316,7 +337,11 @@ mod tests {
 
     #[test]
     fn what_is_not_read_here_is_said_in_words_that_help() {
-        assert!(read("roles: &r\n  coach: {}\n").1[0].why.starts_with("anchors (`&name`)"), "{:?}", read("roles: &r {}\n").1);
+        assert!(
+            read("roles: &r\n  coach: {}\n").1[0].why.starts_with("anchors (`&name`)"),
+            "{:?}",
+            read("roles: &r {}\n").1
+        );
         let (_, broken) = read("roles: {}\n---\ngates: {}\n");
         assert!(broken[0].why.starts_with("a second document begins here"), "{broken:?}");
     }
@@ -333,7 +358,15 @@ mod tests {
         let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
         (0..9).for_each(|i| bomb.push_str(&format!("b{i}: &b{i} [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n")));
         let deep = "[".repeat(60_000);
-        for hostile in [bomb.as_str(), deep.as_str(), "a: &a\n  <<: *a\n", "{", "\u{0}", "- - - : : :", "<<<<<<< ours\na: 1\n=======\n"] {
+        for hostile in [
+            bomb.as_str(),
+            deep.as_str(),
+            "a: &a\n  <<: *a\n",
+            "{",
+            "\u{0}",
+            "- - - : : :",
+            "<<<<<<< ours\na: 1\n=======\n",
+        ] {
             let started = Instant::now();
             let (_, broken) = read(hostile);
             assert!(started.elapsed() < Duration::from_secs(5));

@@ -106,8 +106,12 @@ pub struct Fingerprint {
 impl Dir {
     /// Opens the project folder itself, which the caller has resolved.
     pub fn project(path: &Path, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
-        let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|errno| io_error("open", &path.to_string_lossy(), errno))?;
+        let fd = rustix::fs::open(
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(|errno| io_error("open", &path.to_string_lossy(), errno))?;
         Ok(Self {
             inode: inode_of(&fd),
             fd: Arc::new(fd),
@@ -128,18 +132,26 @@ impl Dir {
     pub fn open_dir(&self, name: &str) -> Result<Option<Self>, StoreError> {
         let label = self.label_of(name);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match self.probed(DiskOp::OpenDir, name, || rustix::fs::openat(&*self.fd, name, flags, Mode::empty())) {
+        match self.probed(DiskOp::OpenDir, name, || {
+            rustix::fs::openat(&*self.fd, name, flags, Mode::empty())
+        }) {
             Ok(fd) => Ok(Some(Self {
                 inode: inode_of(&fd),
                 fd: Arc::new(fd),
                 path: self.path.join(name),
-                mode: if name == crate::disk::layout::LOCAL { Mode::from_raw_mode(0o600) } else { self.mode },
+                mode: if name == crate::disk::layout::LOCAL {
+                    Mode::from_raw_mode(0o600)
+                } else {
+                    self.mode
+                },
                 label,
                 probe: self.probe.clone(),
             })),
             Err(Errno::NOENT) => Ok(None),
             // A link gives ENOTDIR here: NOFOLLOW opens it as itself, and it is no directory.
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(StoreError::Unsafe { path: label, what: "a symbolic link or not a directory" }),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                Err(StoreError::Unsafe { path: label, what: "a symbolic link or not a directory" })
+            }
             Err(errno) => Err(io_error("open", &label, errno)),
         }
     }
@@ -150,15 +162,20 @@ impl Dir {
             return Ok(dir);
         }
         let bits = if name == crate::disk::layout::LOCAL { 0o700 } else { 0o777 };
-        self.call(DiskOp::OpenDir, name, "make", || match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
-            Err(Errno::EXIST) => Ok(()),
-            other => other,
+        self.call(DiskOp::OpenDir, name, "make", || {
+            match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
+                Err(Errno::EXIST) => Ok(()),
+                other => other,
+            }
         })?;
         self.open_dir(name)?.ok_or_else(|| io_error("open", &self.label_of(name), Errno::NOENT))
     }
 
     /// The folder that is reached through these, one inside the other, if they are all there.
-    pub fn walk<'n>(&self, folders: impl IntoIterator<Item = &'n str>) -> Result<Option<Self>, StoreError> {
+    pub fn walk<'n>(
+        &self,
+        folders: impl IntoIterator<Item = &'n str>,
+    ) -> Result<Option<Self>, StoreError> {
         let mut dir = self.clone();
         for folder in folders {
             let Some(inner) = dir.open_dir(folder)? else { return Ok(None) };
@@ -178,13 +195,22 @@ impl Dir {
     }
 
     /// The same with its state.
-    pub fn read_with_fingerprint(&self, name: &str, max_bytes: usize) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        self.open(name)?.map(|handle| Ok((handle.fingerprint()?, handle.read_all(max_bytes)?))).transpose()
+    pub fn read_with_fingerprint(
+        &self,
+        name: &str,
+        max_bytes: usize,
+    ) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        self.open(name)?
+            .map(|handle| Ok((handle.fingerprint()?, handle.read_all(max_bytes)?)))
+            .transpose()
     }
 
     /// Opens a file for reading and appending; `None` if there is none.
     pub fn open_append(&self, name: &str) -> Result<Option<FileHandle>, StoreError> {
-        none_if(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDWR | OFlags::APPEND, DiskOp::Open))
+        none_if(
+            io::ErrorKind::NotFound,
+            self.open_with(name, OFlags::RDWR | OFlags::APPEND, DiskOp::Open),
+        )
     }
 
     /// Opens a file for reading and appending, making an empty one if need be.
@@ -200,14 +226,18 @@ impl Dir {
     /// Makes a file that did not exist, with the permissions files have in `like`; `None` if it did.
     pub fn create_new(&self, name: &str, like: &Self) -> Result<Option<FileHandle>, StoreError> {
         let dir = Self { mode: like.mode, ..self.clone() };
-        none_if(io::ErrorKind::AlreadyExists, dir.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, DiskOp::Create))
+        none_if(
+            io::ErrorKind::AlreadyExists,
+            dir.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, DiskOp::Create),
+        )
     }
 
     fn open_with(&self, name: &str, flags: OFlags, op: DiskOp) -> Result<FileHandle, StoreError> {
         let label = self.label_of(name);
         // NONBLOCK: opening a pipe that someone planted would otherwise wait for ever.
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let opened = self.probed(op, name, || rustix::fs::openat(&*self.fd, name, flags, self.mode));
+        let opened =
+            self.probed(op, name, || rustix::fs::openat(&*self.fd, name, flags, self.mode));
         let fd = opened.map_err(|errno| match errno {
             Errno::LOOP => StoreError::Unsafe { path: label.clone(), what: "a symbolic link" },
             Errno::ISDIR => StoreError::Unsafe { path: label.clone(), what: "a directory" },
@@ -217,7 +247,9 @@ impl Dir {
         let stat = rustix::fs::fstat(&fd).map_err(|errno| io_error("look at", &label, errno))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
-            FileType::Directory => return Err(StoreError::Unsafe { path: label, what: "a directory" }),
+            FileType::Directory => {
+                return Err(StoreError::Unsafe { path: label, what: "a directory" });
+            }
             _ => return Err(StoreError::Unsafe { path: label, what: "a pipe or device" }),
         }
         Ok(FileHandle { file: File::from(fd), label, probe: self.probe.clone() })
@@ -225,9 +257,11 @@ impl Dir {
 
     /// What stands at `name`, without following it.
     pub fn stat(&self, name: &str) -> Result<Option<(FileKind, Fingerprint)>, StoreError> {
-        self.call(DiskOp::Stat, name, "look at", || match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            stat => Ok(Some((kind_of(stat?.st_mode), fingerprint_of(&stat?)))),
+        self.call(DiskOp::Stat, name, "look at", || {
+            match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+                stat => Ok(Some((kind_of(stat?.st_mode), fingerprint_of(&stat?)))),
+            }
         })
     }
 
@@ -251,13 +285,26 @@ impl Dir {
 
     /// Moves `name` to `new_name` in `target`, replacing what is there.
     pub fn rename(&self, name: &str, target: &Self, new_name: &str) -> Result<(), StoreError> {
-        target.call(DiskOp::Rename, new_name, "rename", || rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name))
+        target.call(DiskOp::Rename, new_name, "rename", || {
+            rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name)
+        })
     }
 
     /// Moves `name` to `new_name` in `target` unless something is there; whether it moved.
-    pub fn rename_new(&self, name: &str, target: &Self, new_name: &str) -> Result<bool, StoreError> {
+    pub fn rename_new(
+        &self,
+        name: &str,
+        target: &Self,
+        new_name: &str,
+    ) -> Result<bool, StoreError> {
         target.call(DiskOp::Rename, new_name, "rename", || {
-            match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, new_name, RenameFlags::NOREPLACE) {
+            match rustix::fs::renameat_with(
+                &*self.fd,
+                name,
+                &*target.fd,
+                new_name,
+                RenameFlags::NOREPLACE,
+            ) {
                 Err(Errno::EXIST) => Ok(false),
                 // Where the system cannot do that, only two who make the folder at once would notice.
                 Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => {
@@ -271,7 +318,13 @@ impl Dir {
     /// Makes `name` and `other` in `target` change places; whether the system can do that.
     pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
         target.call(DiskOp::Rename, other, "replace", || {
-            match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, other, RenameFlags::EXCHANGE) {
+            match rustix::fs::renameat_with(
+                &*self.fd,
+                name,
+                &*target.fd,
+                other,
+                RenameFlags::EXCHANGE,
+            ) {
                 Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
                 exchanged => exchanged.map(|()| true),
             }
@@ -280,25 +333,34 @@ impl Dir {
 
     /// Removes a name; whether it was there.
     pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        self.call(DiskOp::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
-            Err(Errno::NOENT) => Ok(false),
-            removed => removed.map(|()| true),
+        self.call(DiskOp::Remove, name, "remove", || {
+            match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
+                Err(Errno::NOENT) => Ok(false),
+                removed => removed.map(|()| true),
+            }
         })
     }
 
     /// Removes a directory if nothing is in it; whether it is gone.
     pub fn remove_empty_dir(&self, name: &str) -> Result<bool, StoreError> {
-        self.call(DiskOp::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
-            Err(Errno::NOENT) => Ok(true),
-            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
-            removed => removed.map(|()| true),
+        self.call(DiskOp::Remove, name, "remove", || {
+            match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
+                Err(Errno::NOENT) => Ok(true),
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+                removed => removed.map(|()| true),
+            }
         })
     }
 
     /// Removes a directory and all it holds, following no links.
     pub fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
-        let removed = self.probed(DiskOp::Remove, name, || Ok(std::fs::remove_dir_all(self.path.join(name))));
-        removed.map_err(io::Error::from).flatten().map_err(|source| StoreError::Io { doing: "remove", path: self.label_of(name), source })
+        let removed =
+            self.probed(DiskOp::Remove, name, || Ok(std::fs::remove_dir_all(self.path.join(name))));
+        removed.map_err(io::Error::from).flatten().map_err(|source| StoreError::Io {
+            doing: "remove",
+            path: self.label_of(name),
+            source,
+        })
     }
 
     /// Flushes the directory itself, so that a new name survives a power cut.
@@ -309,7 +371,8 @@ impl Dir {
     /// An identity of this directory that nobody who wrote the repository can
     /// know: device, inode and birth time.
     pub fn identity(&self) -> Result<String, StoreError> {
-        let stat = rustix::fs::fstat(&*self.fd).map_err(|errno| io_error("look at", &self.label, errno))?;
+        let stat = rustix::fs::fstat(&*self.fd)
+            .map_err(|errno| io_error("look at", &self.label, errno))?;
         Ok(format!("{:x}:{:x}:{:x}", stat.st_dev, stat.st_ino, birth_ns(&self.fd)))
     }
 
@@ -325,11 +388,22 @@ impl Dir {
         rustix::fs::lstat(&self.path).is_ok_and(|stat| fingerprint_of(&stat).ino == self.inode)
     }
 
-    fn call<T>(&self, op: DiskOp, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
+    fn call<T>(
+        &self,
+        op: DiskOp,
+        name: &str,
+        doing: &'static str,
+        call: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, StoreError> {
         self.probed(op, name, call).map_err(|errno| io_error(doing, &self.label_of(name), errno))
     }
 
-    fn probed<T>(&self, op: DiskOp, name: &str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+    fn probed<T>(
+        &self,
+        op: DiskOp,
+        name: &str,
+        call: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
         check_probe(self.probe.as_deref(), op, name).and_then(|()| call())
     }
 }
@@ -348,8 +422,13 @@ impl FileHandle {
 
     /// How many names the file has; more than one means somebody linked it.
     pub fn links(&self) -> Result<u64, StoreError> {
-        #[expect(clippy::useless_conversion, reason = "the width of st_nlink differs between systems")]
-        rustix::fs::fstat(&self.file).map(|stat| u64::from(stat.st_nlink)).map_err(|errno| io_error("look at", &self.label, errno))
+        #[expect(
+            clippy::useless_conversion,
+            reason = "the width of st_nlink differs between systems"
+        )]
+        rustix::fs::fstat(&self.file)
+            .map(|stat| u64::from(stat.st_nlink))
+            .map_err(|errno| io_error("look at", &self.label, errno))
     }
 
     /// Reads at a place; fewer bytes only at the end of the file.
@@ -374,7 +453,9 @@ impl FileHandle {
         let read = self.read_at(&mut bytes, 0)?;
         bytes.truncate(read);
         if bytes.len() > max_bytes {
-            return Err(StoreError::Damaged { what: format!("`{}` is larger than {max_bytes} bytes", self.label) });
+            return Err(StoreError::Damaged {
+                what: format!("`{}` is larger than {max_bytes} bytes", self.label),
+            });
         }
         Ok(bytes)
     }
@@ -396,11 +477,20 @@ impl FileHandle {
 
     /// Writes all of `bytes` at `offset`.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
-        self.write_with(bytes, |file, rest, done| rustix::io::pwrite(file, rest, offset + done as u64))
+        self.write_with(bytes, |file, rest, done| {
+            rustix::io::pwrite(file, rest, offset + done as u64)
+        })
     }
 
-    fn write_with(&self, bytes: &[u8], call: impl Fn(&File, &[u8], usize) -> Result<usize, Errno>) -> Result<(), StoreError> {
-        let fault = self.probe.as_ref().map_or(Fault::None, |probe| probe.before(DiskOp::Write, &self.label));
+    fn write_with(
+        &self,
+        bytes: &[u8],
+        call: impl Fn(&File, &[u8], usize) -> Result<usize, Errno>,
+    ) -> Result<(), StoreError> {
+        let fault = self
+            .probe
+            .as_ref()
+            .map_or(Fault::None, |probe| probe.before(DiskOp::Write, &self.label));
         let (bytes, after) = match fault {
             Fault::None => (bytes, None),
             Fault::Fail(errno) => (&bytes[..0], Some(errno)),
@@ -448,7 +538,9 @@ impl FileHandle {
         let holder = table.lines().filter(|line| !line.contains("->")).find_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let inode = words.get(5)?.rsplit(':').next()?.parse::<u64>().ok()?;
-            (words.get(1) == Some(&"FLOCK") && inode == ino).then(|| words.get(4)?.parse().ok()).flatten()
+            (words.get(1) == Some(&"FLOCK") && inode == ino)
+                .then(|| words.get(4)?.parse().ok())
+                .flatten()
         });
         Some(holder)
     }
@@ -465,7 +557,12 @@ impl FileHandle {
         &self.label
     }
 
-    fn call<T>(&self, op: DiskOp, doing: &'static str, call: impl FnOnce() -> io::Result<T>) -> Result<T, StoreError> {
+    fn call<T>(
+        &self,
+        op: DiskOp,
+        doing: &'static str,
+        call: impl FnOnce() -> io::Result<T>,
+    ) -> Result<T, StoreError> {
         check_probe(self.probe.as_deref(), op, &self.label)
             .map_err(io::Error::from)
             .and_then(|()| call())
@@ -486,7 +583,10 @@ fn check_probe(probe: Option<&dyn Probe>, op: DiskOp, name: &str) -> Result<(), 
 }
 
 /// What was opened; nothing where it failed for this reason.
-fn none_if(kind: io::ErrorKind, opened: Result<FileHandle, StoreError>) -> Result<Option<FileHandle>, StoreError> {
+fn none_if(
+    kind: io::ErrorKind,
+    opened: Result<FileHandle, StoreError>,
+) -> Result<Option<FileHandle>, StoreError> {
     match opened {
         Err(StoreError::Io { source, .. }) if source.kind() == kind => Ok(None),
         other => other.map(Some),
@@ -510,20 +610,27 @@ fn inode_of(fd: &OwnedFd) -> u64 {
     rustix::fs::fstat(fd).map_or(0, |stat| fingerprint_of(&stat).ino)
 }
 
-#[expect(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
+#[expect(
+    clippy::useless_conversion,
+    clippy::unnecessary_cast,
+    reason = "the widths of these fields differ between systems"
+)]
 fn fingerprint_of(stat: &rustix::fs::Stat) -> Fingerprint {
     Fingerprint {
         ino: u64::from(stat.st_ino),
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        mtime_ns: (stat.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec as i64),
+        mtime_ns: (stat.st_mtime as i64)
+            .saturating_mul(1_000_000_000)
+            .saturating_add(stat.st_mtime_nsec as i64),
     }
 }
 
 #[cfg(target_os = "linux")]
 fn birth_ns(fd: &OwnedFd) -> i128 {
     use rustix::fs::StatxFlags;
-    rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME)
-        .map_or(0, |stat| i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec))
+    rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).map_or(0, |stat| {
+        i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec)
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -541,10 +648,16 @@ pub fn boot_id() -> u64 {
 /// Reads a file somewhere inside the folder `base`, by a relative path. Links are
 /// followed as long as they stay inside; where the path leads out in the end,
 /// nothing is opened. `None` if there is no such file.
-pub fn read_inside(base: &Path, path: &str, max_bytes: usize) -> Result<Option<Vec<u8>>, StoreError> {
+pub fn read_inside(
+    base: &Path,
+    path: &str,
+    max_bytes: usize,
+) -> Result<Option<Vec<u8>>, StoreError> {
     match resolve_inside(base, path)? {
         Some((dir, Some(file))) => dir.read(&file, max_bytes),
-        Some((_, None)) => Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" }),
+        Some((_, None)) => {
+            Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" })
+        }
         None => Ok(None),
     }
 }
@@ -557,9 +670,19 @@ pub fn is_inside(base: &Path, path: &str) -> bool {
 
 /// How a path inside the folder `base` is now: for a folder, all that is in it
 /// but hidden names and what build tools leave. `None` if nothing is there.
-pub fn state_inside(base: &Path, path: &str, max_files: usize, max_bytes: usize) -> Result<Option<PathState>, StoreError> {
+pub fn state_inside(
+    base: &Path,
+    path: &str,
+    max_files: usize,
+    max_bytes: usize,
+) -> Result<Option<PathState>, StoreError> {
     let Some((dir, file)) = resolve_inside(base, path)? else { return Ok(None) };
-    let mut hasher = TreeHasher { state: PathState::default(), files_left: max_files, max_bytes, hasher: xxhash_rust::xxh3::Xxh3::new() };
+    let mut hasher = TreeHasher {
+        state: PathState::default(),
+        files_left: max_files,
+        max_bytes,
+        hasher: xxhash_rust::xxh3::Xxh3::new(),
+    };
     match file {
         None => hasher.folder(&dir)?,
         Some(name) => match dir.stat(&name)? {
@@ -613,7 +736,10 @@ impl TreeHasher {
 
     fn file(&mut self, dir: &Dir, name: &str, print: Fingerprint) -> Result<(), StoreError> {
         self.files_left = self.files_left.checked_sub(1).ok_or_else(|| StoreError::Damaged {
-            what: format!("`{}` holds more files than are looked at; name the files more closely", dir.label),
+            what: format!(
+                "`{}` holds more files than are looked at; name the files more closely",
+                dir.label
+            ),
         })?;
         self.state.mtime_ns = self.state.mtime_ns.max(print.mtime_ns);
         self.hasher.update(name.as_bytes());
@@ -621,7 +747,9 @@ impl TreeHasher {
         match handle.read_all(self.max_bytes) {
             Ok(bytes) => self.hasher.update(&bytes),
             // Too large to read at every look: its size and time stand for it.
-            Err(StoreError::Damaged { .. }) => self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes()),
+            Err(StoreError::Damaged { .. }) => {
+                self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes())
+            }
             Err(error) => return Err(error),
         }
         Ok(())
@@ -635,7 +763,11 @@ fn resolve_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>
     let base = canonical(base)?;
     let real = match base.join(path).canonicalize() {
         Ok(real) => real,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
         Err(source) => return Err(StoreError::Io { doing: "find", path: path.to_owned(), source }),
     };
     let inside = real.strip_prefix(&base).map_err(|_| outside())?;
@@ -663,5 +795,9 @@ pub fn hash_of_key(key: &str) -> u128 {
 
 /// A path with links resolved.
 pub fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
-    path.canonicalize().map_err(|source| StoreError::Io { doing: "find", path: path.to_string_lossy().into_owned(), source })
+    path.canonicalize().map_err(|source| StoreError::Io {
+        doing: "find",
+        path: path.to_string_lossy().into_owned(),
+        source,
+    })
 }

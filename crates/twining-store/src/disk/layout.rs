@@ -84,7 +84,8 @@ handoffs/index.jsonl merge=union -text
 ";
 
 /// What a new folder is given, by name: settings, and what git is told of it.
-pub const DEFAULT_FILES: [(&str, &str); 3] = [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
+pub const DEFAULT_FILES: [(&str, &str); 3] =
+    [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
 
 /// Where a project is.
 #[derive(Clone, Debug, Default)]
@@ -132,11 +133,16 @@ impl Drop for ScratchDir {
 impl Layout {
     /// Opens the folder if there is one, making what is missing inside it that
     /// only we need.
-    pub fn open(location: &StoreLocation, probe: Option<Arc<dyn Probe>>) -> Result<Option<Self>, StoreError> {
+    pub fn open(
+        location: &StoreLocation,
+        probe: Option<Arc<dyn Probe>>,
+    ) -> Result<Option<Self>, StoreError> {
         let project = Dir::project(&location.project, probe.clone())?;
         let Some(top) = project.open_dir(FOLDER)? else { return Ok(None) };
         match (Self::open_inside(top.clone()), &location.scratch) {
-            (Err(error), Some(scratch)) if error.is_forbidden() => Self::open_read_only(top, &Dir::project(scratch, probe)?).map(Some),
+            (Err(error), Some(scratch)) if error.is_forbidden() => {
+                Self::open_read_only(top, &Dir::project(scratch, probe)?).map(Some)
+            }
             (opened, _) => opened.map(Some),
         }
     }
@@ -184,7 +190,11 @@ impl Layout {
 
     /// The same, with the folders that git took away made again.
     pub fn with_folders_recreated(&self) -> Result<Self, StoreError> {
-        Ok(Self { decisions: self.top.make_dir(DECISIONS)?, graph: self.top.make_dir(GRAPH)?, ..self.clone() })
+        Ok(Self {
+            decisions: self.top.make_dir(DECISIONS)?,
+            graph: self.top.make_dir(GRAPH)?,
+            ..self.clone()
+        })
     }
 
     /// A folder we may only read, with everything of our own elsewhere.
@@ -205,17 +215,30 @@ impl Layout {
     }
 
     /// Replaces a file in one step: readers see the old bytes or the new.
-    pub fn replace(&self, dir: &Dir, name: &str, bytes: &[u8], durable: bool) -> Result<(), StoreError> {
+    pub fn replace(
+        &self,
+        dir: &Dir,
+        name: &str,
+        bytes: &[u8],
+        durable: bool,
+    ) -> Result<(), StoreError> {
         self.stage(dir, bytes, durable)?.0.publish(dir, name)
     }
 
     /// Writes bytes to a temporary file in `local/`, to be put in place later, and
     /// tells the state it will have there.
     /// The name cannot be guessed, and nothing that stands there is opened.
-    pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<(StagedFile, Fingerprint), StoreError> {
+    pub fn stage(
+        &self,
+        dir: &Dir,
+        bytes: &[u8],
+        durable: bool,
+    ) -> Result<(StagedFile, Fingerprint), StoreError> {
         let temp = format!("tmp-{:032x}", random_bits()?);
         let made = self.local.create_new(&temp, dir)?;
-        let handle = made.ok_or_else(|| StoreError::Damaged { what: format!("a temporary file `{temp}` was there before us") })?;
+        let handle = made.ok_or_else(|| StoreError::Damaged {
+            what: format!("a temporary file `{temp}` was there before us"),
+        })?;
         let staged = StagedFile { local: self.local.clone(), temp, is_published: false };
         for chunk in bytes.chunks(if durable { FLUSH_CHUNK } else { usize::MAX }) {
             handle.write(chunk)?;
@@ -229,7 +252,12 @@ impl Layout {
     /// Replaces a file in one step and does not wait for the device, as a plain rename over
     /// another file would. Until the new one is flushed, the old one is kept beside it: a
     /// power cut may leave nothing of the new.
-    pub fn replace_keeping_backup(&self, dir: &Dir, name: &str, bytes: &[u8]) -> Result<Fingerprint, StoreError> {
+    pub fn replace_keeping_backup(
+        &self,
+        dir: &Dir,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Fingerprint, StoreError> {
         let (mut staged, print) = self.stage(dir, bytes, false)?;
         let backup = backup_name(name);
         if dir.stat(name)?.is_none() || !self.local.exchange(&staged.temp, dir, name)? {
@@ -242,13 +270,22 @@ impl Layout {
     }
 
     /// Puts back what stood at `name` before, if a power cut left nothing sound there.
-    pub fn restore_backup(&self, dir: &Dir, name: &str, is_sound: impl Fn(&[u8]) -> bool) -> Result<(), StoreError> {
+    pub fn restore_backup(
+        &self,
+        dir: &Dir,
+        name: &str,
+        is_sound: impl Fn(&[u8]) -> bool,
+    ) -> Result<(), StoreError> {
         let backup = backup_name(name);
         if self.local.stat(&backup)?.is_none() {
             return Ok(());
         }
         let bytes = dir.read(name, ARRAY_BYTES)?;
-        if bytes.is_some_and(|bytes| is_sound(&bytes)) { self.remove_backup(name) } else { self.local.rename(&backup, dir, name) }
+        if bytes.is_some_and(|bytes| is_sound(&bytes)) {
+            self.remove_backup(name)
+        } else {
+            self.local.rename(&backup, dir, name)
+        }
     }
 
     /// The new version is on the device: the old one may go.
@@ -259,7 +296,9 @@ impl Layout {
     /// Removes temporary files that killed processes left behind.
     pub fn remove_stale_temp_files(&self, older_than_ns: i64) -> Result<(), StoreError> {
         for name in self.local.list()? {
-            if name.starts_with("tmp-") && self.local.print(&name)?.is_some_and(|print| print.mtime_ns < older_than_ns) {
+            if name.starts_with("tmp-")
+                && self.local.print(&name)?.is_some_and(|print| print.mtime_ns < older_than_ns)
+            {
                 self.local.remove(&name)?;
             }
         }
@@ -313,6 +352,8 @@ fn create_if_missing(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError
 /// Random bits for names; not for records, whose ids come from the `IdSource`.
 pub fn random_bits() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| StoreError::Damaged { what: format!("the system gave no random bytes: {e}") })?;
+    getrandom::fill(&mut bytes).map_err(|e| StoreError::Damaged {
+        what: format!("the system gave no random bytes: {e}"),
+    })?;
     Ok(u128::from_le_bytes(bytes))
 }

@@ -5,6 +5,6 @@ pub(crate) mod layout;
 pub(crate) mod watch;
 
 pub use dir::{
-    Dir, DiskOp, Fault, FileHandle, FileKind, Fingerprint, PathState, Probe, boot_id, canonical, hash_of, hash_of_key, is_inside,
-    read_inside, state_inside,
+    Dir, DiskOp, Fault, FileHandle, FileKind, Fingerprint, PathState, Probe, boot_id, canonical,
+    hash_of, hash_of_key, is_inside, read_inside, state_inside,
 };

@@ -71,7 +71,8 @@ mod system {
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR;
         // By the handle, not the path: a directory swapped in at the path is not the one we read.
-        inotify::add_watch(&fd, format!("/proc/self/fd/{}", decisions.fd.as_raw_fd()), flags).ok()?;
+        inotify::add_watch(&fd, format!("/proc/self/fd/{}", decisions.fd.as_raw_fd()), flags)
+            .ok()?;
         Some(fd)
     }
 
@@ -82,12 +83,18 @@ mod system {
         loop {
             match reader.next() {
                 Ok(event) => {
-                    let lost =
-                        ReadFlags::QUEUE_OVERFLOW | ReadFlags::IGNORED | ReadFlags::UNMOUNT | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF;
+                    let lost = ReadFlags::QUEUE_OVERFLOW
+                        | ReadFlags::IGNORED
+                        | ReadFlags::UNMOUNT
+                        | ReadFlags::DELETE_SELF
+                        | ReadFlags::MOVE_SELF;
                     if event.events().intersects(lost) {
                         return None;
                     }
-                    let name = event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                    let name = event
+                        .file_name()
+                        .map(|name| name.to_string_lossy().into_owned())
+                        .unwrap_or_default();
                     let Some(stem) = name.strip_suffix(".json") else { continue };
                     match Id::read(stem).filter(|id| id.as_str() == stem) {
                         Some(id) => {
@@ -103,7 +110,11 @@ mod system {
                 Err(_) => return None,
             }
         }
-        Some(if names.is_empty() { DecisionsChanged::Nothing } else { DecisionsChanged::Listed(names.into_iter().collect()) })
+        Some(if names.is_empty() {
+            DecisionsChanged::Nothing
+        } else {
+            DecisionsChanged::Listed(names.into_iter().collect())
+        })
     }
 }
 

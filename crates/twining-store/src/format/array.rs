@@ -45,7 +45,9 @@ fn merge_duplicates(elements: &mut Vec<(u64, Cow<'_, str>)>) {
         let Some(id) = key_of(&elements[at].1) else { continue };
         let Some(before) = places.insert(id, at) else { continue };
         replaced.insert(before);
-        if let (Ok(one), Ok(other)) = (JsonNode::parse(&elements[before].1), JsonNode::parse(&elements[at].1)) {
+        if let (Ok(one), Ok(other)) =
+            (JsonNode::parse(&elements[before].1), JsonNode::parse(&elements[at].1))
+        {
             elements[at].1 = Cow::Owned(RecordMerge::merge_duplicates(&one, &other).to_compact());
         }
     }
@@ -107,12 +109,16 @@ fn scan_elements(bytes: &[u8]) -> ScannedArray<'_> {
 }
 
 /// What is told of an array that lacks its beginning or its end.
-const CUT_OFF: &str = "the array is cut off: it does not begin with `[` and end with `]`, so elements may be missing";
+const CUT_OFF: &str =
+    "the array is cut off: it does not begin with `[` and end with `]`, so elements may be missing";
 
 /// Whether an array begins and ends, whatever git wrote between.
 pub(crate) fn is_whole(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_marker(line));
+    let mut lines = text
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty() && !is_marker(line));
     let first = lines.next().unwrap_or_default();
     let last = lines.next_back().unwrap_or(first);
     first.starts_with(b"[") && last.ends_with(b"]")
@@ -121,7 +127,11 @@ pub(crate) fn is_whole(text: &[u8]) -> bool {
 /// The array with some elements replaced, added or gone, in our layout. Two
 /// elements with one id become one: the later.
 #[must_use]
-pub fn splice(scanned: &ScannedArray<'_>, upserts: &BTreeMap<String, String>, removed: &HashSet<String>) -> String {
+pub fn splice(
+    scanned: &ScannedArray<'_>,
+    upserts: &BTreeMap<String, String>,
+    removed: &HashSet<String>,
+) -> String {
     let mut last: HashMap<String, usize> = HashMap::with_capacity(scanned.elements.len());
     let ids: Vec<Option<String>> = scanned.elements.iter().map(|(_, text)| key_of(text)).collect();
     for (i, id) in ids.iter().enumerate() {
@@ -129,10 +139,16 @@ pub fn splice(scanned: &ScannedArray<'_>, upserts: &BTreeMap<String, String>, re
             last.insert(id.clone(), i);
         }
     }
-    let known = scanned.elements.iter().zip(&ids).enumerate().filter_map(|(i, ((_, element), id))| match id {
-        Some(id) if last.get(id) != Some(&i) || removed.contains(id) => None,
-        id => Some(id.as_ref().and_then(|id| upserts.get(id)).map_or_else(|| one_line(element), |put| Cow::Borrowed(put.as_str()))),
-    });
+    let known = scanned.elements.iter().zip(&ids).enumerate().filter_map(
+        |(i, ((_, element), id))| match id {
+            Some(id) if last.get(id) != Some(&i) || removed.contains(id) => None,
+            id => Some(
+                id.as_ref()
+                    .and_then(|id| upserts.get(id))
+                    .map_or_else(|| one_line(element), |put| Cow::Borrowed(put.as_str())),
+            ),
+        },
+    );
     let added = upserts.iter().filter(|(id, _)| !last.contains_key(*id) && !removed.contains(*id));
     render_array(known.chain(added.map(|(_, put)| Cow::Borrowed(put.as_str()))))
 }
@@ -155,7 +171,8 @@ pub(crate) fn key_of(element: &str) -> Option<String> {
     struct AgentIdField {
         agent_id: String,
     }
-    id_of(element).or_else(|| serde_json::from_str::<AgentIdField>(element).ok().map(|agent| agent.agent_id))
+    id_of(element)
+        .or_else(|| serde_json::from_str::<AgentIdField>(element).ok().map(|agent| agent.agent_id))
 }
 
 /// The `id` of an element, if it has one that is text.
@@ -183,7 +200,9 @@ pub(crate) fn one_line(element: &str) -> Cow<'_, str> {
 fn element(rest: &[u8]) -> Result<(usize, Cow<'_, str>), String> {
     let mut elements = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
     match elements.next() {
-        Some(Err(error)) if !error.is_eof() => return Err(format!("an element that is not JSON: {error}")),
+        Some(Err(error)) if !error.is_eof() => {
+            return Err(format!("an element that is not JSON: {error}"));
+        }
         Some(Ok(_)) => {}
         Some(Err(_)) | None => return Err("an element that does not end".to_owned()),
     }
@@ -201,24 +220,39 @@ pub fn merge_array(versions: &Versions<'_>) -> Result<Merged, FileMergeError> {
     let base = by_key(scan_side(versions.base, "the common ancestor")?);
     // A file that a killed program left empty says nothing about the elements.
     let side = |text: &'_ [u8]| text.trim_ascii().is_empty();
-    let one = if side(first) { base.clone() } else { by_key(scan_side(first, versions.name(first))?) };
-    let other = if side(second) { base.clone() } else { by_key(scan_side(second, versions.name(second))?) };
+    let one =
+        if side(first) { base.clone() } else { by_key(scan_side(first, versions.name(first))?) };
+    let other =
+        if side(second) { base.clone() } else { by_key(scan_side(second, versions.name(second))?) };
 
     let (mut elements, mut contested) = (Vec::new(), Vec::new());
-    let fresh: BTreeSet<&String> = one.order.iter().chain(&other.order).filter(|key| !base.elements.contains_key(*key)).collect();
+    let fresh: BTreeSet<&String> = one
+        .order
+        .iter()
+        .chain(&other.order)
+        .filter(|key| !base.elements.contains_key(*key))
+        .collect();
     for key in base.order.iter().chain(fresh) {
         let from = base.elements.get(key);
         match (one.elements.get(key), other.elements.get(key)) {
-            (Some(one), Some(other)) if one == other || from == Some(other) => elements.push(one.clone()),
+            (Some(one), Some(other)) if one == other || from == Some(other) => {
+                elements.push(one.clone())
+            }
             (Some(one), Some(other)) if from == Some(one) => elements.push(other.clone()),
             (Some(one), Some(other)) => {
-                let [from, one, other] = [from, Some(one), Some(other)].map(|text| text.and_then(|text| JsonNode::parse(text).ok()));
+                let [from, one, other] = [from, Some(one), Some(other)]
+                    .map(|text| text.and_then(|text| JsonNode::parse(text).ok()));
                 let (Some(one), Some(other)) = (one, other) else { continue };
-                let (merged, clashes) = RecordMerge::record(from.as_ref(), &one, &other, &|_, _, _, _| None);
-                contested.extend(clashes.iter().map(|clash| format!("{}: {}", text::excerpt(key, 60), text::excerpt(&clash.field, 60))));
+                let (merged, clashes) =
+                    RecordMerge::record(from.as_ref(), &one, &other, &|_, _, _, _| None);
+                contested.extend(clashes.iter().map(|clash| {
+                    format!("{}: {}", text::excerpt(key, 60), text::excerpt(&clash.field, 60))
+                }));
                 elements.push(merged.to_compact());
             }
-            (Some(only), None) | (None, Some(only)) if from != Some(only) => elements.push(only.clone()),
+            (Some(only), None) | (None, Some(only)) if from != Some(only) => {
+                elements.push(only.clone())
+            }
             _ => {}
         }
     }
@@ -238,7 +272,9 @@ fn scan_side<'t>(text: &'t [u8], side: &'static str) -> Result<ScannedArray<'t>,
     // What is cut off is unreadable too: it would look like elements that the side took away.
     let scanned = crate::format::array::scan(text);
     match scanned.unreadable.first() {
-        Some((line, why)) => Err(FileMergeError::Unreadable { side, why: format!("line {line}: {why}") }),
+        Some((line, why)) => {
+            Err(FileMergeError::Unreadable { side, why: format!("line {line}: {why}") })
+        }
         None => Ok(scanned),
     }
 }
@@ -273,13 +309,20 @@ mod tests {
             "[\n{\"id\":\"a\",\"n\":1}\n,{\"id\":\"b\"}\n]\n",
             "[\r\n  {\"id\":\"a\",\"n\":1},\r\n  {\"id\":\"b\"}\r\n]",
         ] {
-            assert_eq!(texts(&scan(layout.as_bytes())), [r#"{"id":"a","n":1}"#, r#"{"id":"b"}"#], "{layout}");
+            assert_eq!(
+                texts(&scan(layout.as_bytes())),
+                [r#"{"id":"a","n":1}"#, r#"{"id":"b"}"#],
+                "{layout}"
+            );
         }
         let pretty = "[\n  {\n    \"id\": \"a\",\n    \"x\": \"}\\\"\"\n  }\n]";
         let scanned = scan(pretty.as_bytes());
         assert_eq!(scanned.elements.len(), 1);
         assert!(scanned.unreadable.is_empty());
-        assert_eq!(splice(&scanned, &BTreeMap::new(), &HashSet::new()), "[\n{\"id\":\"a\",\"x\":\"}\\\"\"}\n]\n");
+        assert_eq!(
+            splice(&scanned, &BTreeMap::new(), &HashSet::new()),
+            "[\n{\"id\":\"a\",\"x\":\"}\\\"\"}\n]\n"
+        );
     }
 
     #[test]
@@ -316,12 +359,22 @@ mod tests {
     #[test]
     fn splicing_replaces_adds_and_removes_by_id() {
         let scanned = scan(b"[{\"id\":\"a\",\"v\":1},{\"id\":\"b\"},{\"id\":\"a\",\"v\":2}]");
-        let upserts =
-            BTreeMap::from([("b".to_owned(), "{\"id\":\"b\",\"new\":1}".to_owned()), ("z".to_owned(), "{\"id\":\"z\"}".to_owned())]);
+        let upserts = BTreeMap::from([
+            ("b".to_owned(), "{\"id\":\"b\",\"new\":1}".to_owned()),
+            ("z".to_owned(), "{\"id\":\"z\"}".to_owned()),
+        ]);
         let clash = "\"merge_clashes\":[{\"field\":\"v\",\"kept\":2,\"other\":1}]";
         let spliced = splice(&scanned, &upserts, &HashSet::new());
-        assert_eq!(spliced, format!("[\n{{\"id\":\"b\",\"new\":1}}\n,{{\"id\":\"a\",\"v\":2,{clash}}}\n,{{\"id\":\"z\"}}\n]\n"));
-        assert_eq!(splice(&scanned, &BTreeMap::new(), &HashSet::from(["a".to_owned(), "b".to_owned()])), "[\n]\n");
+        assert_eq!(
+            spliced,
+            format!(
+                "[\n{{\"id\":\"b\",\"new\":1}}\n,{{\"id\":\"a\",\"v\":2,{clash}}}\n,{{\"id\":\"z\"}}\n]\n"
+            )
+        );
+        assert_eq!(
+            splice(&scanned, &BTreeMap::new(), &HashSet::from(["a".to_owned(), "b".to_owned()])),
+            "[\n]\n"
+        );
     }
 
     proptest! {

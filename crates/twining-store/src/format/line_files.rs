@@ -90,7 +90,10 @@ pub fn id_of(line: &[u8]) -> Option<String> {
 }
 
 /// Removes from `wanted` every id that the file holds, reading it in pieces.
-pub fn remove_present_ids(handle: &FileHandle, wanted: &mut HashSet<String>) -> Result<(), StoreError> {
+pub fn remove_present_ids(
+    handle: &FileHandle,
+    wanted: &mut HashSet<String>,
+) -> Result<(), StoreError> {
     let finder = memmem::Finder::new(b"\"id\":");
     let mut chunk = vec![0; CHUNK];
     let (mut offset, mut carried) = (0, 0);
@@ -173,7 +176,8 @@ impl<'f> LineReader<'f> {
             }
             if !self.fill()? {
                 let rest = self.buffer.len();
-                return Ok((self.at > pos || self.start < rest).then(|| self.take(pos, hashed_part, rest, rest)));
+                return Ok((self.at > pos || self.start < rest)
+                    .then(|| self.take(pos, hashed_part, rest, rest)));
             }
         }
     }
@@ -203,7 +207,8 @@ impl<'f> LineReader<'f> {
         let buffered = self.buffer.len();
         self.searched = buffered;
         let from = self.at + buffered as u64;
-        let wanted = usize::try_from(self.end.saturating_sub(from)).unwrap_or(READ_CHUNK).min(READ_CHUNK);
+        let wanted =
+            usize::try_from(self.end.saturating_sub(from)).unwrap_or(READ_CHUNK).min(READ_CHUNK);
         self.buffer.resize(buffered + wanted, 0);
         let read = self.file.read_at(&mut self.buffer[buffered..], from)?;
         self.buffer.truncate(buffered + read);

@@ -11,7 +11,8 @@ use super::repository::{Git, is_hash, is_plain, is_revision, split_names};
 use crate::merge::{MergeFunctions, Versions, has_markers, is_marker};
 
 /// Branches that others leave from, the likeliest first.
-const MAIN_BRANCHES: [&str; 7] = ["origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk", "develop"];
+const MAIN_BRANCHES: [&str; 7] =
+    ["origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk", "develop"];
 /// How many changed files are told of.
 const CHANGED: usize = 10_000;
 
@@ -59,8 +60,14 @@ impl Git {
             let branches = scope.spawn(|| self.branches());
             let (head, head_written) = self.head_and_time()?;
             let base = self.base(&branches.join().ok()?, &head).filter(|base| *base != head);
-            let plain = ["--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
-            let words = [&["diff", "--name-only", "-z", "--relative"], &plain[..], &[base.as_ref().unwrap_or(&head), "--"]].concat();
+            let plain =
+                ["--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+            let words = [
+                &["diff", "--name-only", "-z", "--relative"],
+                &plain[..],
+                &[base.as_ref().unwrap_or(&head), "--"],
+            ]
+            .concat();
             filters.join().ok().filter(|are_known| *are_known)?;
             let files = [split_names(&self.unfiltered(&words)?), new.join().ok()??].concat();
             Some(BranchChanges { base, head_written, files })
@@ -74,13 +81,19 @@ impl Git {
     }
 
     fn branches(&self) -> Vec<Branch> {
-        let mut ask = vec!["for-each-ref", "--format=%(HEAD) %(refname) %(objectname) %(upstream)", "refs/heads"];
-        let remote: Vec<String> = MAIN_BRANCHES.iter().map(|name| format!("refs/remotes/{name}")).collect();
+        let mut ask = vec![
+            "for-each-ref",
+            "--format=%(HEAD) %(refname) %(objectname) %(upstream)",
+            "refs/heads",
+        ];
+        let remote: Vec<String> =
+            MAIN_BRANCHES.iter().map(|name| format!("refs/remotes/{name}")).collect();
         ask.extend(remote.iter().map(String::as_str));
         let read = |line: &String| {
             let (mark, rest) = line.split_at_checked(2)?;
             let mut fields = rest.split(' ').map(str::to_owned);
-            let (name, at, upstream) = (fields.next()?, fields.next()?, fields.next().unwrap_or_default());
+            let (name, at, upstream) =
+                (fields.next()?, fields.next()?, fields.next().unwrap_or_default());
             Some(Branch { is_current: mark == "* ", name, at, upstream })
         };
         self.lines(&ask).iter().filter_map(read).collect()
@@ -88,15 +101,24 @@ impl Git {
 
     /// Where HEAD left the branch it follows, or else the main one.
     fn base(&self, branches: &[Branch], head: &str) -> Option<String> {
-        let followed = branches.iter().find(|branch| branch.is_current && !branch.upstream.is_empty());
+        let followed =
+            branches.iter().find(|branch| branch.is_current && !branch.upstream.is_empty());
         let base = followed.and_then(|branch| self.merge_base(head, &branch.upstream));
         base.or_else(|| self.fork_from_main(branches, head))
     }
 
     fn fork_from_main(&self, branches: &[Branch], head: &str) -> Option<String> {
-        let names = MAIN_BRANCHES.iter().flat_map(|name| [format!("refs/remotes/{name}"), format!("refs/heads/{name}")]);
+        let names = MAIN_BRANCHES
+            .iter()
+            .flat_map(|name| [format!("refs/remotes/{name}"), format!("refs/heads/{name}")]);
         let mut found = names.filter_map(|name| branches.iter().find(|branch| branch.name == name));
-        found.find_map(|branch| if branch.at == head { Some(branch.at.clone()) } else { self.merge_base(head, &branch.at) })
+        found.find_map(|branch| {
+            if branch.at == head {
+                Some(branch.at.clone())
+            } else {
+                self.merge_base(head, &branch.at)
+            }
+        })
     }
 
     /// Full names of branches that this one may have left, where none of the usual
@@ -104,15 +126,20 @@ impl Git {
     /// if that has another name, and the only other branch there is.
     fn unusual_main_branches(&self, branches: &[Branch]) -> Vec<String> {
         let begun = self.line(&["config", "--get", "init.defaultBranch"]);
-        let mut found: Vec<String> =
-            begun.iter().flat_map(|name| [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")]).collect();
+        let mut found: Vec<String> = begun
+            .iter()
+            .flat_map(|name| [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")])
+            .collect();
         let current = branches.iter().find(|branch| branch.is_current);
         let is_other = |current: &&Branch| {
             let name = current.name.trim_start_matches("refs/heads/");
             !current.upstream.is_empty() && !current.upstream.ends_with(&format!("/{name}"))
         };
         found.extend(current.filter(is_other).map(|current| current.upstream.clone()));
-        let others: Vec<&Branch> = branches.iter().filter(|branch| !branch.is_current && branch.name.starts_with("refs/heads/")).collect();
+        let others: Vec<&Branch> = branches
+            .iter()
+            .filter(|branch| !branch.is_current && branch.name.starts_with("refs/heads/"))
+            .collect();
         if let [only] = others.as_slice() {
             found.push(only.name.clone());
         }
@@ -135,13 +162,27 @@ impl Changes for Git {
 
     fn fork_point(&self) -> Result<Option<String>, String> {
         let (head, branches) = (self.revision("HEAD")?, self.branches());
-        let unusual = || self.unusual_main_branches(&branches).iter().find_map(|branch| self.merge_base(&head, branch));
+        let unusual = || {
+            self.unusual_main_branches(&branches)
+                .iter()
+                .find_map(|branch| self.merge_base(&head, branch))
+        };
         Ok(self.fork_from_main(&branches, &head).or_else(unusual))
     }
 
     fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {
         let files = match head {
-            Some(head) => self.names(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--relative", base, head, "--"]),
+            Some(head) => self.names(&[
+                "diff-tree",
+                "-r",
+                "-z",
+                "--name-only",
+                "--no-renames",
+                "--relative",
+                base,
+                head,
+                "--",
+            ]),
             None => self.changed_in(base, "."),
         };
         let files: BTreeSet<String> = files.ok_or("git cannot compare them")?.into_iter().collect();
@@ -155,7 +196,9 @@ impl Changes for Git {
         let object = format!("{revision}:./{path}");
         match self.line(&["cat-file", "-s", &object]).and_then(|size| size.parse::<usize>().ok()) {
             None => Ok(None),
-            Some(size) if size > limits::KNOWLEDGE_BYTES => Err(format!("`{path}` has more than {} bytes", limits::KNOWLEDGE_BYTES)),
+            Some(size) if size > limits::KNOWLEDGE_BYTES => {
+                Err(format!("`{path}` has more than {} bytes", limits::KNOWLEDGE_BYTES))
+            }
             Some(_) => Ok(self.printed(&["cat-file", "blob", &object])),
         }
     }
@@ -163,13 +206,19 @@ impl Changes for Git {
 
 /// What git keeps while it joins, repeats or undoes a commit, and what stands in the
 /// commit it makes from that.
-const SIDES: [(&str, &str); 5] =
-    [("MERGE_HEAD", ""), ("CHERRY_PICK_HEAD", ""), ("REBASE_HEAD", ""), ("REVERT_HEAD", "^"), ("SQUASH_MSG", "")];
+const SIDES: [(&str, &str); 5] = [
+    ("MERGE_HEAD", ""),
+    ("CHERRY_PICK_HEAD", ""),
+    ("REBASE_HEAD", ""),
+    ("REVERT_HEAD", "^"),
+    ("SQUASH_MSG", ""),
+];
 /// Lines of such a file that are looked at.
 const MAX_SIDES: usize = 64;
 /// What git's folder has while commits are made over again. What is written into tracked
 /// files then would stand in the way of the next one.
-const REWRITING: [&str; 6] = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"];
+const REWRITING: [&str; 6] =
+    ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"];
 /// Commits that are followed back to where nobody had left a conflict yet.
 const FOLLOWED: usize = 256;
 
@@ -189,8 +238,13 @@ impl Git {
         for (file, before) in SIDES {
             let commits = std::fs::read_to_string(own.join(file)).unwrap_or_default();
             // A squash lists the commits it joins, newest first.
-            let names = commits.lines().map(|line| line.strip_prefix("commit ").unwrap_or(line)).take(MAX_SIDES);
-            sides.extend(names.filter(|name| is_hash(name)).map(|commit| format!("{commit}{before}")));
+            let names = commits
+                .lines()
+                .map(|line| line.strip_prefix("commit ").unwrap_or(line))
+                .take(MAX_SIDES);
+            sides.extend(
+                names.filter(|name| is_hash(name)).map(|commit| format!("{commit}{before}")),
+            );
         }
         sides
     }
@@ -198,16 +252,22 @@ impl Git {
     /// Whether commits are being made over again in this working tree.
     #[must_use]
     pub fn is_rewriting(&self) -> bool {
-        GitFolders::of(&self.folder).is_some_and(|git| REWRITING.iter().any(|name| git.own.join(name).exists()))
+        GitFolders::of(&self.folder)
+            .is_some_and(|git| REWRITING.iter().any(|name| git.own.join(name).exists()))
     }
 
     /// The last versions without a conflict, on every branch that was merged into what is
     /// checked out. A rebased or picked commit is no parent; git names it in the marker.
     pub(crate) fn merged_versions(&self, file: &str, text: &[u8]) -> MergedVersions {
-        let named = text.split(|&byte| byte == b'\n').filter_map(|line| line.strip_prefix(b">>>>>>> "));
-        let named = named.filter_map(|name| std::str::from_utf8(name).ok()?.split_whitespace().next());
-        let is_short_hash = |name: &&str| (7..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let mut next: Vec<String> = named.filter(is_short_hash).chain(["HEAD", "MERGE_HEAD"]).map(str::to_owned).collect();
+        let named =
+            text.split(|&byte| byte == b'\n').filter_map(|line| line.strip_prefix(b">>>>>>> "));
+        let named =
+            named.filter_map(|name| std::str::from_utf8(name).ok()?.split_whitespace().next());
+        let is_short_hash = |name: &&str| {
+            (7..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        let mut next: Vec<String> =
+            named.filter(is_short_hash).chain(["HEAD", "MERGE_HEAD"]).map(str::to_owned).collect();
         let name_in = |commit: &String| format!("{commit}:./{file}");
         let (mut seen, mut clean, mut versions) = (HashSet::new(), Vec::new(), Vec::new());
         while !next.is_empty() && seen.len() < FOLLOWED {
@@ -217,7 +277,12 @@ impl Git {
             for (commit, content) in next.iter().zip(contents) {
                 match content {
                     Some(content) if has_markers(&content) => {
-                        parents.extend(self.lines(&["rev-parse", "--verify", "--quiet", &format!("{commit}^@")]));
+                        parents.extend(self.lines(&[
+                            "rev-parse",
+                            "--verify",
+                            "--quiet",
+                            &format!("{commit}^@"),
+                        ]));
                     }
                     Some(content) if !versions.contains(&content) => {
                         clean.push(commit.clone());
@@ -228,8 +293,12 @@ impl Git {
             }
             next = parents;
         }
-        let ask: Vec<&str> = ["merge-base", "--octopus"].into_iter().chain(clean.iter().map(String::as_str)).collect();
-        let base = self.lines(&ask).pop().and_then(|from| self.contents(&[name_in(&from)]).pop()?);
+        let ask: Vec<&str> = ["merge-base", "--octopus"]
+            .into_iter()
+            .chain(clean.iter().map(String::as_str))
+            .collect();
+        let base =
+            self.lines(&ask).pop().and_then(|from| self.contents(&[name_in(&from)]).pop()?);
         MergedVersions { base: base.unwrap_or_default(), versions }
     }
 }
@@ -238,12 +307,22 @@ impl MergedVersions {
     /// All of them as one, if they hold every line that stands in the text now: one
     /// that they lack was written since, and would be lost.
     pub(crate) fn merge_all(self, text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
-        let bare = |line: &[u8]| line.trim_ascii().strip_suffix(b",").unwrap_or(line.trim_ascii()).to_vec();
-        let known: HashSet<Vec<u8>> = self.versions.iter().flat_map(|version| version.split(|&byte| byte == b'\n')).map(bare).collect();
+        let bare = |line: &[u8]| {
+            line.trim_ascii().strip_suffix(b",").unwrap_or(line.trim_ascii()).to_vec()
+        };
+        let known: HashSet<Vec<u8>> = self
+            .versions
+            .iter()
+            .flat_map(|version| version.split(|&byte| byte == b'\n'))
+            .map(bare)
+            .collect();
         let mut in_base = false;
         for line in text.split(|&byte| byte == b'\n') {
             if is_marker(line) {
-                in_base = line.starts_with(b"|") || (in_base && !line.starts_with(b"======= ") && line.trim_ascii_end() != b"=======");
+                in_base = line.starts_with(b"|")
+                    || (in_base
+                        && !line.starts_with(b"======= ")
+                        && line.trim_ascii_end() != b"=======");
             } else if !in_base && !known.contains(&bare(line)) {
                 return None;
             }
@@ -253,7 +332,9 @@ impl MergedVersions {
         let first = versions.next().filter(|first| (joining.is_whole)(first))?;
         versions.try_fold(first, |ours, theirs| {
             let is_whole = (joining.is_whole)(&theirs);
-            is_whole.then(|| (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs })).flatten()
+            is_whole
+                .then(|| (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs }))
+                .flatten()
         })
     }
 }

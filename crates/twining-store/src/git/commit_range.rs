@@ -44,10 +44,17 @@ impl RangeError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::NoRepository(_) => "run it inside a clone, or name one with `--project`".to_owned(),
+            Self::NoRepository(_) => {
+                "run it inside a clone, or name one with `--project`".to_owned()
+            }
             Self::NoCommit(name) => format!("fetch it first: `git fetch origin {name}`"),
-            Self::TooShallow { .. } => "fetch more history: `git fetch --unshallow`, or `git fetch --deepen=500`".to_owned(),
-            Self::Unrelated { .. } => "name the branch that the pull request is for with `--base`".to_owned(),
+            Self::TooShallow { .. } => {
+                "fetch more history: `git fetch --unshallow`, or `git fetch --deepen=500`"
+                    .to_owned()
+            }
+            Self::Unrelated { .. } => {
+                "name the branch that the pull request is for with `--base`".to_owned()
+            }
         }
     }
 }
@@ -105,14 +112,21 @@ impl GitRange {
         if git.lines(&["rev-parse", "--git-dir"]).is_empty() {
             return Err(RangeError::NoRepository(dir.to_owned()));
         }
-        let commit = |name: &str| git.commit_of(name).ok_or_else(|| RangeError::NoCommit(name.to_owned()));
+        let commit =
+            |name: &str| git.commit_of(name).ok_or_else(|| RangeError::NoCommit(name.to_owned()));
         let (from, to) = (commit(base)?, commit(head)?);
         let merge_base = git.hash(&[&FROM_COMMITS[..], &["merge-base", &from, &to]].concat());
-        let merge_base = merge_base.or_else(|| git.common_ancestor(&from, &to)).ok_or_else(|| {
-            let is_shallow = git.line(&["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true");
-            let (base, head) = (base.to_owned(), head.to_owned());
-            if is_shallow { RangeError::TooShallow { base, head } } else { RangeError::Unrelated { base, head } }
-        })?;
+        let merge_base =
+            merge_base.or_else(|| git.common_ancestor(&from, &to)).ok_or_else(|| {
+                let is_shallow =
+                    git.line(&["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true");
+                let (base, head) = (base.to_owned(), head.to_owned());
+                if is_shallow {
+                    RangeError::TooShallow { base, head }
+                } else {
+                    RangeError::Unrelated { base, head }
+                }
+            })?;
         let here = git.lines(&["rev-parse", "--show-prefix"]).pop().unwrap_or_default();
         let folder = git.project_folder(&here, &from, &to);
         let up = "../".repeat(here.matches('/').count());
@@ -137,7 +151,16 @@ impl GitRange {
     /// What the range changed in the project, with renames followed.
     #[must_use]
     pub fn changes(&self) -> Vec<TreeChange> {
-        let args = ["diff-tree", "-r", "-z", "--raw", "-M", "--no-commit-id", &self.merge_base, &self.head];
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "-M",
+            "--no-commit-id",
+            &self.merge_base,
+            &self.head,
+        ];
         raw_changes(&self.git.printed(&args).unwrap_or_default(), &self.folder)
     }
 
@@ -151,9 +174,21 @@ impl GitRange {
     /// merged is left out.
     #[must_use]
     pub fn commits(&self) -> Vec<CommitFiles> {
-        let (range, place) = (format!("{}..{}", self.merge_base, self.head), format!("{}{}{FOLDER}", self.up, self.folder));
+        let (range, place) = (
+            format!("{}..{}", self.merge_base, self.head),
+            format!("{}{}{FOLDER}", self.up, self.folder),
+        );
         let format = "--format=%x01%H%x02%an <%ae>%x03";
-        let raw = ["log", "--reverse", "-z", "--raw", "--no-renames", "--abbrev=64", "--no-show-signature", "--no-mailmap"];
+        let raw = [
+            "log",
+            "--reverse",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--abbrev=64",
+            "--no-show-signature",
+            "--no-mailmap",
+        ];
         let args = [&FROM_COMMITS[..], &raw, &[format, &range, "--", &place]].concat();
         let answer = self.git.printed(&args).unwrap_or_default();
         let commit = |text: &str| {
@@ -196,7 +231,17 @@ impl Git {
     /// Files of a folder of the working tree that are not as a commit has them. git compares
     /// by its index, so that ten thousand unchanged files cost a look at each and no reading.
     pub(crate) fn changed_since(&self, commit: &str, folder: &str) -> Vec<TreeChange> {
-        let args = ["diff-index", "-z", "--raw", "--no-renames", "--relative", "--abbrev=64", commit, "--", folder];
+        let args = [
+            "diff-index",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--relative",
+            "--abbrev=64",
+            commit,
+            "--",
+            folder,
+        ];
         raw_changes(&self.unfiltered(&args).unwrap_or_default(), &format!("{folder}/"))
     }
 
@@ -217,7 +262,8 @@ impl Git {
             let Some(text) = texts.get(&hash) else { continue };
             let text = String::from_utf8_lossy(text);
             let header = text.lines().take_while(|line| !line.is_empty());
-            hashes.extend(header.filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned));
+            hashes
+                .extend(header.filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned));
         }
         hashes
     }
@@ -229,7 +275,9 @@ impl Git {
             let place = if folder.is_empty() { String::new() } else { format!("{folder}/") };
             let has_memory = |commit: &str| {
                 let tree = format!("{commit}:{place}{FOLDER}");
-                !self.lines(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tree]).is_empty()
+                !self
+                    .lines(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tree])
+                    .is_empty()
             };
             if folder.is_empty() || has_memory(base) || has_memory(head) {
                 return place;

@@ -65,8 +65,19 @@ impl Git {
         if !is_revision(name) {
             return None;
         }
-        let format = format!("--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x0A)%x00");
-        let common = ["log", "-1", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
+        let format = format!(
+            "--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x0A)%x00"
+        );
+        let common = [
+            "log",
+            "-1",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--relative",
+        ];
         let printed = self.printed(&[&common[..], &[&format, name, "--"]].concat())?;
         read_commit(&String::from_utf8_lossy(&printed))
     }
@@ -75,14 +86,24 @@ impl Git {
     #[must_use]
     pub fn committed_at(&self, name: &str) -> Option<Time> {
         // One commit is looked up, none is walked: this cannot take long.
-        seconds(&self.line(&["log", "-1", "--no-walk", "--format=%ct", "--end-of-options", name, "--"])?)
+        seconds(&self.line(&[
+            "log",
+            "-1",
+            "--no-walk",
+            "--format=%ct",
+            "--end-of-options",
+            name,
+            "--",
+        ])?)
     }
 
     /// The whole hash of a commit.
     pub(super) fn commit_of(&self, name: &str) -> Option<String> {
         let wanted = format!("{name}^{{commit}}");
         // git before 2.30 repeats the option.
-        self.lines(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]).into_iter().find(|line| is_hash(line))
+        self.lines(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
+            .into_iter()
+            .find(|line| is_hash(line))
     }
 
     /// The commit that is checked out.
@@ -102,8 +123,18 @@ impl Git {
     #[must_use]
     pub fn moves(&self, since: Option<&str>) -> Option<Vec<Move>> {
         let range = since.map_or_else(|| "HEAD".to_owned(), |since| format!("{since}..HEAD"));
-        let moved = ["log", "-z", "-M", "--diff-filter=R", "--name-status", "--relative", "--no-ext-diff", "--no-textconv"];
-        let words = [&moved[..], &["--format=%x01%ct", COMMITS, "--end-of-options", &range, "--"]].concat();
+        let moved = [
+            "log",
+            "-z",
+            "-M",
+            "--diff-filter=R",
+            "--name-status",
+            "--relative",
+            "--no-ext-diff",
+            "--no-textconv",
+        ];
+        let words =
+            [&moved[..], &["--format=%x01%ct", COMMITS, "--end-of-options", &range, "--"]].concat();
         let read = |out: std::process::ChildStdout| {
             let mut bytes = Vec::new();
             out.take(MOVES_BYTES).read_to_end(&mut bytes).map(|_| bytes)
@@ -115,11 +146,22 @@ impl Git {
 
 impl History for Git {
     fn last_commits(&self, files: &[String]) -> Result<BTreeMap<String, Time>, String> {
-        let wanted: BTreeSet<String> = files.iter().filter(|file| is_plain(file)).take(ASKED).cloned().collect();
+        let wanted: BTreeSet<String> =
+            files.iter().filter(|file| is_plain(file)).take(ASKED).cloned().collect();
         if wanted.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let log = ["log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--format=%x01%ct", "--"];
+        let log = [
+            "log",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--relative",
+            "--format=%x01%ct",
+            "--",
+        ];
         let words: Vec<&str> = log.into_iter().chain(wanted.iter().map(String::as_str)).collect();
         let files = wanted.clone();
         match self.with_timeout(&words, move |out| read_log(BufReader::new(out), &files))? {
@@ -165,9 +207,21 @@ fn read_commit(printed: &str) -> Option<CommitDetails> {
     let parents = fields.next()?.split_whitespace().map(str::to_owned).collect();
     let at = seconds(fields.next()?)?;
     let subject = text::excerpt(fields.next()?, 200);
-    let trailers = fields.next()?.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    let trailers = fields
+        .next()?
+        .lines()
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
     let files = fields.map(|file| file.trim_start_matches('\n')).filter(|file| !file.is_empty());
-    Some(CommitDetails { hash, parents, at, subject, trailers, files: files.take(FILES).map(str::to_owned).collect() })
+    Some(CommitDetails {
+        hash,
+        parents,
+        at,
+        subject,
+        trailers,
+        files: files.take(FILES).map(str::to_owned).collect(),
+    })
 }
 
 /// `\x01<seconds>`, then `R<similarity>`, the old name and the new one; newest first.

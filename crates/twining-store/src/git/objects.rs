@@ -29,7 +29,8 @@ impl Git {
 
     fn blobs_that_fit(&self, names: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
         // Both start now: the second would else wait for the first to be there and gone.
-        let sizes = CatFileBatch::start(self, &["cat-file", "--batch-check=%(objecttype) %(objectsize)"])?;
+        let sizes =
+            CatFileBatch::start(self, &["cat-file", "--batch-check=%(objecttype) %(objectsize)"])?;
         let contents = CatFileBatch::start(self, &["cat-file", "--batch"])?;
         let sizes = sizes.answer(names)?;
         let mut bytes_left = MAX_BYTES;
@@ -37,35 +38,61 @@ impl Git {
             .lines()
             .zip(names)
             .map(|(line, name)| {
-                let max_bytes = if name.contains(&format!("{FOLDER}/")) { MAX_RECORD_FILE_BYTES } else { MAX_SOURCE_BYTES };
+                let max_bytes = if name.contains(&format!("{FOLDER}/")) {
+                    MAX_RECORD_FILE_BYTES
+                } else {
+                    MAX_SOURCE_BYTES
+                };
                 let size = line.strip_prefix("blob ").and_then(|size| size.parse::<usize>().ok());
                 let fits = size.is_some_and(|size| size <= max_bytes.min(bytes_left));
                 bytes_left -= if fits { size.unwrap_or_default() } else { 0 };
                 fits
             })
             .collect();
-        let wanted: Vec<String> = names.iter().zip(&fits).filter(|(_, fits)| **fits).map(|(name, _)| name.clone()).collect();
+        let wanted: Vec<String> = names
+            .iter()
+            .zip(&fits)
+            .filter(|(_, fits)| **fits)
+            .map(|(name, _)| name.clone())
+            .collect();
         let mut found = split_contents(&contents.answer(&wanted)?).into_iter();
-        (fits.len() == names.len()).then(|| fits.into_iter().map(|fits| if fits { found.next()? } else { None }).collect())
+        (fits.len() == names.len())
+            .then(|| fits.into_iter().map(|fits| if fits { found.next()? } else { None }).collect())
     }
 
     /// Contents by git's names for them, in order, however large; fewer where git fails.
     pub(super) fn contents(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
-        let answer = || CatFileBatch::start(self, &["cat-file", "--batch", "--buffer"])?.answer(names);
-        if names.is_empty() { Vec::new() } else { answer().map(|bytes| split_contents(&bytes)).unwrap_or_default() }
+        let answer =
+            || CatFileBatch::start(self, &["cat-file", "--batch", "--buffer"])?.answer(names);
+        if names.is_empty() {
+            Vec::new()
+        } else {
+            answer().map(|bytes| split_contents(&bytes)).unwrap_or_default()
+        }
     }
 
     /// The names and types of objects by other names for them.
     pub(super) fn object_names(&self, names: &[String]) -> Vec<String> {
-        let answer = || CatFileBatch::start(self, &["cat-file", "--batch-check=%(objectname) %(objecttype)"])?.answer(names);
+        let answer = || {
+            CatFileBatch::start(self, &["cat-file", "--batch-check=%(objectname) %(objecttype)"])?
+                .answer(names)
+        };
         String::from_utf8_lossy(&answer().unwrap_or_default()).lines().map(str::to_owned).collect()
     }
 
     /// The contents of objects, each once, in one process; those that are not here are left out.
-    pub(crate) fn objects<'o>(&self, objects: impl Iterator<Item = &'o str>) -> HashMap<String, Vec<u8>> {
-        let wanted: Vec<String> = objects.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
+    pub(crate) fn objects<'o>(
+        &self,
+        objects: impl Iterator<Item = &'o str>,
+    ) -> HashMap<String, Vec<u8>> {
+        let wanted: Vec<String> =
+            objects.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
         let found = self.contents(&wanted);
-        wanted.into_iter().zip(found).filter_map(|(object, content)| Some((object, content?))).collect()
+        wanted
+            .into_iter()
+            .zip(found)
+            .filter_map(|(object, content)| Some((object, content?)))
+            .collect()
     }
 }
 
@@ -74,14 +101,23 @@ struct CatFileBatch(Child);
 
 impl CatFileBatch {
     fn start(git: &Git, words: &[&str]) -> Option<Self> {
-        git.index_command().args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok().map(Self)
+        git.index_command()
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()
+            .map(Self)
     }
 
     /// What git answers to many names, one a line; a name that is none stands for itself.
     fn answer(mut self, names: &[String]) -> Option<Vec<u8>> {
         let mut stdin = self.0.stdin.take()?;
         // A name over two lines would be two questions.
-        let input: String = names.iter().map(|name| format!("{}\n", if name.contains('\n') { "-" } else { name })).collect();
+        let input: String = names
+            .iter()
+            .map(|name| format!("{}\n", if name.contains('\n') { "-" } else { name }))
+            .collect();
         // On its own thread: git answers before it has read everything.
         let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
         let output = self.0.wait_with_output().ok()?;
@@ -98,7 +134,9 @@ fn split_contents(bytes: &[u8]) -> Vec<Option<Vec<u8>>> {
         let head = String::from_utf8_lossy(&rest[..end]);
         let size = head.rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
         let content = size.and_then(|size| rest.get(end + 1..end + 1 + size));
-        rest = rest.get(end + 1 + content.map_or(0, |content| content.len() + 1)..).unwrap_or_default();
+        rest = rest
+            .get(end + 1 + content.map_or(0, |content| content.len() + 1)..)
+            .unwrap_or_default();
         contents.push(content.map(<[u8]>::to_vec));
     }
     contents
@@ -115,7 +153,8 @@ const AT_ONCE: usize = 8;
 /// in one all the same is brought back twice, which loses nothing.
 const ENOUGH: usize = 64 * 1024 * 1024;
 /// The files in which a record may stand, beside a decision's own.
-const SHARED: [&str; 4] = ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
+const SHARED: [&str; 4] =
+    ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
 
 /// Fields whose value tells a record or one of its changes from all others.
 const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];
@@ -127,7 +166,11 @@ impl Git {
     /// branch, or in the stash: in the shared files, or in the file of one of these
     /// decisions. If git cannot be asked, none: bringing a record back twice is better
     /// than losing it.
-    pub(crate) fn texts_in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
+    pub(crate) fn texts_in_history(
+        &self,
+        texts: &HashSet<String>,
+        decisions: &BTreeSet<Id>,
+    ) -> HashSet<String> {
         if texts.is_empty() {
             return HashSet::new();
         }
@@ -137,7 +180,13 @@ impl Git {
             commits.extend(self.lines(&["rev-parse", "--verify", "--quiet", stashed]));
         }
         commits.extend(self.lines(&["log", "-g", "-n", POSITIONS, "--format=%H", "HEAD", "--"]));
-        commits.extend(self.lines(&["for-each-ref", "--sort=-committerdate", BRANCHES, "--format=%(objectname)", "refs/heads"]));
+        commits.extend(self.lines(&[
+            "for-each-ref",
+            "--sort=-committerdate",
+            BRANCHES,
+            "--format=%(objectname)",
+            "refs/heads",
+        ]));
         let mut seen = HashSet::new();
         commits.retain(|commit| seen.insert(commit.clone()));
 
@@ -156,13 +205,21 @@ impl Git {
 
     /// The files of these commits in which a record may stand, but those read before:
     /// neighbouring commits share most of theirs.
-    fn files_of(&self, commits: &[String], decisions: &BTreeSet<Id>, read: &mut BTreeSet<String>) -> Vec<Vec<u8>> {
+    fn files_of(
+        &self,
+        commits: &[String],
+        decisions: &BTreeSet<Id>,
+        read: &mut BTreeSet<String>,
+    ) -> Vec<Vec<u8>> {
         let own = decisions.iter().map(|id| format!("decisions/{id}.json"));
         let files: Vec<String> = SHARED.iter().map(|&file| file.to_owned()).chain(own).collect();
-        let names = commits.iter().flat_map(|commit| files.iter().map(move |file| format!("{commit}:./{FOLDER}/{file}")));
+        let names = commits
+            .iter()
+            .flat_map(|commit| files.iter().map(move |file| format!("{commit}:./{FOLDER}/{file}")));
         let mut objects = self.object_names(&names.collect::<Vec<_>>());
         objects.retain(|line| line.ends_with(" blob") && read.insert(line.clone()));
-        let objects: Vec<String> = objects.iter().map(|line| line.trim_end_matches(" blob").to_owned()).collect();
+        let objects: Vec<String> =
+            objects.iter().map(|line| line.trim_end_matches(" blob").to_owned()).collect();
         self.contents(&objects).into_iter().flatten().collect()
     }
 }
@@ -198,7 +255,8 @@ mod tests {
     fn a_record_is_known_by_its_id_between_quotes_or_as_an_element_on_its_line() {
         let id = "01M7F3Z5HMV6WQRJ4CTYTTT0QC";
         let element = format!("{{\"id\":\"{id}\",\"name\":\"a, b\"}}");
-        let texts: HashSet<String> = [id, &element, "01M7F3Z5HMV6WQRJ4CTYTTT0QD"].map(str::to_owned).into();
+        let texts: HashSet<String> =
+            [id, &element, "01M7F3Z5HMV6WQRJ4CTYTTT0QD"].map(str::to_owned).into();
         let found = |content: &str| {
             let mut found = HashSet::new();
             note_found_texts(content.as_bytes(), &texts, &mut found);
@@ -208,7 +266,11 @@ mod tests {
         assert_eq!(found(&format!("[\n{{}}\n,{element}\r\n]")), 2);
         assert_eq!(found(&format!("{{\"id\": \"{id}\"}}")), 1);
         assert_eq!(found(&format!("{id} without quotes, and x{element}")), 1);
-        assert_eq!(found(&format!("{{\"id\":\"01M7F3Z5HMV6WQRJ4CTYTTT0QE\",\"relates_to\":[\"{id}\"]}}")), 0, "mentioned is not held");
+        assert_eq!(
+            found(&format!("{{\"id\":\"01M7F3Z5HMV6WQRJ4CTYTTT0QE\",\"relates_to\":[\"{id}\"]}}")),
+            0,
+            "mentioned is not held"
+        );
         assert_eq!(found("\u{0}\n\"\"\"\n"), 0);
     }
 }

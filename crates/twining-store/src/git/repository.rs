@@ -29,7 +29,8 @@ impl GitFolders {
     #[must_use]
     pub fn of(dir: &Path) -> Option<Self> {
         let top = dir.ancestors().find(|dir| dir.join(".git").exists())?;
-        let folders = |own: PathBuf, common| Self { top: top.to_path_buf(), own, common, main: None };
+        let folders =
+            |own: PathBuf, common| Self { top: top.to_path_buf(), own, common, main: None };
         let dot_git = top.join(".git");
         if dot_git.is_dir() {
             return Some(folders(dot_git.clone(), dot_git));
@@ -41,7 +42,11 @@ impl GitFolders {
         };
         let common = fs::canonicalize(own.join(common)).ok()?;
         // A bare repository has worktrees and no main one.
-        let main = common.file_name().is_some_and(|name| name == ".git").then(|| common.parent()).flatten();
+        let main = common
+            .file_name()
+            .is_some_and(|name| name == ".git")
+            .then(|| common.parent())
+            .flatten();
         let inside = dir.strip_prefix(top).ok()?;
         let main = main.map(|main| main.join(inside)).filter(|main| main.is_dir());
         Some(Self { main, ..folders(own, common) })
@@ -91,8 +96,14 @@ pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
     ("GIT_GRAFT_FILE", "/dev/null"),
 ];
 /// Set by git when it runs a hook; they would point us at another repository.
-pub(super) const HOOK_VARIABLES: [&str; 6] =
-    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"];
+pub(super) const HOOK_VARIABLES: [&str; 6] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+    "GIT_EXTERNAL_DIFF",
+];
 
 /// The repository around a folder, seen from there.
 #[derive(Clone, Debug)]
@@ -135,9 +146,18 @@ impl Git {
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {
         // Told as the repository is set up, `core.hooksPath` included; this question starts nothing.
-        let words = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-path", "hooks"];
+        let words = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-toplevel",
+            "--git-common-dir",
+            "--git-path",
+            "hooks",
+        ];
         let text = String::from_utf8(stdout_on_success(self.base_command().args(words))?).ok()?;
-        let mut lines = text.lines().map(|line| std::fs::canonicalize(line).unwrap_or_else(|_| PathBuf::from(line)));
+        let mut lines = text
+            .lines()
+            .map(|line| std::fs::canonicalize(line).unwrap_or_else(|_| PathBuf::from(line)));
         Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
     }
 
@@ -150,7 +170,10 @@ impl Git {
     /// Which of these files git tracks, relative to the working tree.
     #[must_use]
     pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
-        let words = ["ls-files", "-z", "--"].into_iter().chain(files.iter().map(String::as_str)).collect::<Vec<_>>();
+        let words = ["ls-files", "-z", "--"]
+            .into_iter()
+            .chain(files.iter().map(String::as_str))
+            .collect::<Vec<_>>();
         self.names(&words).unwrap_or_default().into_iter().collect()
     }
 
@@ -163,7 +186,15 @@ impl Git {
     /// Files under `dir` that git ignores not and that are not as in a commit.
     #[must_use]
     pub fn changed_in(&self, commit: &str, dir: &str) -> Option<Vec<String>> {
-        let changed = ["diff-index", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
+        let changed = [
+            "diff-index",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--relative",
+        ];
         let known = self.unfiltered(&[&changed[..], &[commit, "--", dir]].concat())?;
         Some([split_names(&known), self.untracked_in(dir).unwrap_or_default()].concat())
     }
@@ -171,8 +202,18 @@ impl Git {
     /// What the commit that is being made would change, from the top of the working tree.
     #[must_use]
     pub fn staged(&self) -> Vec<String> {
-        let words = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
-        let mut names = stdout_on_success(self.index_command().args(words)).map(|printed| split_names(&printed)).unwrap_or_default();
+        let words = [
+            "diff",
+            "--cached",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ];
+        let mut names = stdout_on_success(self.index_command().args(words))
+            .map(|printed| split_names(&printed))
+            .unwrap_or_default();
         names.truncate(STAGED);
         names
     }
@@ -182,7 +223,8 @@ impl Git {
     pub fn run_in_throwaway(&self, step: &[&str]) -> io::Result<bool> {
         let mut git = self.command();
         git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        for (name, value) in [("GIT_AUTHOR_NAME", "tour"), ("GIT_AUTHOR_EMAIL", "tour@example.com")] {
+        for (name, value) in [("GIT_AUTHOR_NAME", "tour"), ("GIT_AUTHOR_EMAIL", "tour@example.com")]
+        {
             git.env(name, value).env(name.replace("AUTHOR", "COMMITTER"), value);
         }
         match git.args(step).stdout(Stdio::null()).status() {
@@ -226,11 +268,13 @@ impl Git {
     /// that a repository's settings name on them.
     pub(super) fn unfiltered(&self, words: &[&str]) -> Option<Vec<u8>> {
         let settings = self.filters()?.iter().flat_map(|filter| {
-            [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")].map(|(name, value)| (format!("{filter}.{name}"), value))
+            [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")]
+                .map(|(name, value)| (format!("{filter}.{name}"), value))
         });
         let (mut git, mut count) = (self.command(), 0);
         for (key, value) in settings {
-            git.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            git.env(format!("GIT_CONFIG_KEY_{count}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{count}"), value);
             count += 1;
         }
         stdout_on_success(git.env("GIT_CONFIG_COUNT", count.to_string()).args(words))
@@ -240,9 +284,16 @@ impl Git {
     pub(super) fn filters(&self) -> Option<&BTreeSet<String>> {
         if self.filters.get().is_none() {
             // Ends with 1 where there is none.
-            let listed = self.command().args(["config", "-z", "--name-only", "--get-regexp", "^filter\\."]).output().ok()?;
+            let listed = self
+                .command()
+                .args(["config", "-z", "--name-only", "--get-regexp", "^filter\\."])
+                .output()
+                .ok()?;
             let names = split_names(&listed.stdout);
-            let filters = names.iter().filter_map(|name| name.rsplit_once('.').map(|(filter, _)| filter.to_owned())).collect();
+            let filters = names
+                .iter()
+                .filter_map(|name| name.rsplit_once('.').map(|(filter, _)| filter.to_owned()))
+                .collect();
             let _ = self.filters.set(filters);
         }
         self.filters.get()
@@ -256,7 +307,10 @@ impl Git {
     /// What git prints line by line, whether or not it succeeds.
     pub(super) fn lines(&self, words: &[&str]) -> Vec<String> {
         let output = self.command().args(words).output();
-        output.map_or_else(|_| Vec::new(), |output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+        output.map_or_else(
+            |_| Vec::new(),
+            |output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect(),
+        )
     }
 
     pub(super) fn line(&self, words: &[&str]) -> Option<String> {
@@ -295,7 +349,11 @@ pub(super) fn stdout_on_success(command: &mut Command) -> Option<Vec<u8>> {
 }
 
 pub(super) fn split_names(printed: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(printed).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    String::from_utf8_lossy(printed)
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 pub(super) fn is_hash(text: &str) -> bool {
@@ -305,7 +363,11 @@ pub(super) fn is_hash(text: &str) -> bool {
 /// Whether a name may stand for one commit.
 pub(super) fn is_revision(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._/@{}~^-".contains(c);
-    !name.is_empty() && !name.starts_with(['-', '^']) && !name.contains("..") && name.len() <= 256 && name.chars().all(allowed)
+    !name.is_empty()
+        && !name.starts_with(['-', '^'])
+        && !name.contains("..")
+        && name.len() <= 256
+        && name.chars().all(allowed)
 }
 
 /// Whether a path may be an operand. One that starts with `-` is no file an

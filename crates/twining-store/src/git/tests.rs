@@ -15,7 +15,13 @@ fn the_newest_commit_of_each_file_is_kept() {
     let log = "\u{1}200\0\nsrc/a.rs\0\u{1}100\0\nb c\0src/a.rs\0";
     let wanted = ["src/a.rs".to_owned(), "b c".to_owned(), "never".to_owned()].into();
     let found = read_log(log.as_bytes(), &wanted);
-    assert_eq!(found, BTreeMap::from([("src/a.rs".to_owned(), Time::from_ms(200_000)), ("b c".to_owned(), Time::from_ms(100_000))]));
+    assert_eq!(
+        found,
+        BTreeMap::from([
+            ("src/a.rs".to_owned(), Time::from_ms(200_000)),
+            ("b c".to_owned(), Time::from_ms(100_000))
+        ])
+    );
 }
 
 #[test]
@@ -43,8 +49,14 @@ fn one_question_answers_for_many_files_and_from_a_directory_below() {
     let (dir, git) = repository();
     let files = ["src/a b.rs", "src/[x].rs", "src/?.rs", "nothing.rs", "--all"].map(str::to_owned);
     let found = git.last_commits(&files).expect("has a history");
-    assert_eq!(found.keys().collect::<Vec<_>>(), ["src/[x].rs", "src/a b.rs"], "a pattern is a name");
-    let below = Git::at(&dir.path().join("src")).last_commits(&["a b.rs".to_owned()]).expect("has a history");
+    assert_eq!(
+        found.keys().collect::<Vec<_>>(),
+        ["src/[x].rs", "src/a b.rs"],
+        "a pattern is a name"
+    );
+    let below = Git::at(&dir.path().join("src"))
+        .last_commits(&["a b.rs".to_owned()])
+        .expect("has a history");
     assert_eq!(below.get("a b.rs"), found.get("src/a b.rs"));
 }
 
@@ -52,8 +64,13 @@ fn one_question_answers_for_many_files_and_from_a_directory_below() {
 fn a_hostile_repository_starts_nothing() {
     let (dir, git) = repository();
     let trap = format!("touch '{}'", dir.path().join("trapped").display());
-    let settings =
-        [("core.fsmonitor", &trap), ("core.pager", &trap), ("diff.external", &trap), ("core.sshCommand", &trap), ("gpg.program", &trap)];
+    let settings = [
+        ("core.fsmonitor", &trap),
+        ("core.pager", &trap),
+        ("diff.external", &trap),
+        ("core.sshCommand", &trap),
+        ("gpg.program", &trap),
+    ];
     for (name, value) in settings {
         assert!(git.run_in_throwaway(&["config", name, value]).expect("git runs"));
     }
@@ -61,15 +78,20 @@ fn a_hostile_repository_starts_nothing() {
     assert_eq!(git.last_commits(&["src/a b.rs".to_owned()]).expect("has a history").len(), 1);
     git.untracked_in("src").expect("git lists files");
     // Looks as new as the index, so that git reads it to tell whether it changed.
-    let file = std::fs::File::options().append(true).open(dir.path().join("src/[x].rs")).expect("opens");
-    file.set_modified(std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 32)).expect("sets its time");
+    let file =
+        std::fs::File::options().append(true).open(dir.path().join("src/[x].rs")).expect("opens");
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 32))
+        .expect("sets its time");
     assert!(git.run_in_throwaway(&["add", "."]).expect("git runs"));
     assert!(git.run_in_throwaway(&["config", "filter.trap.clean", &trap]).expect("git runs"));
     std::fs::write(dir.path().join(".gitattributes"), "* filter=trap\n").expect("writes");
     std::fs::write(dir.path().join("src/a b.rs"), "y").expect("writes");
     let base = git.revision("HEAD").expect("is a commit");
     let changed = git.changed_files(&base, None).expect("git compares");
-    assert!(changed.contains(&"src/a b.rs".to_owned()) && !changed.contains(&"trapped".to_owned()), "{changed:?}");
+    assert!(
+        changed.contains(&"src/a b.rs".to_owned()) && !changed.contains(&"trapped".to_owned()),
+        "{changed:?}"
+    );
     assert_eq!(git.changed_since("HEAD", "src").len(), 1);
     assert_eq!(git.branch_changes().expect("has a commit").files.len(), 2);
     assert!(git.changed_in("HEAD", "src").is_some_and(|files| files == ["src/a b.rs"]));
@@ -81,7 +103,11 @@ fn a_change_is_told_by_its_files_and_what_they_were() {
     let (dir, git) = repository();
     let base = git.revision("HEAD").expect("has a commit");
     std::fs::write(dir.path().join("src/new.rs"), "n").expect("writes");
-    assert_eq!(git.changed_files(&base, None).expect("compares"), ["src/new.rs"], "one that git does not track yet");
+    assert_eq!(
+        git.changed_files(&base, None).expect("compares"),
+        ["src/new.rs"],
+        "one that git does not track yet"
+    );
     for step in [&["add", "."][..], &["commit", "-q", "-m", "two"]] {
         assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
     }
@@ -136,7 +162,11 @@ fn a_commit_tells_its_trailers_and_its_files() {
     assert_eq!(commit.subject, "Do it");
     assert_eq!(commit.trailers, ["01M7EB3QY8", "01M7EB3QY9BCK1T7V2TH9HG8T6"]);
     assert_eq!((commit.files, commit.parents.len()), (vec!["src/n\u{e9}w.rs".to_owned()], 1));
-    assert_eq!(git.commit("HEAD~1").expect("is there").files.len(), 2, "the first commit has files too");
+    assert_eq!(
+        git.commit("HEAD~1").expect("is there").files.len(),
+        2,
+        "the first commit has files too"
+    );
     assert!(git.commit("--all").is_none() && git.commit("feedbeef").is_none());
 }
 
@@ -156,9 +186,14 @@ fn moves_are_told_oldest_first_and_only_the_new_ones() {
     for step in steps {
         assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
     }
-    let names = |moves: Vec<Move>| moves.into_iter().map(|moved| (moved.from, moved.to)).collect::<Vec<_>>();
+    let names = |moves: Vec<Move>| {
+        moves.into_iter().map(|moved| (moved.from, moved.to)).collect::<Vec<_>>()
+    };
     let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
-    assert_eq!(names(git.moves(None).expect("looks")), [pair("a.rs", "b.rs"), pair("b.rs", "src/c.rs")]);
+    assert_eq!(
+        names(git.moves(None).expect("looks")),
+        [pair("a.rs", "b.rs"), pair("b.rs", "src/c.rs")]
+    );
     let before = git.revision("HEAD~1").expect("is there");
     assert_eq!(names(git.moves(Some(&before)).expect("looks")), [pair("b.rs", "src/c.rs")]);
 }
@@ -169,9 +204,20 @@ fn texts_come_in_the_order_they_were_asked_for() {
     std::fs::write(dir.path().join("src/new.rs"), "n\n").expect("writes");
     std::fs::write(dir.path().join("src/bytes"), b"\xff\xfe").expect("writes");
     assert!(git.run_in_throwaway(&["add", "."]).expect("git runs"));
-    let names = ["HEAD:src/a b.rs", "HEAD:src/new.rs", ":src/new.rs", ":src/bytes", "HEAD:src", "two\nlines", "HEAD:src/[x].rs"];
+    let names = [
+        "HEAD:src/a b.rs",
+        "HEAD:src/new.rs",
+        ":src/new.rs",
+        ":src/bytes",
+        "HEAD:src",
+        "two\nlines",
+        "HEAD:src/[x].rs",
+    ];
     let texts = git.blobs(&names.map(str::to_owned));
     let texts: Vec<Option<&[u8]>> = texts.iter().map(Option::as_deref).collect();
-    assert_eq!(texts, [Some(&b"x"[..]), None, Some(b"n\n"), Some(b"\xff\xfe"), None, None, Some(b"x")]);
+    assert_eq!(
+        texts,
+        [Some(&b"x"[..]), None, Some(b"n\n"), Some(b"\xff\xfe"), None, None, Some(b"x")]
+    );
     assert_eq!(git.sides(), ["HEAD"]);
 }

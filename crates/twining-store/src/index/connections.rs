@@ -4,7 +4,9 @@
 //! database of another version is thrown away.
 
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -304,8 +306,14 @@ impl Default for IndexPool {
     /// None is open yet.
     fn default() -> Self {
         // Two at least: who makes vectors or keeps house must not hold up a question.
-        let max_open = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MAX_CONNECTIONS);
-        Self { state: Mutex::default(), returned: Condvar::new(), max_open, access: RwLock::new(()) }
+        let max_open =
+            std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MAX_CONNECTIONS);
+        Self {
+            state: Mutex::default(),
+            returned: Condvar::new(),
+            max_open,
+            access: RwLock::new(()),
+        }
     }
 }
 
@@ -318,7 +326,8 @@ impl IndexPool {
     /// A connection that nobody uses, or room for a new one; waits while all are lent.
     pub fn take(&self) -> PooledIndex<'_> {
         let full = |state: &mut PoolState| state.in_use == self.max_open;
-        let mut state = self.returned.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
+        let mut state =
+            self.returned.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
         state.in_use += 1;
         // The last one back has the most in its memory.
         let index = state.idle.pop();
@@ -349,9 +358,14 @@ impl PooledIndex<'_> {
     /// Works on the connection, which is opened if it was not, and makes every other
     /// follow if it leads to another database then. The caller is alone and holds the
     /// index lock.
-    pub fn with_open<T>(&mut self, files: &StoreFiles, work: impl FnOnce(&mut Index) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn with_open<T>(
+        &mut self,
+        files: &StoreFiles,
+        work: impl FnOnce(&mut Index) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let latest = self.pool.state().latest.clone();
-        let is_latest = |index: &Index| latest.as_ref().is_some_and(|latest| index.database.is_same(latest));
+        let is_latest =
+            |index: &Index| latest.as_ref().is_some_and(|latest| index.database.is_same(latest));
         let mut index = match self.index.take().filter(is_latest) {
             Some(index) => index,
             None => {
@@ -386,7 +400,11 @@ impl Drop for PooledIndex<'_> {
         let mut state = self.pool.state();
         state.in_use -= 1;
         let latest = state.latest.clone();
-        state.idle.extend(self.index.take().filter(|index| latest.is_some_and(|latest| latest.is_same(&index.database))));
+        state.idle.extend(
+            self.index
+                .take()
+                .filter(|index| latest.is_some_and(|latest| latest.is_same(&index.database))),
+        );
         drop(state);
         self.pool.returned.notify_one();
     }

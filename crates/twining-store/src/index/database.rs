@@ -39,7 +39,9 @@ impl Index {
         super::database_files::remove_rebuild(files)?;
         let opened = match super::database_files::trust(files, folding)? {
             DatabaseTrust::Full => Self::connect(files, folding),
-            DatabaseTrust::Checked => Self::connect(files, folding).and_then(|index| index.integrity_checked(files)),
+            DatabaseTrust::Checked => {
+                Self::connect(files, folding).and_then(|index| index.integrity_checked(files))
+            }
             DatabaseTrust::None => return Self::create(files, folding),
         };
         if opened.as_ref().is_err_and(is_damaged) { Self::create(files, folding) } else { opened }
@@ -81,13 +83,19 @@ impl Index {
     pub fn is_unchanged_since_scan(&self, files: &StoreFiles) -> Result<bool, StoreError> {
         Ok(self.is_trusted(files)?
             && matches_files(&IndexedFiles::load(&self.conn)?, files)?
-            && super::database_files::is_unchanged_since_scan(files, self.folding, self.database.inode)?)
+            && super::database_files::is_unchanged_since_scan(
+                files,
+                self.folding,
+                self.database.inode,
+            )?)
     }
 
     /// Brings the index up to the files, and tells how many records were read or taken
     /// out. The caller holds the index lock.
     pub fn catch_up(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
-        if super::database_files::inode(files).ok() != Some(self.database.inode) || !self.is_trusted(files)? {
+        if super::database_files::inode(files).ok() != Some(self.database.inode)
+            || !self.is_trusted(files)?
+        {
             *self = Self::open(files)?;
         }
         // Before anything in it is looked at: what comes later shows in its date.
@@ -105,11 +113,20 @@ impl Index {
         {
             *self.database.pending() = DecisionsChanged::Nothing;
             // Whoever cannot say so has looked all the same.
-            drop(folder.map(|folder| super::database_files::write_scan_note(files, self.folding, self.database.inode, folder)));
+            drop(folder.map(|folder| {
+                super::database_files::write_scan_note(
+                    files,
+                    self.folding,
+                    self.database.inode,
+                    folder,
+                )
+            }));
             return Ok(0);
         }
         let board = super::catch_up::plan_board(&self.conn, &known, files)?;
-        if board.prefers_rebuild(&known) || (known == IndexedFiles::default() && tracked_bytes(files)? > BULK_BYTES) {
+        if board.prefers_rebuild(&known)
+            || (known == IndexedFiles::default() && tracked_bytes(files)? > BULK_BYTES)
+        {
             return self.rebuild(files);
         }
         self.write(files, board, &changed)
@@ -156,8 +173,14 @@ impl Index {
     }
 
     fn connect(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
-        let conn = super::connections::open_shared(&files.layout.local.path().join(super::database_files::DB))?;
-        Ok(Self { conn, folding, database: DatabaseFile::new(super::database_files::inode(files)?) })
+        let conn = super::connections::open_shared(
+            &files.layout.local.path().join(super::database_files::DB),
+        )?;
+        Ok(Self {
+            conn,
+            folding,
+            database: DatabaseFile::new(super::database_files::inode(files)?),
+        })
     }
 
     fn create(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
@@ -182,9 +205,21 @@ impl Index {
         Ok(super::database_files::trust(files, self.folding)? == DatabaseTrust::Full)
     }
 
-    fn write(&mut self, files: &StoreFiles, board: BoardPlan, changed: &DecisionsChanged) -> Result<u64, StoreError> {
+    fn write(
+        &mut self,
+        files: &StoreFiles,
+        board: BoardPlan,
+        changed: &DecisionsChanged,
+    ) -> Result<u64, StoreError> {
         super::database_files::mark_writing(files, self.folding, self.database.inode)?;
-        let ran = super::catch_up::run(&self.conn, self.folding, CommitPace::Shared, files, board, changed);
+        let ran = super::catch_up::run(
+            &self.conn,
+            self.folding,
+            CommitPace::Shared,
+            files,
+            board,
+            changed,
+        );
         match &ran {
             Ok(_) => {
                 *self.database.pending() = DecisionsChanged::Nothing;
@@ -205,9 +240,18 @@ impl Index {
 }
 
 pub(super) fn build_new(files: &StoreFiles, folding: CaseFolding) -> Result<u64, StoreError> {
-    let conn = super::connections::open_bulk(&files.layout.local.path().join(super::database_files::REBUILT))?;
+    let conn = super::connections::open_bulk(
+        &files.layout.local.path().join(super::database_files::REBUILT),
+    )?;
     let board = super::catch_up::plan_board(&conn, &IndexedFiles::default(), files)?;
-    let records = super::catch_up::run(&conn, folding, CommitPace::Bulk, files, board, &DecisionsChanged::Unknown)?;
+    let records = super::catch_up::run(
+        &conn,
+        folding,
+        CommitPace::Bulk,
+        files,
+        board,
+        &DecisionsChanged::Unknown,
+    )?;
     super::connections::close_bulk(conn)?;
     Ok(records)
 }
@@ -240,10 +284,15 @@ pub(super) fn merge_changes(one: DecisionsChanged, other: DecisionsChanged) -> D
 
 /// Whether opening failed because of what is in the file, and not of where it is.
 pub(super) fn is_damaged(error: &StoreError) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, SystemIoFailure, TypeMismatch};
+    use rusqlite::ErrorCode::{
+        CannotOpen, DatabaseCorrupt, NotADatabase, SystemIoFailure, TypeMismatch,
+    };
     match error {
         StoreError::Index(rusqlite::Error::SqliteFailure(failure, _)) => {
-            matches!(failure.code, DatabaseCorrupt | NotADatabase | CannotOpen | SystemIoFailure | TypeMismatch)
+            matches!(
+                failure.code,
+                DatabaseCorrupt | NotADatabase | CannotOpen | SystemIoFailure | TypeMismatch
+            )
         }
         StoreError::Index(_) | StoreError::Encode(_) => true,
         _ => false,

@@ -68,14 +68,22 @@ pub(super) enum DatabaseTrust {
 pub(super) fn trust(files: &StoreFiles, folding: CaseFolding) -> Result<DatabaseTrust, StoreError> {
     let Some(prints) = prints(&files.layout.local)? else { return Ok(DatabaseTrust::None) };
     Ok(match read_stamp(files, folding)? {
-        Some(DatabaseState::Clean(last_state)) if last_state == prints && prints.db.ino != 0 => DatabaseTrust::Full,
-        Some(DatabaseState::Writing { ino }) if ino == prints.db.ino && ino != 0 => DatabaseTrust::Checked,
+        Some(DatabaseState::Clean(last_state)) if last_state == prints && prints.db.ino != 0 => {
+            DatabaseTrust::Full
+        }
+        Some(DatabaseState::Writing { ino }) if ino == prints.db.ino && ino != 0 => {
+            DatabaseTrust::Checked
+        }
         _ => DatabaseTrust::None,
     })
 }
 
 /// Says that a writer is at the database.
-pub(super) fn mark_writing(files: &StoreFiles, folding: CaseFolding, ino: u64) -> Result<(), StoreError> {
+pub(super) fn mark_writing(
+    files: &StoreFiles,
+    folding: CaseFolding,
+    ino: u64,
+) -> Result<(), StoreError> {
     write_stamp(files, folding, DatabaseState::Writing { ino })
 }
 
@@ -149,24 +157,39 @@ fn prints(local: &Dir) -> Result<Option<DatabasePrints>, StoreError> {
     Ok(Some(DatabasePrints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
 }
 
-fn read_stamp(files: &StoreFiles, folding: CaseFolding) -> Result<Option<DatabaseState>, StoreError> {
+fn read_stamp(
+    files: &StoreFiles,
+    folding: CaseFolding,
+) -> Result<Option<DatabaseState>, StoreError> {
     let Some((_, text)) = read_note(files, STAMP)? else { return Ok(None) };
     let state = text.lines().nth(PREAMBLE_LINES).unwrap_or_default();
     let is_ours = text.starts_with(&with_checksum(files, folding, state)?);
     Ok(serde_json::from_str(state).ok().filter(|_| is_ours))
 }
 
-fn write_stamp(files: &StoreFiles, folding: CaseFolding, state: DatabaseState) -> Result<(), StoreError> {
+fn write_stamp(
+    files: &StoreFiles,
+    folding: CaseFolding,
+    state: DatabaseState,
+) -> Result<(), StoreError> {
     write_note(files, STAMP, &with_checksum(files, folding, &serde_json::to_string(&state)?)?)
 }
 
 /// A line about the database, so that it counts for this version and directory alone.
-fn with_checksum(files: &StoreFiles, folding: CaseFolding, line: &str) -> Result<String, StoreError> {
+fn with_checksum(
+    files: &StoreFiles,
+    folding: CaseFolding,
+    line: &str,
+) -> Result<String, StoreError> {
     let names = match folding {
         CaseFolding::Exact => "exact",
         CaseFolding::IgnoreCase => "ignore-case",
     };
-    let text = format!("twining index {}\nlocal {}\nnames {names}\n{line}\n", connections::VERSION, files.layout.local.identity()?);
+    let text = format!(
+        "twining index {}\nlocal {}\nnames {names}\n{line}\n",
+        connections::VERSION,
+        files.layout.local.identity()?
+    );
     Ok(format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes())))
 }
 
@@ -202,19 +225,34 @@ fn write_note(files: &StoreFiles, name: &str, text: &str) -> Result<(), StoreErr
 // been changed by hand in place, until somebody looks through all.
 
 /// Whether the folder of decisions is as it was when all in it was found to be in this database.
-pub(super) fn is_unchanged_since_scan(files: &StoreFiles, folding: CaseFolding, db: u64) -> Result<bool, StoreError> {
+pub(super) fn is_unchanged_since_scan(
+    files: &StoreFiles,
+    folding: CaseFolding,
+    db: u64,
+) -> Result<bool, StoreError> {
     let Some(folder) = files.decisions_fingerprint()? else { return Ok(false) };
     let Some((at, text)) = read_note(files, SCAN_NOTE)? else { return Ok(false) };
-    Ok(at.saturating_sub(folder.mtime_ns) > QUIET_NS && text.starts_with(&scan_note(files, folding, db, folder)?))
+    Ok(at.saturating_sub(folder.mtime_ns) > QUIET_NS
+        && text.starts_with(&scan_note(files, folding, db, folder)?))
 }
 
 /// Says that all in the folder, which was like this before it was looked at, is in
 /// this database. The caller holds the index lock.
-pub(super) fn write_scan_note(files: &StoreFiles, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
+pub(super) fn write_scan_note(
+    files: &StoreFiles,
+    folding: CaseFolding,
+    db: u64,
+    folder: Fingerprint,
+) -> Result<(), StoreError> {
     write_note(files, SCAN_NOTE, &scan_note(files, folding, db, folder)?)
 }
 
-fn scan_note(files: &StoreFiles, folding: CaseFolding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
+fn scan_note(
+    files: &StoreFiles,
+    folding: CaseFolding,
+    db: u64,
+    folder: Fingerprint,
+) -> Result<String, StoreError> {
     with_checksum(files, folding, &serde_json::to_string(&(db, folder))?)
 }
 
@@ -269,9 +307,11 @@ const SAVE: &str = "INSERT OR REPLACE INTO known(one, state) VALUES(1, ?1)";
 impl IndexedFiles {
     /// Reads it.
     pub fn load(conn: &Connection) -> Result<Self, StoreError> {
-        let state: Option<String> = conn.prepare_cached(LOAD)?.query_row([], |row| row.get(0)).optional()?;
+        let state: Option<String> =
+            conn.prepare_cached(LOAD)?.query_row([], |row| row.get(0)).optional()?;
         let Some(state) = state else { return Ok(Self::default()) };
-        serde_json::from_str(&state).map_err(|_| corrupt("a state of the files that cannot be read"))
+        serde_json::from_str(&state)
+            .map_err(|_| corrupt("a state of the files that cannot be read"))
     }
 
     /// Writes it.

@@ -9,7 +9,9 @@ use super::catch_up::{domain_key, file_state};
 use super::embeddings;
 use super::embeddings::{RecordHeader, RowId, VectorKeys};
 use super::view::{CountKind, horizon};
-use super::view::{Page, corrupt, first_column, json_list, load, overlapping, records, row_limit, text_at};
+use super::view::{
+    Page, corrupt, first_column, json_list, load, overlapping, records, row_limit, text_at,
+};
 use super::word_search::{QueryParameters, SearchStatements, Term, WordSearch};
 use crate::error::StoreError;
 use crate::log::store_files::StoreFiles;
@@ -21,7 +23,8 @@ pub struct Decisions<'v> {
     pub(super) folding: CaseFolding,
 }
 
-const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
+const GET: &str =
+    "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
 const BEGINNING: &str = "SELECT id FROM decision WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
 const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
@@ -36,16 +39,23 @@ const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY
 const COMMITS: &str = "
 SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
 WHERE c.folded BETWEEN ?1 AND ?2 ORDER BY c.folded, d.id";
-const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
+const COUNT_STALE: &str =
+    "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
 const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
 const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
-const CONTAINING_TEXT: &str = "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
+const CONTAINING_TEXT: &str =
+    "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
 const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
-const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
+const SENSES: &str =
+    "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 
 /// Every status there is.
-pub(super) const EVERY_STATUS: [DecisionStatus; 4] =
-    [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden];
+pub(super) const EVERY_STATUS: [DecisionStatus; 4] = [
+    DecisionStatus::Active,
+    DecisionStatus::Provisional,
+    DecisionStatus::Superseded,
+    DecisionStatus::Overridden,
+];
 /// A shorter hash would name too many commits.
 const HASH_CHARS: usize = 4;
 
@@ -61,9 +71,15 @@ impl Decisions<'_> {
     }
 
     /// Whether the files of all these are as they were when they were read.
-    pub(crate) fn are_files_unchanged(&self, ids: &[Id], files: &StoreFiles) -> Result<bool, StoreError> {
+    pub(crate) fn are_files_unchanged(
+        &self,
+        ids: &[Id],
+        files: &StoreFiles,
+    ) -> Result<bool, StoreError> {
         for id in ids {
-            if file_state(self.conn, id)?.is_none_or(|known| files.decision_fingerprint(id).ok().flatten() != Some(known)) {
+            if file_state(self.conn, id)?
+                .is_none_or(|known| files.decision_fingerprint(id).ok().flatten() != Some(known))
+            {
                 return Ok(false);
             }
         }
@@ -103,7 +119,12 @@ impl Decisions<'_> {
 
     /// The first `limit` decisions of these statuses that contest this one.
     /// Ordered by nothing but the index, so a limit is cheap.
-    pub fn contesters(&self, of: &Decision, statuses: &[DecisionStatus], limit: usize) -> Result<Vec<Id>, StoreError> {
+    pub fn contesters(
+        &self,
+        of: &Decision,
+        statuses: &[DecisionStatus],
+        limit: usize,
+    ) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
         let mut statement = self.conn.prepare_cached(CONTESTING)?;
         let mut found: Vec<Id> = Vec::new();
@@ -140,8 +161,11 @@ impl Decisions<'_> {
             return Ok(Vec::new());
         }
         // Someone may have linked by a short hash what is now asked for by the long one.
-        let shorter = (HASH_CHARS..prefix.len().min(limits::ELEMENT_BYTES)).filter_map(|end| prefix.get(..end));
-        let ranges = shorter.map(|hash| (hash, hash.to_owned())).chain([(prefix.as_str(), format!("{prefix}\u{10FFFF}"))]);
+        let shorter = (HASH_CHARS..prefix.len().min(limits::ELEMENT_BYTES))
+            .filter_map(|end| prefix.get(..end));
+        let ranges = shorter
+            .map(|hash| (hash, hash.to_owned()))
+            .chain([(prefix.as_str(), format!("{prefix}\u{10FFFF}"))]);
         let (mut statement, mut found) = (self.conn.prepare_cached(COMMITS)?, Vec::new());
         for (from, to) in ranges {
             let mut rows = statement.query([from, &to])?;
@@ -153,12 +177,21 @@ impl Decisions<'_> {
     }
 
     /// Those in which one of the words stands, best first, with their BM25.
-    pub fn by_words(&self, terms: &[Term], filter: &DecisionFilter, limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
+    pub fn by_words(
+        &self,
+        terms: &[Term],
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<(RowId, f64)>, StoreError> {
         DecisionQuery::new(self, filter).word_search().rank(terms, limit)
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.
-    pub fn by_vector_keys(&self, names: &[u64], filter: &DecisionFilter) -> Result<Vec<RowId>, StoreError> {
+    pub fn by_vector_keys(
+        &self,
+        names: &[u64],
+        filter: &DecisionFilter,
+    ) -> Result<Vec<RowId>, StoreError> {
         DecisionQuery::new(self, filter).word_search().by_vector_keys(names)
     }
 
@@ -173,12 +206,20 @@ impl Decisions<'_> {
     }
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
-    pub fn vector_keys_after(&self, after: Option<RowId>, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
+    pub fn vector_keys_after(
+        &self,
+        after: Option<RowId>,
+        limit: usize,
+    ) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
         embeddings::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
     }
 
     /// The newest that pass the filter; those dated ahead of the clock last.
-    pub fn page(&self, filter: &DecisionFilter, limit: usize) -> Result<Page<Decision>, StoreError> {
+    pub fn page(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Page<Decision>, StoreError> {
         let query = DecisionQuery::new(self, filter);
         let ahead = horizon(self.now).saturating_add(1);
         let mut nums = query.newest_within(i64::MIN, ahead, limit)?;
@@ -194,10 +235,15 @@ impl Decisions<'_> {
         let mut found: Vec<(i64, i64)> = Vec::new();
         let mut total = 0;
         for status in EVERY_STATUS.map(DecisionStatus::as_str) {
-            total += self.conn.prepare_cached(COUNT_TOUCHED)?.query_row(params![status, since.as_ms()], |row| row.get::<_, i64>(0))?;
+            total += self
+                .conn
+                .prepare_cached(COUNT_TOUCHED)?
+                .query_row(params![status, since.as_ms()], |row| row.get::<_, i64>(0))?;
             let mut statement = self.conn.prepare_cached(TOUCHED)?;
-            let rows =
-                statement.query_map(params![status, since.as_ms(), row_limit(limits::PAGE)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let rows = statement
+                .query_map(params![status, since.as_ms(), row_limit(limits::PAGE)], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
             found.extend(rows.collect::<Result<Vec<_>, _>>()?);
         }
         found.sort_unstable_by(|a, b| b.cmp(a));
@@ -207,7 +253,8 @@ impl Decisions<'_> {
 
     /// How many are provisional since before that time.
     pub fn stale_provisional(&self, before: Time) -> Result<u64, StoreError> {
-        let total: i64 = self.conn.prepare_cached(COUNT_STALE)?.query_row([before.as_ms()], |row| row.get(0))?;
+        let total: i64 =
+            self.conn.prepare_cached(COUNT_STALE)?.query_row([before.as_ms()], |row| row.get(0))?;
         Ok(total.cast_unsigned())
     }
 
@@ -281,7 +328,8 @@ const NEWEST_SCOPED: &[&str] = &[
     newest!("decision_scope WHERE r.scope_key >= :low AND r.scope_key < :high"),
     newest!("decision_scope WHERE r.scope_key IN (SELECT value FROM json_each(:covering))"),
 ];
-const COUNT: &str = concat!("SELECT count(*) FROM decision r INDEXED BY decision_facets WHERE", filter_sql!());
+const COUNT: &str =
+    concat!("SELECT count(*) FROM decision r INDEXED BY decision_facets WHERE", filter_sql!());
 const SEARCH: SearchStatements = SearchStatements {
     newest_rows: "SELECT rowid FROM decision_text WHERE decision_text MATCH :match ORDER BY rowid DESC LIMIT :limit",
     passing: concat!(
@@ -328,23 +376,43 @@ impl<'s> DecisionQuery<'s> {
         let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
         let values = vec![
             (":domain", text(domain.as_deref().map(domain_key))),
-            (":statuses", text((!statuses.is_empty()).then(|| json_list(statuses.iter().map(|status| status.as_str()))))),
+            (
+                ":statuses",
+                text(
+                    (!statuses.is_empty())
+                        .then(|| json_list(statuses.iter().map(|status| status.as_str()))),
+                ),
+            ),
             (":confidence", text(confidence.map(|confidence| confidence.as_str().to_owned()))),
             (":made", since.map_or(Value::Null, |since| Value::Integer(since.as_ms()))),
             (":low", Value::Text(key.clone())),
             (":high", ranges[0].1.clone()),
             (":covering", Value::Text(json_list(ranges[1..].iter().map(|(key, _)| key)))),
         ];
-        let is_filtered = !key.is_empty() || DecisionFilter { scope: None, ..filter.clone() }.is_some();
-        Self { parameters: QueryParameters { conn: decisions.conn, values }, is_scoped: !key.is_empty(), is_filtered }
+        let is_filtered =
+            !key.is_empty() || DecisionFilter { scope: None, ..filter.clone() }.is_some();
+        Self {
+            parameters: QueryParameters { conn: decisions.conn, values },
+            is_scoped: !key.is_empty(),
+            is_filtered,
+        }
     }
 
     /// The newest that pass, in a window of time.
-    pub fn newest_within(&self, since: i64, before: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub fn newest_within(
+        &self,
+        since: i64,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<i64>, StoreError> {
         let mut found: Vec<(i64, String, i64)> = Vec::new();
         for sql in if self.is_scoped { NEWEST_SCOPED } else { &[NEWEST] } {
-            let window: [(&str, &dyn rusqlite::ToSql); 3] = [(":since", &since), (":before", &before), (":limit", &row_limit(limit))];
-            found.extend(self.parameters.rows(sql, &window, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?);
+            let window: [(&str, &dyn rusqlite::ToSql); 3] =
+                [(":since", &since), (":before", &before), (":limit", &row_limit(limit))];
+            found.extend(
+                self.parameters
+                    .rows(sql, &window, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?,
+            );
         }
         found.sort_unstable_by(|a, b| b.cmp(a));
         found.truncate(limit);
@@ -356,11 +424,21 @@ impl<'s> DecisionQuery<'s> {
         if !self.is_filtered {
             return self.word_search().total();
         }
-        Ok(self.parameters.rows(COUNT, &[], |row| row.get::<_, i64>(0))?.into_iter().sum::<i64>().cast_unsigned())
+        Ok(self
+            .parameters
+            .rows(COUNT, &[], |row| row.get::<_, i64>(0))?
+            .into_iter()
+            .sum::<i64>()
+            .cast_unsigned())
     }
 
     /// Where to search.
     pub fn word_search(&self) -> WordSearch<'_> {
-        WordSearch { parameters: &self.parameters, statements: &SEARCH, is_filtered: self.is_filtered, narrowing: String::new() }
+        WordSearch {
+            parameters: &self.parameters,
+            statements: &SEARCH,
+            is_filtered: self.is_filtered,
+            narrowing: String::new(),
+        }
     }
 }

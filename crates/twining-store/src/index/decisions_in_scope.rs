@@ -116,9 +116,14 @@ macro_rules! matching {
 }
 
 // The index holds every column: thousands may govern the whole project.
-const SCOPED: &str = matching!("decision d INDEXED BY decision_scope WHERE d.scope_key BETWEEN ?1 AND ?2");
-const FILES: &str = matching!("affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key BETWEEN ?1 AND ?2");
-const SYMBOLS: &str = matching!("affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol BETWEEN ?1 AND ?2");
+const SCOPED: &str =
+    matching!("decision d INDEXED BY decision_scope WHERE d.scope_key BETWEEN ?1 AND ?2");
+const FILES: &str = matching!(
+    "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key BETWEEN ?1 AND ?2"
+);
+const SYMBOLS: &str = matching!(
+    "affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol BETWEEN ?1 AND ?2"
+);
 
 /// Those of one standing, the newest first: the order of [`Affecting::order`]. They lie in
 /// their order in an index, and are walked only as far as they are wanted.
@@ -134,15 +139,15 @@ macro_rules! newest {
 }
 
 const NEWEST_AT: &str = newest!("decision_scope WHERE d.scope_key = ?1");
-const NEWEST_INSIDE: &str = newest!("decision_standing WHERE d.scope_key > ?1 AND d.scope_key < ?2");
+const NEWEST_INSIDE: &str =
+    newest!("decision_standing WHERE d.scope_key > ?1 AND d.scope_key < ?2");
 const NEWEST_OF_FILES: &str = newest!(
     "decision_standing WHERE EXISTS(
         SELECT 1 FROM affected_file f INDEXED BY affected_file_of
         WHERE f.num = d.num AND f.file_key >= ?1 AND f.file_key < ?2)"
 );
 // Where there are few, they are rather looked at one by one.
-const MANY_INSIDE: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM decision INDEXED BY decision_scope WHERE scope_key > ?1 AND scope_key < ?2 LIMIT ?3)";
+const MANY_INSIDE: &str = "SELECT count(*) FROM (SELECT 1 FROM decision INDEXED BY decision_scope WHERE scope_key > ?1 AND scope_key < ?2 LIMIT ?3)";
 const MANY_FILES: &str = "SELECT count(*) FROM (SELECT 1 FROM affected_file WHERE file_key >= ?1 AND file_key < ?2 LIMIT ?3)";
 /// This many are looked at faster than they are walked by.
 const SMALL_RESULT: i64 = 256;
@@ -151,7 +156,8 @@ const FUTURE_PENALTY_MS: i64 = i64::MAX / 2;
 /// The surest first.
 const EVERY_CONFIDENCE: [Confidence; 3] = [Confidence::High, Confidence::Medium, Confidence::Low];
 /// The nearest first.
-const EVERY_VIA: [Via; 6] = [Via::Exact, Via::File, Via::Symbol, Via::Inside, Via::Around, Via::Project];
+const EVERY_VIA: [Via; 6] =
+    [Via::Exact, Via::File, Via::Symbol, Via::Inside, Via::Around, Via::Project];
 
 const IS_ANY_AHEAD: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE at > ?1)";
 
@@ -170,7 +176,10 @@ impl Decisions<'_> {
                 (via, _) => via,
             };
             let scoped = self.scoped_decision_at(row, via)?;
-            found.entry(row.get(0)?).and_modify(|known| known.via = known.via.min(via)).or_insert(scoped);
+            found
+                .entry(row.get(0)?)
+                .and_modify(|known| known.via = known.via.min(via))
+                .or_insert(scoped);
             Ok(true)
         })?;
         let mut scoped: Vec<ScopedDecision> = found.into_values().collect();
@@ -180,9 +189,21 @@ impl Decisions<'_> {
 
     /// The `limit` decisions of a standing that bear on a scope most closely, in
     /// the order of [`Affecting::order`]; of thousands, few are looked at.
-    pub fn nearest(&self, scope: &Scope, state: DecisionState, limit: usize) -> Result<Vec<ScopedDecision>, StoreError> {
-        let ahead = self.conn.prepare_cached(IS_ANY_AHEAD)?.query_row([self.horizon()], |row| row.get(0))?;
-        let spans = if ahead { vec![(i64::MIN, self.horizon()), (self.horizon(), i64::MAX)] } else { vec![(i64::MIN, i64::MAX)] };
+    pub fn nearest(
+        &self,
+        scope: &Scope,
+        state: DecisionState,
+        limit: usize,
+    ) -> Result<Vec<ScopedDecision>, StoreError> {
+        let ahead = self
+            .conn
+            .prepare_cached(IS_ANY_AHEAD)?
+            .query_row([self.horizon()], |row| row.get(0))?;
+        let spans = if ahead {
+            vec![(i64::MIN, self.horizon()), (self.horizon(), i64::MAX)]
+        } else {
+            vec![(i64::MIN, i64::MAX)]
+        };
         let mut nearest = Nearest { decisions: self, found: HashMap::new(), state, spans, limit };
         for via in EVERY_VIA {
             if nearest.found.len() < limit {
@@ -208,7 +229,12 @@ impl Decisions<'_> {
     }
 
     /// How many decisions in force bear on a scope besides these. Counts to `most`.
-    pub fn count_in_force(&self, scope: &Scope, besides: &[&str], limit: usize) -> Result<u64, StoreError> {
+    pub fn count_in_force(
+        &self,
+        scope: &Scope,
+        besides: &[&str],
+        limit: usize,
+    ) -> Result<u64, StoreError> {
         let mut nums: HashSet<i64> = HashSet::new();
         self.visit_matches(scope, false, |row, _| {
             if !besides.contains(&text_at(row, 1)?) {
@@ -237,7 +263,9 @@ impl Decisions<'_> {
         if key.is_empty() {
             Ok(())
         } else {
-            self.visit_rows(SYMBOLS, params![scope.as_str(), scope.as_str(), all], |row| visit(row, Via::Symbol))
+            self.visit_rows(SYMBOLS, params![scope.as_str(), scope.as_str(), all], |row| {
+                visit(row, Via::Symbol)
+            })
         }
     }
 
@@ -292,27 +320,52 @@ impl Nearest<'_, '_> {
             }
             Via::Symbol => self.all(SYMBOLS, scope.as_str(), scope.as_str(), via),
             Via::Inside => self.under([MANY_INSIDE, SCOPED, NEWEST_INSIDE], &key, via),
-            Via::Around => covering.filter(|key| !key.is_empty()).try_for_each(|covering| self.newest(NEWEST_AT, covering, via)),
+            Via::Around => covering
+                .filter(|key| !key.is_empty())
+                .try_for_each(|covering| self.newest(NEWEST_AT, covering, via)),
             Via::Project => self.newest(NEWEST_AT, "", via),
             Via::Moved => Ok(()),
         }
     }
 
     /// Those under a key: all where there are few, else the newest.
-    fn under(&mut self, [many, all, newest]: [&str; 3], key: &str, via: Via) -> Result<(), StoreError> {
-        let many: i64 = self.decisions.conn.prepare_cached(many)?.query_row(params![key, end_of(key), SMALL_RESULT], |row| row.get(0))?;
-        if many < SMALL_RESULT { self.all(all, key, end_of(key), via) } else { self.newest(newest, key, via) }
+    fn under(
+        &mut self,
+        [many, all, newest]: [&str; 3],
+        key: &str,
+        via: Via,
+    ) -> Result<(), StoreError> {
+        let many: i64 = self
+            .decisions
+            .conn
+            .prepare_cached(many)?
+            .query_row(params![key, end_of(key), SMALL_RESULT], |row| row.get(0))?;
+        if many < SMALL_RESULT {
+            self.all(all, key, end_of(key), via)
+        } else {
+            self.newest(newest, key, via)
+        }
     }
 
     /// Every one of the standing on this way.
-    fn all(&mut self, sql: &str, from: &str, to: impl rusqlite::ToSql, via: Via) -> Result<(), StoreError> {
-        self.decisions.visit_rows(sql, params![from, to, self.state != DecisionState::InForce], |row| {
-            let scoped = self.decisions.scoped_decision_at(row, via)?;
-            if self.state.includes(scoped.status) {
-                self.found.entry(row.get(0)?).or_insert(scoped);
-            }
-            Ok(true)
-        })
+    fn all(
+        &mut self,
+        sql: &str,
+        from: &str,
+        to: impl rusqlite::ToSql,
+        via: Via,
+    ) -> Result<(), StoreError> {
+        self.decisions.visit_rows(
+            sql,
+            params![from, to, self.state != DecisionState::InForce],
+            |row| {
+                let scoped = self.decisions.scoped_decision_at(row, via)?;
+                if self.state.includes(scoped.status) {
+                    self.found.entry(row.get(0)?).or_insert(scoped);
+                }
+                Ok(true)
+            },
+        )
     }
 
     /// As many of each standing as may be wanted, the newest.
@@ -321,12 +374,26 @@ impl Nearest<'_, '_> {
         let wanted = self.found.len() + self.limit;
         let mut matches = 0;
         for confidence in EVERY_CONFIDENCE.map(Confidence::as_str) {
-            for status in EVERY_STATUS.into_iter().filter(|status| self.state.includes(*status)).map(DecisionStatus::as_str) {
+            for status in EVERY_STATUS
+                .into_iter()
+                .filter(|status| self.state.includes(*status))
+                .map(DecisionStatus::as_str)
+            {
                 for (after, until) in &self.spans {
-                    let params = params![key, end_of(key), status, confidence, after, until, row_limit(wanted)];
+                    let params = params![
+                        key,
+                        end_of(key),
+                        status,
+                        confidence,
+                        after,
+                        until,
+                        row_limit(wanted)
+                    ];
                     self.decisions.visit_rows(sql, params, |row| {
                         matches += 1;
-                        self.found.entry(row.get(0)?).or_insert(self.decisions.scoped_decision_at(row, via)?);
+                        self.found
+                            .entry(row.get(0)?)
+                            .or_insert(self.decisions.scoped_decision_at(row, via)?);
                         Ok(true)
                     })?;
                 }
@@ -340,9 +407,15 @@ impl Nearest<'_, '_> {
 }
 
 pub(super) fn status_of(word: &str) -> Result<DecisionStatus, StoreError> {
-    EVERY_STATUS.into_iter().find(|status| status.as_str() == word).ok_or_else(|| corrupt("a row with an unknown status"))
+    EVERY_STATUS
+        .into_iter()
+        .find(|status| status.as_str() == word)
+        .ok_or_else(|| corrupt("a row with an unknown status"))
 }
 
 fn confidence_of(word: &str) -> Result<Confidence, StoreError> {
-    EVERY_CONFIDENCE.into_iter().find(|confidence| confidence.as_str() == word).ok_or_else(|| corrupt("a row with an unknown confidence"))
+    EVERY_CONFIDENCE
+        .into_iter()
+        .find(|confidence| confidence.as_str() == word)
+        .ok_or_else(|| corrupt("a row with an unknown confidence"))
 }

@@ -66,7 +66,10 @@ pub enum VectorReadOutcome {
 
 impl VectorFile {
     pub(crate) fn new(layout: &Layout) -> Self {
-        let (lock, embedding_lock) = (FileLock::new(&layout.local, "vectors.lock"), FileLock::new(&layout.local, "embed.lock"));
+        let (lock, embedding_lock) = (
+            FileLock::new(&layout.local, "vectors.lock"),
+            FileLock::new(&layout.local, "embed.lock"),
+        );
         Self { layout: layout.clone(), lock, embedding_lock }
     }
 
@@ -131,7 +134,9 @@ impl VectorFile {
     fn begin(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         // Never zero, which is the file of a cursor that has read nothing.
         let file = u64::try_from(random_bits()? >> 64).unwrap_or(1) | 1;
-        let bytes = [MAGIC.as_slice(), &self.checksum(model)?, &file.to_le_bytes(), &rows_bytes(rows)].concat();
+        let bytes =
+            [MAGIC.as_slice(), &self.checksum(model)?, &file.to_le_bytes(), &rows_bytes(rows)]
+                .concat();
         self.layout.replace(self.local(), FILE, &bytes, false)
     }
 
@@ -161,7 +166,11 @@ fn forget(cursor: &mut VectorCursor) -> VectorReadOutcome {
     VectorReadOutcome::Replaced
 }
 
-fn read_rows(handle: &FileHandle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<(), StoreError> {
+fn read_rows(
+    handle: &FileHandle,
+    cursor: &mut VectorCursor,
+    each: &mut dyn FnMut(u64, &VectorBytes),
+) -> Result<(), StoreError> {
     let mut stride = vec![0; ROW * STRIDE];
     loop {
         let n = handle.read_at(&mut stride, cursor.offset)?;
@@ -235,7 +244,8 @@ pub fn decision_text(decision: &Decision) -> String {
 }
 
 fn join<const N: usize>(texts: [&String; N]) -> String {
-    let parts: Vec<&str> = texts.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
+    let parts: Vec<&str> =
+        texts.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
     parts.join(" ")
 }
 
@@ -259,7 +269,10 @@ impl VectorKeys {
 
     pub(super) fn at(row: &SqlRow<'_>, first: usize) -> Result<Self, rusqlite::Error> {
         let summary_key: Option<i64> = row.get(first + 1)?;
-        Ok(Self { text_key: row.get::<_, i64>(first)?.cast_unsigned(), summary_key: summary_key.map(i64::cast_unsigned) })
+        Ok(Self {
+            text_key: row.get::<_, i64>(first)?.cast_unsigned(),
+            summary_key: summary_key.map(i64::cast_unsigned),
+        })
     }
 }
 
@@ -269,14 +282,27 @@ pub(super) fn agent_key(agent: &str) -> String {
 }
 
 /// Reads a card: `meaning, gist, agent` of one row, if it is there.
-pub(super) fn header(conn: &Connection, sql: &str, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
-    let read = |row: &SqlRow<'_>| Ok(RecordHeader { vector_keys: VectorKeys::at(row, 0)?, agent: row.get(2)? });
+pub(super) fn header(
+    conn: &Connection,
+    sql: &str,
+    row: RowId,
+) -> Result<Option<RecordHeader>, StoreError> {
+    let read = |row: &SqlRow<'_>| {
+        Ok(RecordHeader { vector_keys: VectorKeys::at(row, 0)?, agent: row.get(2)? })
+    };
     Ok(conn.prepare_cached(sql)?.query_row([row.0], read).optional()?)
 }
 
 /// The names of the vectors of the rows after `after`, at most so many rows.
-pub(super) fn vector_keys_after(conn: &Connection, sql: &str, after: RowId, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
+pub(super) fn vector_keys_after(
+    conn: &Connection,
+    sql: &str,
+    after: RowId,
+    limit: usize,
+) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
     let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map(params![after.0, row_limit(limit)], |row| Ok((RowId(row.get(0)?), VectorKeys::at(row, 1)?)))?;
+    let rows = statement.query_map(params![after.0, row_limit(limit)], |row| {
+        Ok((RowId(row.get(0)?), VectorKeys::at(row, 1)?))
+    })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -25,16 +25,17 @@ const AT_POS: &str = "SELECT raw, sum FROM line WHERE pos = ?1";
 const CARD: &str = "SELECT meaning, gist, agent FROM line WHERE pos = ?1";
 const SENSES: &str = "SELECT pos, meaning, gist FROM line WHERE pos > ?1 ORDER BY pos LIMIT ?2";
 const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
-const CLOSERS: &str = "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
-const RELATING: &str = "SELECT pos FROM relates WHERE target = ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
+const CLOSERS: &str =
+    "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
+const RELATING: &str =
+    "SELECT pos FROM relates WHERE target = ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const COUNT_RELATING: &str = "SELECT count(*) FROM relates WHERE target = ?1";
 const ARCHIVABLE: &str = "
 SELECT pos FROM entry e
 WHERE e.shadowed = 0 AND e.at < ?1 AND e.open = 0 AND e.kind <> 'decision'
     AND NOT (e.kind = 'finding' AND EXISTS(SELECT 1 FROM tag WHERE tag = 'archive' AND at = e.at AND pos = e.pos))
 ORDER BY e.pos";
-const IS_RETAINED: &str =
-    "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
+const IS_RETAINED: &str = "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
 
 impl Entries<'_> {
     /// The newest that pass the filter, newest first.
@@ -44,12 +45,22 @@ impl Entries<'_> {
 
     /// The newest that speak of this scope: theirs covers it or lies under it.
     /// The filter's own scope is not looked at.
-    pub fn about_scope(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
+    pub fn about_scope(
+        &self,
+        scope: &Scope,
+        filter: &EntryFilter,
+        limit: usize,
+    ) -> Result<Page<Entry>, StoreError> {
         self.page(&self.query_about(scope, filter), limit)
     }
 
     /// Where the newest of them are, for whoever may not want all of them.
-    pub fn rows_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<RowId>, StoreError> {
+    pub fn rows_about(
+        &self,
+        scope: &Scope,
+        filter: &EntryFilter,
+        limit: usize,
+    ) -> Result<Vec<RowId>, StoreError> {
         Ok(self.query_about(scope, filter).newest(limit)?.into_iter().map(RowId).collect())
     }
 
@@ -64,12 +75,21 @@ impl Entries<'_> {
     }
 
     /// Those in which one of the words stands, best first, with their BM25.
-    pub fn by_words(&self, terms: &[Term], filter: &EntryFilter, limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
+    pub fn by_words(
+        &self,
+        terms: &[Term],
+        filter: &EntryFilter,
+        limit: usize,
+    ) -> Result<Vec<(RowId, f64)>, StoreError> {
         self.query(filter).word_search().rank(terms, limit)
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.
-    pub fn by_vector_keys(&self, names: &[u64], filter: &EntryFilter) -> Result<Vec<RowId>, StoreError> {
+    pub fn by_vector_keys(
+        &self,
+        names: &[u64],
+        filter: &EntryFilter,
+    ) -> Result<Vec<RowId>, StoreError> {
         self.query(filter).word_search().by_vector_keys(names)
     }
 
@@ -84,13 +104,22 @@ impl Entries<'_> {
     }
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
-    pub fn vector_keys_after(&self, after: Option<RowId>, limit: usize) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
+    pub fn vector_keys_after(
+        &self,
+        after: Option<RowId>,
+        limit: usize,
+    ) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
         embeddings::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
     }
 
     /// Whether this one waits for an answer.
     pub fn is_open(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.conn.prepare_cached(IS_OPEN)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false))
+        Ok(self
+            .conn
+            .prepare_cached(IS_OPEN)?
+            .query_row([id], |row| row.get(0))
+            .optional()?
+            .unwrap_or(false))
     }
 
     /// Those that close this one, newest first.
@@ -100,17 +129,28 @@ impl Entries<'_> {
 
     /// Those that name this one in `relates_to`, newest first.
     pub fn relating_to(&self, id: &str, limit: usize) -> Result<Page<Entry>, StoreError> {
-        let total: i64 = self.conn.prepare_cached(COUNT_RELATING)?.query_row([id], |row| row.get(0))?;
-        let items = self.load(&first_column(self.conn, RELATING, params![id, row_limit(limit)])?)?;
+        let total: i64 =
+            self.conn.prepare_cached(COUNT_RELATING)?.query_row([id], |row| row.get(0))?;
+        let items =
+            self.load(&first_column(self.conn, RELATING, params![id, row_limit(limit)])?)?;
         Ok(Page { items, total: total.cast_unsigned() })
     }
 
     /// Those that may leave the board: older than `before` and settled. Never a
     /// decision, whatever is asked; never what is open, nor what closes an entry
     /// that stays; never what the archiver itself wrote.
-    pub fn archivable(&self, before: Time, _keep_decisions: bool) -> Result<Vec<Entry>, StoreError> {
-        let archivable_entries = self.load(&first_column(self.conn, ARCHIVABLE, [before.as_ms()])?)?;
-        let leaves = |entry: Entry| self.closes_retained_entry(&entry, before).map(|retained| (!retained).then_some(entry)).transpose();
+    pub fn archivable(
+        &self,
+        before: Time,
+        _keep_decisions: bool,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let archivable_entries =
+            self.load(&first_column(self.conn, ARCHIVABLE, [before.as_ms()])?)?;
+        let leaves = |entry: Entry| {
+            self.closes_retained_entry(&entry, before)
+                .map(|retained| (!retained).then_some(entry))
+                .transpose()
+        };
         archivable_entries.into_iter().filter_map(leaves).collect()
     }
 

@@ -64,7 +64,13 @@ macro_rules! full_filter {
 /// Along an index, newest first.
 macro_rules! scan {
     ($along:literal) => {
-        concat!("SELECT r.at, r.pos FROM entry r INDEXED BY ", $along, " AND", filter_sql!(), "ORDER BY r.at DESC, r.pos DESC LIMIT :limit")
+        concat!(
+            "SELECT r.at, r.pos FROM entry r INDEXED BY ",
+            $along,
+            " AND",
+            filter_sql!(),
+            "ORDER BY r.at DESC, r.pos DESC LIMIT :limit"
+        )
     };
 }
 
@@ -82,19 +88,28 @@ const SCAN_TAG_FILTERED: &str = concat!(
     " ORDER BY t.at DESC, t.pos DESC LIMIT :limit"
 );
 const COLLECT: &str = scan!("entry_scope WHERE r.scope_key BETWEEN :from AND :to");
-const COLLECT_OPEN: &str = scan!("entry_scope WHERE r.scope_key BETWEEN :from AND :to AND r.kind = :one AND r.open = 1");
+const COLLECT_OPEN: &str =
+    scan!("entry_scope WHERE r.scope_key BETWEEN :from AND :to AND r.kind = :one AND r.open = 1");
 // In their order for one kind and one place, so walked only as far as they are wanted.
-const SCAN_OPEN_AT: &str = scan!("entry_scope WHERE r.scope_key = :from AND r.kind = :one AND r.open = 1");
+const SCAN_OPEN_AT: &str =
+    scan!("entry_scope WHERE r.scope_key = :from AND r.kind = :one AND r.open = 1");
 
-const COUNT: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND at >= :since AND at < :before";
+const COUNT: &str =
+    "SELECT count(*) FROM entry WHERE shadowed = 0 AND at >= :since AND at < :before";
 const COUNT_KIND: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND kind = :one AND at >= :since AND at < :before";
-const COUNT_OPEN: &str = concat!("SELECT count(*) FROM entry r INDEXED BY entry_open WHERE r.open = 1 AND", filter_sql!());
+const COUNT_OPEN: &str = concat!(
+    "SELECT count(*) FROM entry r INDEXED BY entry_open WHERE r.open = 1 AND",
+    filter_sql!()
+);
 const COUNT_TAG: &str = "
 SELECT count(*) FROM tag WHERE tag = :one AND at >= :since AND at < :before
     AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
-const COUNT_SCOPE: &str =
-    concat!("SELECT count(*) FROM entry r INDEXED BY entry_scope WHERE r.scope_key BETWEEN :from AND :to AND", filter_sql!());
-const SCOPE_COUNT: &str = "SELECT coalesce(sum(n), 0) FROM census WHERE scope_key BETWEEN :from AND :to";
+const COUNT_SCOPE: &str = concat!(
+    "SELECT count(*) FROM entry r INDEXED BY entry_scope WHERE r.scope_key BETWEEN :from AND :to AND",
+    filter_sql!()
+);
+const SCOPE_COUNT: &str =
+    "SELECT coalesce(sum(n), 0) FROM census WHERE scope_key BETWEEN :from AND :to";
 const SCOPE_COUNT_FILTERED: &str = "
 SELECT coalesce(sum(CASE WHEN :open THEN open ELSE n END), 0) FROM census
 WHERE scope_key BETWEEN :from AND :to AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
@@ -150,9 +165,16 @@ pub(super) struct EntryQuery<'s> {
 
 impl<'s> EntryQuery<'s> {
     /// A filter on the entries in these places; the filter's own scope is not looked at.
-    pub fn new<'k>(conn: &'s Connection, now: Time, filter: &'s EntryFilter, ranges: impl Iterator<Item = (&'k str, Value)>) -> Self {
+    pub fn new<'k>(
+        conn: &'s Connection,
+        now: Time,
+        filter: &'s EntryFilter,
+        ranges: impl Iterator<Item = (&'k str, Value)>,
+    ) -> Self {
         let ranges: Vec<KeyRange> = ranges.map(|(from, to)| (from.to_owned(), to)).collect();
-        let list = |texts: &[String]| if texts.is_empty() { Value::Null } else { Value::Text(json_list(texts)) };
+        let list = |texts: &[String]| {
+            if texts.is_empty() { Value::Null } else { Value::Text(json_list(texts)) }
+        };
         let values = vec![
             (":since", Value::Integer(filter.since.map_or(i64::MIN, Time::as_ms))),
             (":before", Value::Integer(filter.before.map_or(i64::MAX, Time::as_ms))),
@@ -179,7 +201,10 @@ impl<'s> EntryQuery<'s> {
     }
 
     fn window(&self) -> (i64, i64) {
-        (self.filter.since.map_or(i64::MIN, Time::as_ms), self.filter.before.map_or(i64::MAX, Time::as_ms))
+        (
+            self.filter.since.map_or(i64::MIN, Time::as_ms),
+            self.filter.before.map_or(i64::MAX, Time::as_ms),
+        )
     }
 
     /// The newest in a window, by time and then by their place on the board.
@@ -194,8 +219,12 @@ impl<'s> EntryQuery<'s> {
             distinct(&filter.tags).map(|tag| (sql, tag, scope)).collect()
         } else if filter.only_open {
             match filter.types.as_slice() {
-                [kind] if self.is_scoped && self.count_in(SCOPE_COUNT, &self.ranges[..1])? <= MAX_COLLECTED_OPEN => {
-                    let covering = covering.iter().map(|range| (SCAN_OPEN_AT, kind.as_str(), range));
+                [kind]
+                    if self.is_scoped
+                        && self.count_in(SCOPE_COUNT, &self.ranges[..1])? <= MAX_COLLECTED_OPEN =>
+                {
+                    let covering =
+                        covering.iter().map(|range| (SCAN_OPEN_AT, kind.as_str(), range));
                     std::iter::once((COLLECT_OPEN, kind.as_str(), scope)).chain(covering).collect()
                 }
                 _ => vec![(SCAN_OPEN, "", scope)],
@@ -208,8 +237,14 @@ impl<'s> EntryQuery<'s> {
             distinct(&filter.types).map(|kind| (SCAN_KIND, kind, scope)).collect()
         };
         for (sql, one, (from, to)) in scans {
-            let window: [(&str, &dyn rusqlite::ToSql); 6] =
-                [(":since", &since), (":before", &before), (":limit", &row_limit(limit)), (":one", &one), (":from", from), (":to", to)];
+            let window: [(&str, &dyn rusqlite::ToSql); 6] = [
+                (":since", &since),
+                (":before", &before),
+                (":limit", &row_limit(limit)),
+                (":one", &one),
+                (":from", from),
+                (":to", to),
+            ];
             found.extend(self.parameters.rows(sql, &window, |row| Ok((row.get(0)?, row.get(1)?)))?);
         }
         found.sort_unstable_by(|a, b| b.cmp(a));
@@ -224,7 +259,9 @@ impl<'s> EntryQuery<'s> {
         let (since, before) = self.window();
         match filter.tags.as_slice() {
             [] => {}
-            [tag] if !self.is_scoped && !filter.only_open => return self.count(COUNT_TAG, tag, scope),
+            [tag] if !self.is_scoped && !filter.only_open => {
+                return self.count(COUNT_TAG, tag, scope);
+            }
             // An entry may have several of them.
             _ => return Ok(self.scan(since, before, usize::MAX)?.len() as u64),
         }
@@ -233,7 +270,9 @@ impl<'s> EntryQuery<'s> {
             (false, false) if filter.only_open => self.open(),
             (_, true) if filter.only_open => self.count(COUNT_OPEN, "", scope),
             (true, true) => self.count_in(COUNT_SCOPE, &self.ranges),
-            (false, _) if !filter.types.is_empty() => distinct(&filter.types).map(|kind| self.count(COUNT_KIND, kind, scope)).sum(),
+            (false, _) if !filter.types.is_empty() => {
+                distinct(&filter.types).map(|kind| self.count(COUNT_KIND, kind, scope)).sum()
+            }
             (false, true) => self.count(COUNT, "", scope),
             (false, false) => self.word_search().total(),
         }
@@ -241,8 +280,15 @@ impl<'s> EntryQuery<'s> {
 
     /// How many are open, of the kinds asked for.
     fn open(&self) -> Result<u64, StoreError> {
-        let kinds = if self.filter.types.is_empty() { vec!["need", "question", "warning"] } else { distinct(&self.filter.types).collect() };
-        Ok(view::sum(self.parameters.conn, &kinds.into_iter().filter_map(CountKind::open).collect::<Vec<_>>())?)
+        let kinds = if self.filter.types.is_empty() {
+            vec!["need", "question", "warning"]
+        } else {
+            distinct(&self.filter.types).collect()
+        };
+        Ok(view::sum(
+            self.parameters.conn,
+            &kinds.into_iter().filter_map(CountKind::open).collect::<Vec<_>>(),
+        )?)
     }
 
     fn count_in(&self, sql: &str, ranges: &[KeyRange]) -> Result<u64, StoreError> {
@@ -250,7 +296,10 @@ impl<'s> EntryQuery<'s> {
     }
 
     fn count(&self, sql: &str, one: &str, (from, to): &KeyRange) -> Result<u64, StoreError> {
-        let counted = self.parameters.rows(sql, &[(":one", &one), (":from", from), (":to", to)], |row| row.get::<_, i64>(0))?;
+        let counted =
+            self.parameters.rows(sql, &[(":one", &one), (":from", from), (":to", to)], |row| {
+                row.get::<_, i64>(0)
+            })?;
         Ok(counted.into_iter().sum::<i64>().cast_unsigned())
     }
 
@@ -258,14 +307,24 @@ impl<'s> EntryQuery<'s> {
     pub fn word_search(&self) -> WordSearch<'_> {
         let types = &self.filter.types;
         // A kind without letters is no word that the full-text index knows.
-        let are_words = types.iter().all(|kind| kind.bytes().any(|byte| byte.is_ascii_alphanumeric()));
+        let are_words =
+            types.iter().all(|kind| kind.bytes().any(|byte| byte.is_ascii_alphanumeric()));
         let kinds: Vec<String> = distinct(types).map(quoted).collect();
-        let narrowing = if types.is_empty() || !are_words { String::new() } else { format!(" AND kind : ({})", kinds.join(" OR ")) };
-        let is_filtered = self.is_scoped || EntryFilter { scope: None, ..self.filter.clone() }.is_some();
+        let narrowing = if types.is_empty() || !are_words {
+            String::new()
+        } else {
+            format!(" AND kind : ({})", kinds.join(" OR "))
+        };
+        let is_filtered =
+            self.is_scoped || EntryFilter { scope: None, ..self.filter.clone() }.is_some();
         WordSearch { parameters: &self.parameters, statements: &SEARCH, is_filtered, narrowing }
     }
 }
 
 fn distinct(words: &[String]) -> impl Iterator<Item = &str> {
-    words.iter().enumerate().filter(|(i, word)| !words[..*i].contains(word)).map(|(_, word)| word.as_str())
+    words
+        .iter()
+        .enumerate()
+        .filter(|(i, word)| !words[..*i].contains(word))
+        .map(|(_, word)| word.as_str())
 }

@@ -26,7 +26,9 @@ pub use decisions::DecisionFilter;
 pub use decisions::Decisions;
 pub use decisions_in_scope::{DecisionState, ScopeCounts, ScopedDecision, Via};
 pub use embeddings::{RecordHeader, RowId, VectorKeys, decision_text, entry_text};
-pub use embeddings::{VECTOR_BYTES, VectorBytes, VectorCursor, VectorFile, VectorReadOutcome, vector_key};
+pub use embeddings::{
+    VECTOR_BYTES, VectorBytes, VectorCursor, VectorFile, VectorReadOutcome, vector_key,
+};
 pub use entries::Entries;
 pub use entry_filter::EntryFilter;
 pub use observed_graph::{GraphEdge, ObservedGraph};

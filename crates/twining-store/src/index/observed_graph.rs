@@ -28,7 +28,8 @@ pub struct GraphEdge {
 
 const ENTITY: &str = "SELECT raw, sum FROM entity WHERE id = ?1";
 const NAMED: &str = "SELECT raw, sum FROM entity WHERE name = ?1 ORDER BY kind, id";
-const NAMED_AS: &str = "SELECT raw, sum FROM entity WHERE name = ?1 AND kind = ?2 ORDER BY id LIMIT 1";
+const NAMED_AS: &str =
+    "SELECT raw, sum FROM entity WHERE name = ?1 AND kind = ?2 ORDER BY id LIMIT 1";
 
 /// Entities of these kinds, along their names in order.
 macro_rules! along_names {
@@ -66,7 +67,8 @@ SELECT raw, sum, source FROM relation INDEXED BY relation_in
 WHERE target = ?1 AND kind = ?3 AND source <> ?1 ORDER BY source, id LIMIT ?2";
 const BETWEEN: &str = "SELECT raw, sum FROM relation WHERE source = ?1 AND kind = ?2 AND target = ?3 ORDER BY id LIMIT 1";
 const ALL: &str = "SELECT raw, sum FROM entity ORDER BY id LIMIT ?1";
-const DISCONNECTED: &str = "SELECT raw, sum FROM entity INDEXED BY entity_alone WHERE alone = 1 ORDER BY id LIMIT ?1";
+const DISCONNECTED: &str =
+    "SELECT raw, sum FROM entity INDEXED BY entity_alone WHERE alone = 1 ORDER BY id LIMIT ?1";
 const DANGLING: &str = "SELECT raw, sum FROM relation INDEXED BY relation_dangling WHERE dangling = 1 ORDER BY id LIMIT ?1";
 
 const HAS_ENTITY: &str = "SELECT EXISTS(SELECT 1 FROM entity WHERE id = ?1)";
@@ -108,7 +110,12 @@ impl ObservedGraph<'_> {
     /// of that name first, then where the name begins with it, then where it
     /// contains it, then the others; and whether there are more. A text of one or
     /// two characters is looked for in names only.
-    pub fn find(&self, query: &str, kinds: &[String], limit: usize) -> Result<(Vec<Entity>, bool), StoreError> {
+    pub fn find(
+        &self,
+        query: &str,
+        kinds: &[String],
+        limit: usize,
+    ) -> Result<(Vec<Entity>, bool), StoreError> {
         let query = name_key(query.trim());
         if query.is_empty() || limit == 0 {
             return Ok((Vec::new(), false));
@@ -132,15 +139,30 @@ impl ObservedGraph<'_> {
         load(self.conn, AT, &self.beginning(&name_key(start), None, limit)?)
     }
 
-    fn beginning(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
-        let mut nums = first_column(self.conn, NAMED_EXACTLY, params![query, kinds, row_limit(wanted)])?;
+    fn beginning(
+        &self,
+        query: &str,
+        kinds: Option<&str>,
+        wanted: usize,
+    ) -> Result<Vec<i64>, StoreError> {
+        let mut nums =
+            first_column(self.conn, NAMED_EXACTLY, params![query, kinds, row_limit(wanted)])?;
         if nums.len() < wanted {
-            add(&mut nums, &first_column(self.conn, BEGINNING, params![query, kinds, row_limit(wanted)])?, wanted);
+            add(
+                &mut nums,
+                &first_column(self.conn, BEGINNING, params![query, kinds, row_limit(wanted)])?,
+                wanted,
+            );
         }
         Ok(nums)
     }
 
-    fn containing(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
+    fn containing(
+        &self,
+        query: &str,
+        kinds: Option<&str>,
+        wanted: usize,
+    ) -> Result<Vec<i64>, StoreError> {
         if query.chars().count() >= TRIGRAM {
             let (nums, all) = self.matching(NAMES, query, kinds)?;
             if all {
@@ -151,10 +173,17 @@ impl ObservedGraph<'_> {
     }
 
     /// Matches in order of their names, and whether that is all of them.
-    fn matching(&self, sql: &str, query: &str, kinds: Option<&str>) -> Result<(Vec<i64>, bool), StoreError> {
+    fn matching(
+        &self,
+        sql: &str,
+        query: &str,
+        kinds: Option<&str>,
+    ) -> Result<(Vec<i64>, bool), StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut found: Vec<(String, String, i64)> = statement
-            .query_map(params![quoted(query), kinds, row_limit(SORTED + 1)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .query_map(params![quoted(query), kinds, row_limit(SORTED + 1)], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?
             .collect::<Result<_, _>>()?;
         found.sort_unstable();
         let all = found.len() <= SORTED;
@@ -163,7 +192,12 @@ impl ObservedGraph<'_> {
 
     /// Relations at this entity, in both directions, ordered by kind and the
     /// entity at the far end. One that leads back to itself is listed once.
-    pub fn edges(&self, id: &str, kinds: &[String], limit: usize) -> Result<Vec<GraphEdge>, StoreError> {
+    pub fn edges(
+        &self,
+        id: &str,
+        kinds: &[String],
+        limit: usize,
+    ) -> Result<Vec<GraphEdge>, StoreError> {
         let mut edges: Vec<GraphEdge> = Vec::new();
         for (any, one, outgoing) in [(OUT, OUT_AS, true), (IN, IN_AS, false)] {
             if kinds.is_empty() {
@@ -171,7 +205,12 @@ impl ObservedGraph<'_> {
             }
             for (i, kind) in kinds.iter().enumerate() {
                 if !kinds[..i].contains(kind) {
-                    self.take_edges(one, params![id, row_limit(limit), kind], outgoing, &mut edges)?;
+                    self.take_edges(
+                        one,
+                        params![id, row_limit(limit), kind],
+                        outgoing,
+                        &mut edges,
+                    )?;
                 }
             }
         }
@@ -183,7 +222,13 @@ impl ObservedGraph<'_> {
         Ok(edges)
     }
 
-    fn take_edges(&self, sql: &str, params: impl rusqlite::Params, outgoing: bool, edges: &mut Vec<GraphEdge>) -> Result<(), StoreError> {
+    fn take_edges(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        outgoing: bool,
+        edges: &mut Vec<GraphEdge>,
+    ) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
@@ -193,13 +238,21 @@ impl ObservedGraph<'_> {
     }
 
     /// The relation of this type from one entity to another.
-    pub fn relation_between(&self, source: &str, target: &str, kind: &str) -> Result<Option<Relation>, StoreError> {
+    pub fn relation_between(
+        &self,
+        source: &str,
+        target: &str,
+        kind: &str,
+    ) -> Result<Option<Relation>, StoreError> {
         Ok(records(self.conn, BETWEEN, [source, kind, target])?.pop())
     }
 
     /// Every entity, ordered by id.
     pub fn page(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
-        Ok(Page { items: records(self.conn, ALL, [row_limit(limit)])?, total: view::sum(self.conn, &[CountKind::Entities])? })
+        Ok(Page {
+            items: records(self.conn, ALL, [row_limit(limit)])?,
+            total: view::sum(self.conn, &[CountKind::Entities])?,
+        })
     }
 
     /// Entities without any relation, ordered by id.

@@ -45,7 +45,11 @@ const UNREADABLE: &str = "SELECT file, line, why FROM unreadable ORDER BY file, 
 
 impl<'a> View<'a> {
     /// Takes the snapshot.
-    pub(super) fn begin(conn: &'a Connection, now: Time, folding: CaseFolding) -> Result<Self, StoreError> {
+    pub(super) fn begin(
+        conn: &'a Connection,
+        now: Time,
+        folding: CaseFolding,
+    ) -> Result<Self, StoreError> {
         Ok(Self { snapshot: conn.unchecked_transaction()?, now, folding })
     }
 
@@ -89,7 +93,11 @@ impl<'a> View<'a> {
     pub fn unreadable(&self) -> Result<Vec<Unreadable>, StoreError> {
         let mut statement = self.snapshot.prepare_cached(UNREADABLE)?;
         let rows = statement.query_map([row_limit(limits::PAGE)], |row| {
-            Ok(Unreadable { file: row.get(0)?, line: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned), why: row.get(2)? })
+            Ok(Unreadable {
+                file: row.get(0)?,
+                line: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned),
+                why: row.get(2)?,
+            })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -97,7 +105,9 @@ impl<'a> View<'a> {
 
 /// Reads the record in two columns: its text, and the text's checksum.
 pub(super) fn record_at<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> Result<T, StoreError> {
-    let ValueRef::Text(raw) = row.get_ref(at)? else { return Err(corrupt("a record that is no text")) };
+    let ValueRef::Text(raw) = row.get_ref(at)? else {
+        return Err(corrupt("a record that is no text"));
+    };
     let raw = std::str::from_utf8(raw).map_err(|_| corrupt("a record that is not UTF-8"))?;
     // SQLite has no checksums of its own: a flipped bit would be served as somebody's words.
     if sum_of(raw) != row.get::<_, i64>(at + 1)? {
@@ -107,7 +117,11 @@ pub(super) fn record_at<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> Result
 }
 
 /// Reads the records that a statement finds, as [`record_at`] does.
-pub(super) fn records<T: DeserializeOwned>(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<T>, StoreError> {
+pub(super) fn records<T: DeserializeOwned>(
+    conn: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Result<Vec<T>, StoreError> {
     let mut statement = conn.prepare_cached(sql)?;
     let (mut rows, mut found) = (statement.query(params)?, Vec::new());
     while let Some(row) = rows.next()? {
@@ -117,8 +131,14 @@ pub(super) fn records<T: DeserializeOwned>(conn: &Connection, sql: &str, params:
 }
 
 /// Reads the records in these rows, by a statement that finds one.
-pub(super) fn load<T: DeserializeOwned>(conn: &Connection, sql: &str, rows: &[i64]) -> Result<Vec<T>, StoreError> {
-    let one = |row: &i64| records(conn, sql, [row])?.pop().ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into());
+pub(super) fn load<T: DeserializeOwned>(
+    conn: &Connection,
+    sql: &str,
+    rows: &[i64],
+) -> Result<Vec<T>, StoreError> {
+    let one = |row: &i64| {
+        records(conn, sql, [row])?.pop().ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+    };
     rows.iter().map(one).collect()
 }
 
@@ -325,10 +345,17 @@ pub(super) fn read(conn: &Connection, now: Time) -> Result<RecordCounts, StoreEr
     let of = |count: CountKind| counts[count as usize];
     let horizon = horizon(now);
     let ahead: i64 = conn.prepare_cached(AHEAD)?.query_row([horizon], |row| row.get(0))?;
-    let mut last: Option<i64> = conn.prepare_cached(LAST_ENTRY)?.query_row([horizon], |row| row.get(0))?;
+    let mut last: Option<i64> =
+        conn.prepare_cached(LAST_ENTRY)?.query_row([horizon], |row| row.get(0))?;
     let mut last_decision = conn.prepare_cached(LAST_DECISION)?;
-    for status in [DecisionStatus::Active, DecisionStatus::Provisional, DecisionStatus::Superseded, DecisionStatus::Overridden] {
-        last = last.max(last_decision.query_row(params![status.as_str(), horizon], |row| row.get(0))?);
+    for status in [
+        DecisionStatus::Active,
+        DecisionStatus::Provisional,
+        DecisionStatus::Superseded,
+        DecisionStatus::Overridden,
+    ] {
+        last =
+            last.max(last_decision.query_row(params![status.as_str(), horizon], |row| row.get(0))?);
     }
     Ok(RecordCounts {
         entries: of(CountKind::Entries),

@@ -108,7 +108,8 @@ impl WordSearch<'_> {
     /// The rows that fit best, best first, newer before older.
     pub fn rank(&self, terms: &[Term], limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
         let total = self.total()?;
-        let last = self.parameters.rows(self.statements.last, &[], |row| row.get(0))?.pop().unwrap_or(0);
+        let last =
+            self.parameters.rows(self.statements.last, &[], |row| row.get(0))?.pop().unwrap_or(0);
         let mut term_rows = Vec::new();
         for term in terms {
             let text = format!("{}{}", self.statements.columns, quoted(&term.text));
@@ -120,17 +121,26 @@ impl WordSearch<'_> {
         }
         term_rows.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
         term_rows.truncate(MAX_TERMS);
-        let common = usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
-        let (common, rare): (Vec<TermRows>, Vec<TermRows>) = term_rows.into_iter().partition(|newest_rows| newest_rows.rows.len() > common);
+        let common =
+            usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
+        let (common, rare): (Vec<TermRows>, Vec<TermRows>) =
+            term_rows.into_iter().partition(|newest_rows| newest_rows.rows.len() > common);
 
         let mut scores: Vec<(i64, f64)> = Vec::new();
-        let scored = if self.is_filtered { self.statements.scored } else { self.statements.scored_any };
+        let scored =
+            if self.is_filtered { self.statements.scored } else { self.statements.scored_any };
         for TermRows { term, weight, .. } in &rare {
-            scores.extend(self.parameters.rows(scored, &[(":match", term)], |row| Ok((row.get(0)?, weight * row.get::<_, f64>(1)?)))?);
+            scores.extend(self.parameters.rows(scored, &[(":match", term)], |row| {
+                Ok((row.get(0)?, weight * row.get::<_, f64>(1)?))
+            })?);
         }
         for TermRows { term, rows, weight, rarity } in common {
             let narrowed = || format!("{term}{}", self.narrowing);
-            let passing = if self.is_filtered { self.newest(self.statements.passing, &narrowed(), MAX_PASSING)? } else { rows };
+            let passing = if self.is_filtered {
+                self.newest(self.statements.passing, &narrowed(), MAX_PASSING)?
+            } else {
+                rows
+            };
             // What BM25 gives to a row of middling length that has the word once.
             scores.extend(passing.into_iter().map(|row| (row, weight * rarity)));
         }
@@ -142,7 +152,9 @@ impl WordSearch<'_> {
         let names: Vec<i64> = names.iter().map(|name| name.cast_signed()).collect();
         let (names, mut found) = (serde_json::to_string(&names)?, Vec::new());
         for sql in self.statements.by_vector_keys {
-            found.extend(self.parameters.rows(sql, &[(":names", &names)], |row| row.get(0).map(RowId))?);
+            found.extend(
+                self.parameters.rows(sql, &[(":names", &names)], |row| row.get(0).map(RowId))?,
+            );
         }
         Ok(found)
     }
@@ -153,7 +165,8 @@ impl WordSearch<'_> {
     }
 
     fn newest(&self, sql: &str, term: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
-        self.parameters.rows(sql, &[(":match", &term), (":limit", &row_limit(limit))], |row| row.get(0))
+        self.parameters
+            .rows(sql, &[(":match", &term), (":limit", &row_limit(limit))], |row| row.get(0))
     }
 }
 
@@ -187,7 +200,9 @@ pub(super) fn quoted(text: &str) -> String {
 fn estimate(newest: &[i64], last: i64) -> f64 {
     let found = newest.len() as f64;
     match newest.last() {
-        Some(oldest) if newest.len() > COMMON => found * (last as f64 / ((last - oldest).max(1) as f64)).max(1.0),
+        Some(oldest) if newest.len() > COMMON => {
+            found * (last as f64 / ((last - oldest).max(1) as f64)).max(1.0)
+        }
         _ => found,
     }
 }
@@ -229,7 +244,15 @@ impl NodeIndex {
         let mut insert = conn.prepare(INSERT)?;
         for (number, text) in nodes {
             let [id, tag, description, path, example, component] = text.map(with_identifier_parts);
-            insert.execute(params![i64::try_from(number).unwrap_or(i64::MAX), id, tag, description, path, example, component])?;
+            insert.execute(params![
+                i64::try_from(number).unwrap_or(i64::MAX),
+                id,
+                tag,
+                description,
+                path,
+                example,
+                component
+            ])?;
         }
         drop(insert);
         conn.execute_batch("COMMIT")?;
@@ -237,7 +260,12 @@ impl NodeIndex {
     }
 
     /// The nodes with any of these words that are wanted, best first, at most so many.
-    pub fn find(&self, terms: &[Term], limit: usize, wanted: impl Fn(usize) -> bool) -> Result<Vec<usize>, StoreError> {
+    pub fn find(
+        &self,
+        terms: &[Term],
+        limit: usize,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Result<Vec<usize>, StoreError> {
         if terms.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
@@ -306,7 +334,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// The parts of `getUserProfile`, `HTTPServer` or `utf8Error`; none of a plain word.
 fn parts(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
-    if !word.is_ascii() || !bytes.iter().skip(1).any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
+    if !word.is_ascii()
+        || !bytes.iter().skip(1).any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    {
         return Vec::new();
     }
     let mut parts = Vec::new();
@@ -328,8 +358,12 @@ fn parts(word: &str) -> Vec<&str> {
 /// Whether a new part begins at `at`: `user|Profile`, `HTTP|Server`, `utf|8`, `8|Error`.
 fn is_part_boundary(word: &[u8], at: usize) -> bool {
     let (before, here) = (word[at - 1], word[at]);
-    let ends_capitals = before.is_ascii_uppercase() && here.is_ascii_uppercase() && word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-    (!before.is_ascii_uppercase() && here.is_ascii_uppercase()) || before.is_ascii_digit() != here.is_ascii_digit() || ends_capitals
+    let ends_capitals = before.is_ascii_uppercase()
+        && here.is_ascii_uppercase()
+        && word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    (!before.is_ascii_uppercase() && here.is_ascii_uppercase())
+        || before.is_ascii_digit() != here.is_ascii_digit()
+        || ends_capitals
 }
 
 #[cfg(test)]
@@ -354,13 +388,19 @@ mod words_tests {
 
     #[test]
     fn a_question_asks_for_what_it_is_about() {
-        assert_eq!(asked("How does getUser work with the cache?"), ["getuser", "work", "cache", "get", "user"]);
+        assert_eq!(
+            asked("How does getUser work with the cache?"),
+            ["getuser", "work", "cache", "get", "user"]
+        );
         assert_eq!(asked("what is it"), ["what", "is", "it"], "nothing else to go by");
     }
 
     #[test]
     fn punctuation_parts_words_and_is_never_syntax() {
-        assert_eq!(asked("src/auth.rs NEAR(\"x\" -y) auth"), ["src", "auth", "rs", "near", "x", "y"]);
+        assert_eq!(
+            asked("src/auth.rs NEAR(\"x\" -y) auth"),
+            ["src", "auth", "rs", "near", "x", "y"]
+        );
         assert_eq!(asked(" \" * ( ) "), [] as [&str; 0]);
     }
 }

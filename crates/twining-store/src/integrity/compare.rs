@@ -137,8 +137,12 @@ impl fmt::Display for Difference {
         match &self.change {
             DifferenceKind::Removed => write!(f, " is gone from `{path}`"),
             DifferenceKind::Altered { fields } => write!(f, " was altered: {}", fields.join(", ")),
-            DifferenceKind::Illegal { from, to } => write!(f, " went from {from} to {to} without a record of why"),
-            DifferenceKind::Duplicate => write!(f, " stands in `{path}` twice, with different content"),
+            DifferenceKind::Illegal { from, to } => {
+                write!(f, " went from {from} to {to} without a record of why")
+            }
+            DifferenceKind::Duplicate => {
+                write!(f, " stands in `{path}` twice, with different content")
+            }
             DifferenceKind::Unparsable(why) => write!(f, " cannot be read: {why}"),
             DifferenceKind::ConflictMarkers => write!(f, " holds git's conflict markers"),
         }
@@ -148,9 +152,19 @@ impl fmt::Display for Difference {
 /// Compares what differs between two trees; `is_in_both` tells which other files
 /// both of them have alike.
 #[must_use]
-pub fn compare_changed(before: RecordTree<'_>, after: RecordTree<'_>, is_in_both: &dyn Fn(&str) -> bool) -> Vec<Difference> {
-    let mut comparison =
-        RecordComparison { announced: Vec::new(), superseded: BTreeSet::new(), before, after, is_in_both, found: Vec::new() };
+pub fn compare_changed(
+    before: RecordTree<'_>,
+    after: RecordTree<'_>,
+    is_in_both: &dyn Fn(&str) -> bool,
+) -> Vec<Difference> {
+    let mut comparison = RecordComparison {
+        announced: Vec::new(),
+        superseded: BTreeSet::new(),
+        before,
+        after,
+        is_in_both,
+        found: Vec::new(),
+    };
     comparison.run();
     comparison.found
 }
@@ -170,50 +184,88 @@ struct RecordComparison<'a> {
 
 impl<'a> RecordComparison<'a> {
     fn run(&mut self) {
-        let paths: BTreeSet<&'a str> = self.before.keys().chain(self.after.keys()).copied().collect();
+        let paths: BTreeSet<&'a str> =
+            self.before.keys().chain(self.after.keys()).copied().collect();
         let changed: Vec<(&'a str, RecordKind)> = paths
             .into_iter()
             .filter(|path| self.before.get(path) != self.after.get(path))
             .filter_map(|path| Some((path, RecordKind::of(path)?)))
             .collect();
-        let decisions = changed.iter().filter(|(_, kind)| *kind == RecordKind::Decision).filter_map(|(path, _)| self.after.get(path));
-        let named = decisions.filter_map(|bytes| object(bytes).ok()).map(|decision| text(&decision, "supersedes").to_owned());
+        let decisions = changed
+            .iter()
+            .filter(|(_, kind)| *kind == RecordKind::Decision)
+            .filter_map(|(path, _)| self.after.get(path));
+        let named = decisions
+            .filter_map(|bytes| object(bytes).ok())
+            .map(|decision| text(&decision, "supersedes").to_owned());
         self.superseded = named.filter(|id| !id.is_empty()).collect();
         // The board first: decisions are announced there.
-        for (path, kind) in changed.iter().filter(|(_, kind)| matches!(kind, RecordKind::Entry | RecordKind::Trace)) {
+        for (path, kind) in
+            changed.iter().filter(|(_, kind)| matches!(kind, RecordKind::Entry | RecordKind::Trace))
+        {
             self.lines(path, *kind);
         }
         for (path, kind) in changed {
             match (kind, self.before.get(path).copied(), self.after.get(path).copied()) {
                 (RecordKind::Entry | RecordKind::Trace, ..) => {}
-                (_, _, Some(after)) if has_markers(after) => self.report((path, kind), None, DifferenceKind::ConflictMarkers, None),
+                (_, _, Some(after)) if has_markers(after) => {
+                    self.report((path, kind), None, DifferenceKind::ConflictMarkers, None)
+                }
                 (RecordKind::Document, _, Some(after)) if path.ends_with(".json") => {
                     if let Err(error) = serde_json::from_slice::<Value>(without_mark(after)) {
-                        self.report((path, kind), None, DifferenceKind::Unparsable(error.to_string()), None);
+                        self.report(
+                            (path, kind),
+                            None,
+                            DifferenceKind::Unparsable(error.to_string()),
+                            None,
+                        );
                     }
                 }
                 // Elements that a union merge left twice are joined by every reader.
-                (RecordKind::Graph | RecordKind::List, _, Some(after)) if !path.ends_with(".jsonl") => {
+                (RecordKind::Graph | RecordKind::List, _, Some(after))
+                    if !path.ends_with(".jsonl") =>
+                {
                     if let Some((line, why)) = array::scan(after).unreadable.into_iter().next() {
-                        self.report((path, kind), usize::try_from(line).ok(), DifferenceKind::Unparsable(why), None);
-                    } else if let Err(error) = serde_json::from_slice::<IgnoredAny>(without_mark(after)) {
-                        self.report((path, kind), Some(error.line()), DifferenceKind::Unparsable(error.to_string()), None);
+                        self.report(
+                            (path, kind),
+                            usize::try_from(line).ok(),
+                            DifferenceKind::Unparsable(why),
+                            None,
+                        );
+                    } else if let Err(error) =
+                        serde_json::from_slice::<IgnoredAny>(without_mark(after))
+                    {
+                        self.report(
+                            (path, kind),
+                            Some(error.line()),
+                            DifferenceKind::Unparsable(error.to_string()),
+                            None,
+                        );
                     }
                 }
-                (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => self.file(path, kind, before, after),
+                (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => {
+                    self.file(path, kind, before, after)
+                }
                 _ => {}
             }
         }
     }
 
-    fn report(&mut self, (path, kind): (&str, RecordKind), line: Option<usize>, change: DifferenceKind, record: Option<&JsonRecord>) {
+    fn report(
+        &mut self,
+        (path, kind): (&str, RecordKind),
+        line: Option<usize>,
+        change: DifferenceKind,
+        record: Option<&JsonRecord>,
+    ) {
         let id = match kind {
             RecordKind::Decision | RecordKind::Handoff => stem(path),
             RecordKind::Entry | RecordKind::Trace => record.map_or("", |record| text(record, "id")),
             _ => "",
         };
         let id = Some(id).filter(|id| !id.is_empty()).map(str::to_owned);
-        let summary = record.map(|record| excerpt(text(record, "summary"), QUOTED)).unwrap_or_default();
+        let summary =
+            record.map(|record| excerpt(text(record, "summary"), QUOTED)).unwrap_or_default();
         self.found.push(Difference { path: path.to_owned(), line, kind, id, change, summary });
     }
 
@@ -224,7 +276,9 @@ impl<'a> RecordComparison<'a> {
             (None, _) if kind == RecordKind::Turn && self.has_new_turn(path) => Vec::new(),
             (None, _) => vec![DifferenceKind::Removed],
             (Some(Err(why)), _) => vec![DifferenceKind::Unparsable(why.clone())],
-            (Some(Ok(new)), _) if kind != RecordKind::Turn && text(new, "id") != stem(path) => altered(vec!["id".to_owned()]),
+            (Some(Ok(new)), _) if kind != RecordKind::Turn && text(new, "id") != stem(path) => {
+                altered(vec!["id".to_owned()])
+            }
             (Some(Ok(new)), Some(old)) => self.changes(kind, path, old, new),
             (Some(Ok(_)), None) => Vec::new(),
         };
@@ -232,22 +286,40 @@ impl<'a> RecordComparison<'a> {
         changes.into_iter().for_each(|change| self.report((path, kind), None, change, shown));
     }
 
-    fn changes(&self, kind: RecordKind, path: &str, old: &JsonRecord, new: &JsonRecord) -> Vec<DifferenceKind> {
+    fn changes(
+        &self,
+        kind: RecordKind,
+        path: &str,
+        old: &JsonRecord,
+        new: &JsonRecord,
+    ) -> Vec<DifferenceKind> {
         if kind == RecordKind::Decision {
             let exists = |id: &str| {
                 let path = format!("decisions/{id}.json");
                 self.after.contains_key(path.as_str()) || (self.is_in_both)(&path)
             };
-            let is_announced = self.announced.iter().any(|line| memmem::find(line, stem(path).as_bytes()).is_some());
+            let is_announced = self
+                .announced
+                .iter()
+                .any(|line| memmem::find(line, stem(path).as_bytes()).is_some());
             let is_superseded = self.superseded.contains(stem(path));
-            return permitted_changes::changes(old, new, &DecisionContext { exists: &exists, is_superseded, is_announced });
+            return permitted_changes::changes(
+                old,
+                new,
+                &DecisionContext { exists: &exists, is_superseded, is_announced },
+            );
         }
-        let is_updated = !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at");
+        let is_updated =
+            !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at");
         let mut fields = differing_fields(old, new);
         fields.retain(|field| match (kind, field.as_str()) {
-            (RecordKind::Handoff, "acknowledged_by" | "acknowledged_at") => !is_blank(old.get(field)),
+            (RecordKind::Handoff, "acknowledged_by" | "acknowledged_at") => {
+                !is_blank(old.get(field))
+            }
             // An update says when it was; then only what the turn is of stays.
-            (RecordKind::Turn, field) if is_updated => ["id", "feature_id", "task_id", "turn_number", "timestamp"].contains(&field),
+            (RecordKind::Turn, field) if is_updated => {
+                ["id", "feature_id", "task_id", "turn_number", "timestamp"].contains(&field)
+            }
             _ => true,
         });
         altered(fields)
@@ -256,11 +328,14 @@ impl<'a> RecordComparison<'a> {
     /// Whether a turn of the same feature is new or was updated: then older ones may be pruned.
     fn has_new_turn(&self, path: &str) -> bool {
         let feature = path.splitn(3, '/').take(2).collect::<Vec<_>>().join("/") + "/";
-        self.after.iter().any(|(other, bytes)| other.starts_with(&feature) && self.before.get(other) != Some(bytes))
+        self.after.iter().any(|(other, bytes)| {
+            other.starts_with(&feature) && self.before.get(other) != Some(bytes)
+        })
     }
 
     fn lines(&mut self, path: &'a str, kind: RecordKind) {
-        let [before, after] = [&self.before, &self.after].map(|tree| tree.get(path).copied().unwrap_or_default());
+        let [before, after] =
+            [&self.before, &self.after].map(|tree| tree.get(path).copied().unwrap_or_default());
         if has_markers(after) {
             return self.report((path, kind), None, DifferenceKind::ConflictMarkers, None);
         }
@@ -273,12 +348,15 @@ impl<'a> RecordComparison<'a> {
                     archives.read_summary(&record);
                     now.entry(text(&record, "id").to_owned()).or_default().push((*line, record));
                 }
-                Err(why) => self.report((path, kind), Some(*line), DifferenceKind::Unparsable(why), None),
+                Err(why) => {
+                    self.report((path, kind), Some(*line), DifferenceKind::Unparsable(why), None)
+                }
             }
         }
         let is_same = now.is_empty() && old.is_empty();
         let unchanged = if is_same { Vec::new() } else { unchanged };
-        let names: HashMap<String, &[u8]> = unchanged.into_iter().filter_map(|line| Some((id_of(line)?, line))).collect();
+        let names: HashMap<String, &[u8]> =
+            unchanged.into_iter().filter_map(|line| Some((id_of(line)?, line))).collect();
         self.duplicates(path, kind, &now, &names);
         if kind == RecordKind::Entry {
             self.announced = fresh.iter().map(|(_, bytes)| *bytes).collect();
@@ -290,10 +368,17 @@ impl<'a> RecordComparison<'a> {
             let Ok(record) = object(bytes) else { continue };
             let id = text(&record, "id");
             let same_id = now.get(id).map(Vec::as_slice).unwrap_or_default();
-            let fields: Vec<(usize, Vec<String>)> = same_id.iter().map(|(line, new)| (*line, differing_fields(&record, new))).collect();
+            let fields: Vec<(usize, Vec<String>)> =
+                same_id.iter().map(|(line, new)| (*line, differing_fields(&record, new))).collect();
             let (line, change) = match fields.first() {
-                _ if fields.iter().any(|(_, fields)| fields.is_empty()) || names.contains_key(id) => continue,
-                Some((line, fields)) => (Some(*line), DifferenceKind::Altered { fields: fields.clone() }),
+                _ if fields.iter().any(|(_, fields)| fields.is_empty())
+                    || names.contains_key(id) =>
+                {
+                    continue;
+                }
+                Some((line, fields)) => {
+                    (Some(*line), DifferenceKind::Altered { fields: fields.clone() })
+                }
                 None if kind == RecordKind::Entry && archives.accounts_for(id, &record) => continue,
                 None => (None, DifferenceKind::Removed),
             };
@@ -312,7 +397,8 @@ impl<'a> RecordComparison<'a> {
         for (id, records) in now.iter().filter(|(id, _)| !id.is_empty()) {
             let first = unchanged.get(id).and_then(|line| object(line).ok());
             let first = first.as_ref().unwrap_or(&records[0].1);
-            let again = records.iter().find(|(_, other)| !differing_fields(first, other).is_empty());
+            let again =
+                records.iter().find(|(_, other)| !differing_fields(first, other).is_empty());
             duplicates.extend(again.map(|(line, record)| (*line, record)));
         }
         for (line, record) in duplicates {
@@ -324,12 +410,16 @@ impl<'a> RecordComparison<'a> {
 type NumberedLines<'a> = Vec<(usize, &'a [u8])>;
 
 /// The lines of a file that went, stayed and came; the new ones with their numbers.
-fn compare_lines<'a>(before: &'a [u8], after: &'a [u8]) -> (Vec<&'a [u8]>, Vec<&'a [u8]>, NumberedLines<'a>) {
+fn compare_lines<'a>(
+    before: &'a [u8],
+    after: &'a [u8],
+) -> (Vec<&'a [u8]>, Vec<&'a [u8]>, NumberedLines<'a>) {
     let lines = |bytes| numbered(bytes).map(|(_, line)| line);
     // Nearly always a file was only appended to.
     if after.starts_with(before) && (before.is_empty() || before.ends_with(b"\n")) {
         let number = memchr_iter(b'\n', before).count();
-        let fresh = numbered(&after[before.len()..]).map(|(line, bytes)| (line + number, bytes)).collect();
+        let fresh =
+            numbered(&after[before.len()..]).map(|(line, bytes)| (line + number, bytes)).collect();
         return (Vec::new(), lines(before).collect(), fresh);
     }
     let [was, is] = [before, after].map(|bytes| lines(bytes).collect::<HashSet<_>>());

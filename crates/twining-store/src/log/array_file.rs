@@ -124,25 +124,39 @@ impl Default for ArrayWriter {
 
 impl ArrayWriter {
     /// Carries an edit out; none if the file cannot be read, and so is left alone.
-    pub fn edit(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<EditedArray>, StoreError> {
+    pub fn edit(
+        &self,
+        edit: &ArrayEdit<'_>,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<Option<EditedArray>, StoreError> {
         match self.edit_once(edit, undo) {
             // git removes a folder when a switch empties it, also between our opening it and this moment.
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                rewrite(&ArrayEdit { layout: &edit.layout.with_folders_recreated()?, ..*edit }, undo)
+                rewrite(
+                    &ArrayEdit { layout: &edit.layout.with_folders_recreated()?, ..*edit },
+                    undo,
+                )
             }
             other => other,
         }
     }
 
-    fn edit_once(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<EditedArray>, StoreError> {
+    fn edit_once(
+        &self,
+        edit: &ArrayEdit<'_>,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<Option<EditedArray>, StoreError> {
         // Looked for one by one, many would take longer than writing all anew.
         if edit.edits.lookup_count(edit.new) <= MAX_LOOKUPS
             && let Some(last_state) = &edit.last_state
             && let Some(handle) = open_if_unchanged(edit.layout, edit.array, last_state)?
         {
             let is_short = last_state.to.size <= self.short_bytes;
-            let edited =
-                if is_short { replace(edit, &handle, last_state, undo)? } else { self.edit_in_place(edit, &handle, last_state, undo)? };
+            let edited = if is_short {
+                replace(edit, &handle, last_state, undo)?
+            } else {
+                self.edit_in_place(edit, &handle, last_state, undo)?
+            };
             if edited.is_some() {
                 return Ok(edited);
             }
@@ -196,15 +210,21 @@ pub struct EditedArray {
 }
 
 /// The array, if it is as we left it.
-fn open_if_unchanged(layout: &Layout, array: Array, last_state: &ArrayState) -> Result<Option<FileHandle>, StoreError> {
+fn open_if_unchanged(
+    layout: &Layout,
+    array: Array,
+    last_state: &ArrayState,
+) -> Result<Option<FileHandle>, StoreError> {
     let dir = array.dir(layout);
     if dir.print(array.name())? != Some(last_state.to) {
         return Ok(None);
     }
     let handle = dir.create_random_access(array.name())?;
     let (size, mut end) = (last_state.to.size, [0; 3]);
-    let is_ours = handle.fingerprint()? == last_state.to && handle.links()? == 1 && size >= END.len() as u64;
-    let ends_so = is_ours && handle.read_at(&mut end, size - END.len() as u64)? == END.len() && end == END;
+    let is_ours =
+        handle.fingerprint()? == last_state.to && handle.links()? == 1 && size >= END.len() as u64;
+    let ends_so =
+        is_ours && handle.read_at(&mut end, size - END.len() as u64)? == END.len() && end == END;
     Ok(ends_so.then_some(handle))
 }
 
@@ -236,7 +256,12 @@ fn replace(
         bytes.drain(line.start - usize::from(!is_first)..end);
     }
     let to = replace_if_changed(edit, Some(last_state.to), Some(old), &bytes, undo)?;
-    Ok(Some(EditedArray { from: Some(last_state.to), to, has_gaps: false, is_unchecked: last_state.is_unchecked }))
+    Ok(Some(EditedArray {
+        from: Some(last_state.to),
+        to,
+        has_gaps: false,
+        is_unchecked: last_state.is_unchecked,
+    }))
 }
 
 /// Where the line of an element is, without the comma in front.
@@ -248,7 +273,11 @@ fn line_of(bytes: &[u8], id: &str) -> Option<Range<usize>> {
 }
 
 /// What to write where; none if an element cannot be found, or the first one must move.
-fn plan(edit: &ArrayEdit<'_>, handle: &FileHandle, offsets: &mut Option<ElementOffsets>) -> Result<Option<ArrayWrites>, StoreError> {
+fn plan(
+    edit: &ArrayEdit<'_>,
+    handle: &FileHandle,
+    offsets: &mut Option<ElementOffsets>,
+) -> Result<Option<ArrayWrites>, StoreError> {
     let mut pending_writes = ArrayWrites::default();
     for (id, text) in &edit.edits.upserts {
         let mut text = text.clone().into_bytes();
@@ -280,21 +309,34 @@ fn plan(edit: &ArrayEdit<'_>, handle: &FileHandle, offsets: &mut Option<ElementO
 }
 
 /// Blanks for an element and its comma; none for the first one, which has no comma.
-fn blanks_for(handle: &FileHandle, line: &ElementLine) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+fn blanks_for(
+    handle: &FileHandle,
+    line: &ElementLine,
+) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
     let mut before = [0];
-    let has_comma = line.at > 0 && handle.read_at(&mut before, line.at - 1)? == 1 && before == *b",";
+    let has_comma =
+        line.at > 0 && handle.read_at(&mut before, line.at - 1)? == 1 && before == *b",";
     Ok(has_comma.then(|| (line.at - 1, vec![b' '; line.bytes.len() + 1])))
 }
 
 /// Where the element of an id stands.
-fn find(handle: &FileHandle, id: &str, offsets: &mut Option<ElementOffsets>) -> Result<Option<ElementLine>, StoreError> {
+fn find(
+    handle: &FileHandle,
+    id: &str,
+    offsets: &mut Option<ElementOffsets>,
+) -> Result<Option<ElementLine>, StoreError> {
     if offsets.is_none() {
-        *offsets = Some(ElementOffsets { print: handle.fingerprint()?, at: starts(&handle.read_all(ARRAY_BYTES)?) });
+        *offsets = Some(ElementOffsets {
+            print: handle.fingerprint()?,
+            at: starts(&handle.read_all(ARRAY_BYTES)?),
+        });
     }
     let at = offsets.as_ref().and_then(|known| known.at.get(&hash_of(id.as_bytes())).copied());
     let Some(at) = at else { return Ok(None) };
     let bytes = read_line(handle, at)?;
-    Ok(bytes.starts_with(format!("{{\"id\":\"{id}\"").as_bytes()).then_some(ElementLine { at, bytes }))
+    Ok(bytes
+        .starts_with(format!("{{\"id\":\"{id}\"").as_bytes())
+        .then_some(ElementLine { at, bytes }))
 }
 
 /// Where each element begins that has its line for itself.
@@ -304,7 +346,9 @@ fn starts(bytes: &[u8]) -> HashMap<u64, u64> {
     for end in memchr_iter(b'\n', bytes) {
         let line = &bytes[at..end];
         let comma = usize::from(line.starts_with(b","));
-        let id = line[comma..].strip_prefix(b"{\"id\":\"").and_then(|rest| rest.get(..memchr(b'"', rest)?));
+        let id = line[comma..]
+            .strip_prefix(b"{\"id\":\"")
+            .and_then(|rest| rest.get(..memchr(b'"', rest)?));
         if let Some(id) = id {
             starts.insert(hash_of(id), (at + comma) as u64);
         }
@@ -359,7 +403,10 @@ fn write(
 }
 
 /// Writes the array anew: somebody else wrote it last, or it has another layout.
-fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<EditedArray>, StoreError> {
+fn rewrite(
+    edit: &ArrayEdit<'_>,
+    undo: &mut Vec<ArrayUndo>,
+) -> Result<Option<EditedArray>, StoreError> {
     let (dir, name) = (edit.array.dir(edit.layout), edit.array.name());
     let (from, bytes) = match dir.open(name) {
         Ok(Some(handle)) => (Some(handle.fingerprint()?), Some(handle.read_all(ARRAY_BYTES)?)),
@@ -375,7 +422,12 @@ fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edi
     let text = array::splice(&scanned, &edit.edits.upserts, &edit.edits.removed);
     let to = replace_if_changed(edit, from, bytes, text.as_bytes(), undo)?;
     // The list of decisions is derived: one that somebody else wrote may lack more than this.
-    Ok(Some(EditedArray { from, to, has_gaps: false, is_unchecked: edit.array == Array::DecisionIndex }))
+    Ok(Some(EditedArray {
+        from,
+        to,
+        has_gaps: false,
+        is_unchecked: edit.array == Array::DecisionIndex,
+    }))
 }
 
 /// Puts the new bytes in the place of the old. The same ones are not written again: in the middle
@@ -396,11 +448,18 @@ fn replace_if_changed(
 
 /// Takes back what a killed writer, or a power cut, left of its last elements. The
 /// journal has them.
-pub fn repair_torn_array(layout: &Layout, array: Array, last_state: &ArrayState) -> Result<(), StoreError> {
+pub fn repair_torn_array(
+    layout: &Layout,
+    array: Array,
+    last_state: &ArrayState,
+) -> Result<(), StoreError> {
     let dir = array.dir(layout);
     let Some(print) = dir.print(array.name())? else { return Ok(()) };
-    let Some(sound_bytes) =
-        last_state.to.size.checked_sub(BRACKET).filter(|sound_bytes| print.ino == last_state.to.ino && print.size >= *sound_bytes)
+    let Some(sound_bytes) = last_state
+        .to
+        .size
+        .checked_sub(BRACKET)
+        .filter(|sound_bytes| print.ino == last_state.to.ino && print.size >= *sound_bytes)
     else {
         return Ok(());
     };
@@ -408,7 +467,9 @@ pub fn repair_torn_array(layout: &Layout, array: Array, last_state: &ArrayState)
     let mut tail = vec![0; usize::try_from(print.size - sound_bytes).unwrap_or(0).min(ARRAY_BYTES)];
     let read = handle.read_at(&mut tail, sound_bytes)?;
     tail.truncate(read);
-    let is_torn = (!tail.starts_with(b",") && !tail.starts_with(b"]")) || !tail.ends_with(b"]\n") || tail.contains(&0);
+    let is_torn = (!tail.starts_with(b",") && !tail.starts_with(b"]"))
+        || !tail.ends_with(b"]\n")
+        || tail.contains(&0);
     if !is_torn {
         return Ok(());
     }
@@ -421,9 +482,15 @@ impl ArrayUndo {
     pub fn roll_back(&self, layout: &Layout) -> Result<(), StoreError> {
         match self {
             // A folder that takes no writes has taken none.
-            Self::Whole(array, old) if array.dir(layout).read(array.name(), ARRAY_BYTES)? == *old => Ok(()),
+            Self::Whole(array, old)
+                if array.dir(layout).read(array.name(), ARRAY_BYTES)? == *old =>
+            {
+                Ok(())
+            }
             Self::Whole(array, None) => array.dir(layout).remove(array.name()).map(drop),
-            Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), bytes, false),
+            Self::Whole(array, Some(bytes)) => {
+                layout.replace(array.dir(layout), array.name(), bytes, false)
+            }
             Self::Bytes(array, old, size) => {
                 let handle = array.dir(layout).create_random_access(array.name())?;
                 for (at, bytes) in old.iter().rev() {
@@ -463,35 +530,63 @@ mod tests {
                 state: LockState::default(),
                 model: BTreeMap::new(),
             };
-            let upserts: Vec<(String, usize)> = (0..elements).map(|at| (format!("e{at:05}"), 300)).collect();
+            let upserts: Vec<(String, usize)> =
+                (0..elements).map(|at| (format!("e{at:05}"), 300)).collect();
             fixture.edit(&upserts, &[]);
             fixture
         }
 
         fn edit(&mut self, upserts: &[(String, usize)], removed: &[String]) {
-            let upserts: BTreeMap<String, String> =
-                upserts.iter().map(|(id, length)| (id.clone(), json!({"id": id, "text": "x".repeat(*length)}).to_string())).collect();
-            let removed: HashSet<String> =
-                removed.iter().filter(|id| self.model.contains_key(*id) && !upserts.contains_key(*id)).cloned().collect();
+            let upserts: BTreeMap<String, String> = upserts
+                .iter()
+                .map(|(id, length)| {
+                    (id.clone(), json!({"id": id, "text": "x".repeat(*length)}).to_string())
+                })
+                .collect();
+            let removed: HashSet<String> = removed
+                .iter()
+                .filter(|id| self.model.contains_key(*id) && !upserts.contains_key(*id))
+                .cloned()
+                .collect();
             let new = upserts.keys().filter(|id| !self.model.contains_key(*id)).cloned().collect();
             let edits = ElementEdits { upserts: upserts.clone(), removed: removed.clone() };
             let last_state = self.state.arrays[0];
-            let edit = ArrayEdit { layout: &self.layout, array: Array::Entities, edits: &edits, last_state, new: &new };
+            let edit = ArrayEdit {
+                layout: &self.layout,
+                array: Array::Entities,
+                edits: &edits,
+                last_state,
+                new: &new,
+            };
             let edited = self.files.edit(&edit, &mut Vec::new());
-            self.state.set_array_state(Array::Entities, edited.expect("writes").expect("can be read"), 1);
+            self.state.set_array_state(
+                Array::Entities,
+                edited.expect("writes").expect("can be read"),
+                1,
+            );
             self.model.extend(upserts);
             self.model.retain(|id, _| !removed.contains(id));
         }
 
         fn bytes(&self) -> Vec<u8> {
-            self.layout.graph.open("entities.json").expect("opens").expect("is there").read_all(ARRAY_BYTES).expect("reads")
+            self.layout
+                .graph
+                .open("entities.json")
+                .expect("opens")
+                .expect("is there")
+                .read_all(ARRAY_BYTES)
+                .expect("reads")
         }
 
         fn assert_right(&self) {
             let bytes = self.bytes();
             let list: Vec<Value> = serde_json::from_slice(&bytes).expect("is a JSON array");
-            let found: BTreeMap<String, String> =
-                list.iter().map(|element| (element["id"].as_str().expect("has an id").to_owned(), element.to_string())).collect();
+            let found: BTreeMap<String, String> = list
+                .iter()
+                .map(|element| {
+                    (element["id"].as_str().expect("has an id").to_owned(), element.to_string())
+                })
+                .collect();
             assert_eq!(list.len(), found.len(), "no element stands there twice");
             assert_eq!(found, self.model);
         }

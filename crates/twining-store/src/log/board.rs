@@ -36,7 +36,10 @@ pub struct BoardFile {
 
 impl BoardFile {
     /// Which of these ids stand nowhere in it.
-    pub fn missing<'i>(&self, ids: impl Iterator<Item = &'i str>) -> Result<HashSet<String>, StoreError> {
+    pub fn missing<'i>(
+        &self,
+        ids: impl Iterator<Item = &'i str>,
+    ) -> Result<HashSet<String>, StoreError> {
         let mut missing: HashSet<String> = ids.map(str::to_owned).collect();
         if !missing.is_empty() {
             line_files::remove_present_ids(&self.handle, &mut missing)?;
@@ -53,7 +56,11 @@ impl Board {
 
     /// Opens the file now at the path, and if it is not as the record says,
     /// brings back recent lines that it lacks.
-    pub fn open_and_restore(&self, state: &mut LockState, now: Time) -> Result<BoardFile, StoreError> {
+    pub fn open_and_restore(
+        &self,
+        state: &mut LockState,
+        now: Time,
+    ) -> Result<BoardFile, StoreError> {
         let handle = self.open()?;
         let (print, known) = (handle.fingerprint()?, state.board);
         if print.ino == known.ino && print.size >= known.size {
@@ -79,7 +86,13 @@ impl Board {
     }
 
     /// Appends whole lines in one write, and remembers them.
-    pub fn append(&self, file: &BoardFile, lines: &[u8], state: &mut LockState, now: Time) -> Result<(), StoreError> {
+    pub fn append(
+        &self,
+        file: &BoardFile,
+        lines: &[u8],
+        state: &mut LockState,
+        now: Time,
+    ) -> Result<(), StoreError> {
         self.write(file, lines, state)?;
         append_recent(&self.layout.local, lines, now).inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
@@ -95,7 +108,12 @@ impl Board {
     }
 
     /// Replaces the file by one without these ids, as far as it is remembered.
-    pub fn replace(&self, bytes: &[u8], removed_ids: &HashSet<String>, state: &mut LockState) -> Result<BoardFile, StoreError> {
+    pub fn replace(
+        &self,
+        bytes: &[u8],
+        removed_ids: &HashSet<String>,
+        state: &mut LockState,
+    ) -> Result<BoardFile, StoreError> {
         self.layout.replace(&self.layout.top, BOARD, bytes, true)?;
         let handle = self.open()?;
         state.board = handle.fingerprint()?;
@@ -107,7 +125,11 @@ impl Board {
     /// Which of these texts, of these decisions among others, are safe in a
     /// commit or a stash, and so not lost.
     pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
-        if self.git.is_some() { Git::at(&self.project).texts_in_history(texts, decisions) } else { HashSet::new() }
+        if self.git.is_some() {
+            Git::at(&self.project).texts_in_history(texts, decisions)
+        } else {
+            HashSet::new()
+        }
     }
 
     /// Whether git is in the middle of something.
@@ -147,14 +169,21 @@ impl Board {
         }
     }
 
-    fn write(&self, file: &BoardFile, lines: &[u8], state: &mut LockState) -> Result<(), StoreError> {
+    fn write(
+        &self,
+        file: &BoardFile,
+        lines: &[u8],
+        state: &mut LockState,
+    ) -> Result<(), StoreError> {
         let BoardFile { handle, is_ours } = file;
         let mut size = handle.fingerprint()?.size;
         let mut bytes = Cow::Borrowed(lines);
         if line_files::last_byte(handle, size)? != b'\n' {
             if *is_ours {
                 size = line_files::repair_tail(&self.layout, handle, size)?;
-            } else if !wait_until(GIT_WAIT, || Ok(line_files::last_byte(handle, handle.fingerprint()?.size)? == b'\n'))? {
+            } else if !wait_until(GIT_WAIT, || {
+                Ok(line_files::last_byte(handle, handle.fingerprint()?.size)? == b'\n')
+            })? {
                 bytes.to_mut().insert(0, b'\n');
             }
         }
@@ -174,7 +203,10 @@ fn next_epoch(last: u64, now: Time) -> u64 {
 }
 
 /// Waits until something is so, or so long; whether it is.
-fn wait_until(timeout: Duration, mut is_so: impl FnMut() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+fn wait_until(
+    timeout: Duration,
+    mut is_so: impl FnMut() -> Result<bool, StoreError>,
+) -> Result<bool, StoreError> {
     let started = Instant::now();
     while !is_so()? {
         if started.elapsed() > timeout {
@@ -188,7 +220,8 @@ fn wait_until(timeout: Duration, mut is_so: impl FnMut() -> Result<bool, StoreEr
 /// A line lost to a rewrite is put back if it was written at most so long before it.
 pub const RECENT_MS: i64 = 10_000;
 /// Each line with the time in front.
-const RECENT: RotatingFile = RotatingFile { name: "recent", previous: "recent.old", max_bytes: 1024 * 1024 };
+const RECENT: RotatingFile =
+    RotatingFile { name: "recent", previous: "recent.old", max_bytes: 1024 * 1024 };
 
 /// Remembers lines that were written.
 pub fn append_recent(dir: &Dir, lines: &[u8], now: Time) -> Result<(), StoreError> {
@@ -209,8 +242,12 @@ pub fn lost_lines(
     in_history: impl FnOnce(&HashSet<String>) -> HashSet<String>,
 ) -> Result<Vec<u8>, StoreError> {
     let stored = RECENT.read(dir)?;
-    let recent = stored.split_inclusive(|&byte| byte == b'\n').filter_map(split).filter(|(at, _)| *at >= rewritten.as_ms() - RECENT_MS);
-    let recent: Vec<(String, &[u8])> = recent.filter_map(|(_, line)| Some((line_files::id_of(line)?, line))).collect();
+    let recent = stored
+        .split_inclusive(|&byte| byte == b'\n')
+        .filter_map(split)
+        .filter(|(at, _)| *at >= rewritten.as_ms() - RECENT_MS);
+    let recent: Vec<(String, &[u8])> =
+        recent.filter_map(|(_, line)| Some((line_files::id_of(line)?, line))).collect();
     let mut missing: HashSet<String> = recent.iter().map(|(id, _)| id.clone()).collect();
     if missing.is_empty() {
         return Ok(Vec::new());
@@ -221,15 +258,28 @@ pub fn lost_lines(
     for committed in in_history(&missing) {
         missing.remove(&committed);
     }
-    Ok(recent.into_iter().filter(|(id, _)| missing.remove(id)).flat_map(|(_, line)| line.iter().copied()).collect())
+    Ok(recent
+        .into_iter()
+        .filter(|(id, _)| missing.remove(id))
+        .flat_map(|(_, line)| line.iter().copied())
+        .collect())
 }
 
 /// Forgets lines with these ids, and what is none of ours.
 pub fn remove(layout: &Layout, dropped: &HashSet<String>) -> Result<(), StoreError> {
     for name in [RECENT.previous, RECENT.name] {
         let Some(stored) = layout.local.read(name, usize::MAX - 1)? else { continue };
-        let is_retained = |line: &&[u8]| split(line).and_then(|(_, line)| line_files::id_of(line)).is_some_and(|id| !dropped.contains(&id));
-        let remaining_lines: Vec<u8> = stored.split_inclusive(|&byte| byte == b'\n').filter(is_retained).flatten().copied().collect();
+        let is_retained = |line: &&[u8]| {
+            split(line)
+                .and_then(|(_, line)| line_files::id_of(line))
+                .is_some_and(|id| !dropped.contains(&id))
+        };
+        let remaining_lines: Vec<u8> = stored
+            .split_inclusive(|&byte| byte == b'\n')
+            .filter(is_retained)
+            .flatten()
+            .copied()
+            .collect();
         if remaining_lines.len() < stored.len() {
             layout.replace(&layout.local, name, &remaining_lines, false)?;
         }
@@ -273,7 +323,11 @@ impl RotatingFile {
         let mut bytes = Vec::new();
         for name in [self.previous, self.name] {
             let max_bytes = usize::try_from(self.max_bytes).unwrap_or(usize::MAX).saturating_mul(8);
-            bytes.extend(dir.open(name)?.and_then(|handle| handle.read_all(max_bytes).ok()).unwrap_or_default());
+            bytes.extend(
+                dir.open(name)?
+                    .and_then(|handle| handle.read_all(max_bytes).ok())
+                    .unwrap_or_default(),
+            );
         }
         Ok(bytes)
     }

@@ -51,7 +51,10 @@ impl Queue {
 
 /// Whether there may be something to drain; cheap, asked before every call.
 pub fn has_new_lines(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
-    Ok(layout.top.stat(queue.file())?.is_some_and(|(kind, print)| kind != FileKind::File || print.size > 0))
+    Ok(layout
+        .top
+        .stat(queue.file())?
+        .is_some_and(|(kind, print)| kind != FileKind::File || print.size > 0))
 }
 
 /// Adds a line, in one write.
@@ -66,13 +69,21 @@ pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> 
 
 /// How many lines were set aside. Only a file of reasonable size is counted out.
 pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
-    let bytes = layout.top.open(REJECTED)?.and_then(|handle| handle.read_all(QUEUE_BYTES).ok()).unwrap_or_default();
+    let bytes = layout
+        .top
+        .open(REJECTED)?
+        .and_then(|handle| handle.read_all(QUEUE_BYTES).ok())
+        .unwrap_or_default();
     Ok(memchr::memchr_iter(b'\n', &bytes).count() as u64)
 }
 
 /// Takes the queue file out of the hooks' way, and returns the complete lines that nobody has
 /// had yet of each that was taken, with what settles it. The caller holds the write lock.
-pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>, DrainedFile)>, StoreError> {
+pub fn take(
+    layout: &Layout,
+    queue: Queue,
+    now: Time,
+) -> Result<Vec<(Vec<String>, DrainedFile)>, StoreError> {
     // Opening it refuses links and pipes; renaming alone would not look.
     if layout.top.open(queue.file())?.is_some() {
         let name = format!("{}{:032x}.0", queue.prefix(), random_bits()?);
@@ -84,7 +95,9 @@ pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>
         let Some(handle) = layout.local.open(&name)? else { continue };
         let print = handle.fingerprint()?;
         if print.size <= through {
-            if through > 0 && print.mtime_ns.saturating_add(GRACE_NS) < now.as_ms().saturating_mul(1_000_000) {
+            if through > 0
+                && print.mtime_ns.saturating_add(GRACE_NS) < now.as_ms().saturating_mul(1_000_000)
+            {
                 layout.local.remove(&name)?;
             }
             continue;
@@ -103,24 +116,38 @@ pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>
 pub fn mark_taken(layout: &Layout, drained: &DrainedFile) -> Result<(), StoreError> {
     let Some((stem, _)) = drained.file.rsplit_once('.') else { return Ok(()) };
     if layout.local.stat(&drained.file)?.is_some() {
-        layout.local.rename(&drained.file, &layout.local, &format!("{stem}.{}", drained.through))?;
+        layout.local.rename(
+            &drained.file,
+            &layout.local,
+            &format!("{stem}.{}", drained.through),
+        )?;
     }
     Ok(())
 }
 
 /// Sets bad lines aside, with the reason and the time.
-pub fn store_rejected(layout: &Layout, rejected: &[(String, String)], now: Time) -> Result<(), StoreError> {
+pub fn store_rejected(
+    layout: &Layout,
+    rejected: &[(String, String)],
+    now: Time,
+) -> Result<(), StoreError> {
     if rejected.is_empty() {
         return Ok(());
     }
     let rejected_line = |(line, reason): &(String, String)| json!({ "rejected_at": now, "reason": reason, "line": line });
-    let lines = line_files::to_json_lines(&rejected.iter().map(rejected_line).collect::<Vec<_>>(), usize::MAX)?;
+    let lines = line_files::to_json_lines(
+        &rejected.iter().map(rejected_line).collect::<Vec<_>>(),
+        usize::MAX,
+    )?;
     layout.top.create_append(REJECTED)?.write(&lines)
 }
 
 /// Sorts lines into what is made of them and rejects. Past the limit for one queue, lines are
 /// set aside too: a flood must not reach the board.
-pub fn parse_lines<T>(lines: &[String], make: &mut dyn FnMut(&str) -> Result<T, String>) -> (Vec<T>, Vec<(String, String)>) {
+pub fn parse_lines<T>(
+    lines: &[String],
+    make: &mut dyn FnMut(&str) -> Result<T, String>,
+) -> (Vec<T>, Vec<(String, String)>) {
     let (mut taken, mut rejected) = (Vec::new(), Vec::new());
     for line in lines {
         let made = if taken.len() >= limits::QUEUE_LINES {
@@ -133,7 +160,9 @@ pub fn parse_lines<T>(lines: &[String], make: &mut dyn FnMut(&str) -> Result<T, 
         match made {
             Ok(made) => taken.push(made),
             // An over-long line is kept only in part; it is not ours to fill the disk with.
-            Err(reason) if line.len() > limits::RECORD_BYTES => rejected.push((line.chars().take(limits::TEXT_BYTES).collect(), reason)),
+            Err(reason) if line.len() > limits::RECORD_BYTES => {
+                rejected.push((line.chars().take(limits::TEXT_BYTES).collect(), reason))
+            }
             Err(reason) => rejected.push((line.clone(), reason)),
         }
     }
@@ -148,7 +177,8 @@ fn taken_through(name: &str, queue: Queue) -> Option<u64> {
 fn complete_lines(bytes: &[u8], mtime_ns: i64, now: Time) -> (Vec<String>, usize) {
     let is_old = mtime_ns.saturating_add(GRACE_NS) < now.as_ms().saturating_mul(1_000_000);
     // A last line without newline may still be growing, unless nobody has touched it for a while.
-    let taken = if is_old { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) };
+    let taken =
+        if is_old { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) };
     let lines = bytes[..taken]
         .split(|&byte| byte == b'\n')
         .map(|line| String::from_utf8_lossy(line).trim().to_owned())

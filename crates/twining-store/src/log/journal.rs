@@ -95,7 +95,10 @@ impl Journal {
 
     /// Cuts off a line that a killed writer left half written. The caller holds the lock.
     pub fn repair_tail(&self) -> Result<(), StoreError> {
-        self.local.open_append(JOURNAL)?.map_or(Ok(0), |handle| truncate_torn_line(&handle)).map(drop)
+        self.local
+            .open_append(JOURNAL)?
+            .map_or(Ok(0), |handle| truncate_torn_line(&handle))
+            .map(drop)
     }
 
     /// Every line after `seq` up to `through`, in order. A line that does not parse
@@ -135,7 +138,12 @@ impl Journal {
 
     /// Keeps only the given lines. The caller holds the write lock.
     pub fn rewrite(&self, layout: &Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
-        layout.replace(&self.local, JOURNAL, &line_files::to_json_lines(lines, MAX_BYTES)?, !lines.is_empty())
+        layout.replace(
+            &self.local,
+            JOURNAL,
+            &line_files::to_json_lines(lines, MAX_BYTES)?,
+            !lines.is_empty(),
+        )
     }
 
     /// The length of the file, zero if there is none.

@@ -51,7 +51,9 @@ impl FileLock {
         let handle = self.current(&mut handle_slot)?;
         Err(StoreError::Locked {
             path: handle.label().to_owned(),
-            holder: handle.lock_holder().unwrap_or_else(|| LockState::holder(handle).filter(|pid| *pid != std::process::id())),
+            holder: handle.lock_holder().unwrap_or_else(|| {
+                LockState::holder(handle).filter(|pid| *pid != std::process::id())
+            }),
             waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         })
     }
@@ -62,7 +64,9 @@ impl FileLock {
         let started = Instant::now();
         let mut pause = Duration::from_micros(20);
         loop {
-            let mut guard = LockGuard { handle_slot: self.handle_slot.lock().unwrap_or_else(PoisonError::into_inner) };
+            let mut guard = LockGuard {
+                handle_slot: self.handle_slot.lock().unwrap_or_else(PoisonError::into_inner),
+            };
             if self.current(&mut guard.handle_slot)?.try_lock()? {
                 let open = guard.file().fingerprint()?;
                 if self.dir.print(self.name)?.is_some_and(|print| print.ino == open.ino) {
@@ -88,7 +92,10 @@ impl FileLock {
         self.acquire_timeout(Duration::ZERO)
     }
 
-    fn current<'s>(&self, handle_slot: &'s mut Option<FileHandle>) -> Result<&'s FileHandle, StoreError> {
+    fn current<'s>(
+        &self,
+        handle_slot: &'s mut Option<FileHandle>,
+    ) -> Result<&'s FileHandle, StoreError> {
         if handle_slot.is_none() {
             *handle_slot = Some(self.dir.create_random_access(self.name)?);
         }
@@ -196,9 +203,16 @@ impl LockState {
     /// Notes how we left an array that now holds every journal line up to `through`.
     pub fn set_array_state(&mut self, array: Array, edited: EditedArray, through: u64) {
         let before = self.arrays[array as usize].filter(|before| Some(before.to) == edited.from);
-        let (from, since) = before.map_or((edited.from, self.applied_seq), |before| (before.from, before.since));
-        self.arrays[array as usize] =
-            Some(ArrayState { from, since, to: edited.to, through, has_gaps: edited.has_gaps, is_unchecked: edited.is_unchecked });
+        let (from, since) =
+            before.map_or((edited.from, self.applied_seq), |before| (before.from, before.since));
+        self.arrays[array as usize] = Some(ArrayState {
+            from,
+            since,
+            to: edited.to,
+            through,
+            has_gaps: edited.has_gaps,
+            is_unchecked: edited.is_unchecked,
+        });
     }
 
     fn encode(&self) -> Result<Vec<u8>, StoreError> {
@@ -209,7 +223,11 @@ impl LockState {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (sum, rest) = bytes.split_first_chunk()?;
         let text = &rest[..memchr::memchr(b'\n', rest)?];
-        if xxh3_64(text) != u64::from_le_bytes(*sum) { None } else { serde_json::from_slice(text).ok() }
+        if xxh3_64(text) != u64::from_le_bytes(*sum) {
+            None
+        } else {
+            serde_json::from_slice(text).ok()
+        }
     }
 }
 
@@ -233,9 +251,23 @@ mod tests {
             dropped_seq: 2,
             followed_seq: 6,
             arrays: [
-                Some(ArrayState { from: None, since: 1, to: print, through: 4, has_gaps: false, is_unchecked: true }),
+                Some(ArrayState {
+                    from: None,
+                    since: 1,
+                    to: print,
+                    through: 4,
+                    has_gaps: false,
+                    is_unchecked: true,
+                }),
                 None,
-                Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, has_gaps: true, is_unchecked: false }),
+                Some(ArrayState {
+                    from: Some(print),
+                    since: 2,
+                    to: print,
+                    through: 3,
+                    has_gaps: true,
+                    is_unchecked: false,
+                }),
             ],
         };
         let mut bytes = state.encode().expect("encodes");

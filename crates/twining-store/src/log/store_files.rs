@@ -98,12 +98,20 @@ pub struct DecisionListing {
 impl StoreFiles {
     /// The files of this folder, for a process that `stays` or will soon be gone.
     pub(crate) fn new(layout: &Layout, is_long_lived: &Arc<AtomicBool>) -> Self {
-        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: DecisionWatcher::new(Arc::clone(is_long_lived)) }
+        Self {
+            layout: layout.clone(),
+            journal: Journal::new(&layout.local),
+            watch: DecisionWatcher::new(Arc::clone(is_long_lived)),
+        }
     }
 
     /// The blackboard, if there is one.
     pub fn board(&self) -> Result<Option<OpenBoard>, StoreError> {
-        self.layout.top.open(BOARD)?.map(|handle| Ok(OpenBoard { print: handle.fingerprint()?, handle })).transpose()
+        self.layout
+            .top
+            .open(BOARD)?
+            .map(|handle| Ok(OpenBoard { print: handle.fingerprint()?, handle }))
+            .transpose()
     }
 
     /// The blackboard's state, without opening it.
@@ -132,7 +140,12 @@ impl StoreFiles {
     /// The state of the folder of decisions, if it is there: it changes when one
     /// comes, goes or is replaced.
     pub fn decisions_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.layout.top.stat(DECISIONS)?.filter(|(kind, _)| *kind == FileKind::Dir).map(|(_, print)| print))
+        Ok(self
+            .layout
+            .top
+            .stat(DECISIONS)?
+            .filter(|(kind, _)| *kind == FileKind::Dir)
+            .map(|(_, print)| print))
     }
 
     /// One decision file, if it is there.
@@ -142,7 +155,12 @@ impl StoreFiles {
 
     /// The state of one decision file, if it is there.
     pub fn decision_fingerprint(&self, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.layout.decisions.stat(&format!("{id}.json"))?.filter(|(kind, _)| *kind == FileKind::File).map(|(_, print)| print))
+        Ok(self
+            .layout
+            .decisions
+            .stat(&format!("{id}.json"))?
+            .filter(|(kind, _)| *kind == FileKind::File)
+            .map(|(_, print)| print))
     }
 
     /// Which decision files changed since this was last asked.
@@ -157,7 +175,8 @@ impl StoreFiles {
 
     /// How much the arrays of the graph hold together.
     pub fn graph_bytes(&self) -> Result<u64, StoreError> {
-        let prints = [self.array_fingerprint(Array::Entities)?, self.array_fingerprint(Array::Relations)?];
+        let prints =
+            [self.array_fingerprint(Array::Entities)?, self.array_fingerprint(Array::Relations)?];
         Ok(prints.iter().flatten().map(|print| print.size).sum())
     }
 

@@ -26,19 +26,36 @@ pub fn merge_lines(versions: &Versions<'_>) -> Merged {
     // was archived, or its text was mended, and then the mended line is new.
     let is_in_both = |line: &&[u8]| sets[1].contains(line) && sets[2].contains(line);
     let mut seen = HashSet::new();
-    let old = base.iter().copied().filter(is_in_both).filter(|line| seen.insert(*line)).collect::<Vec<_>>();
-    let mut fresh: Vec<MergeLine<'_>> =
-        one.iter().chain(&other).copied().filter(|line| !sets[0].contains(line) && seen.insert(*line)).map(MergeLine::read).collect();
+    let old = base
+        .iter()
+        .copied()
+        .filter(is_in_both)
+        .filter(|line| seen.insert(*line))
+        .collect::<Vec<_>>();
+    let mut fresh: Vec<MergeLine<'_>> = one
+        .iter()
+        .chain(&other)
+        .copied()
+        .filter(|line| !sets[0].contains(line) && seen.insert(*line))
+        .map(MergeLine::read)
+        .collect();
     fresh.sort_by(|a, b| (a.at, &a.id, a.text).cmp(&(b.at, &b.id, b.text)));
 
     let mut ids: BTreeMap<String, usize> = BTreeMap::new();
     let known: HashSet<&str> = fresh.iter().filter_map(|line| line.id.as_deref()).collect();
     // Only ids that a new line has can stand twice now and once before.
-    let known_ids = old.iter().filter_map(|line| MergeLine::read(line).id).filter(|id| known.contains(id.as_str()));
+    let known_ids = old
+        .iter()
+        .filter_map(|line| MergeLine::read(line).id)
+        .filter(|id| known.contains(id.as_str()));
     for id in known_ids.chain(fresh.iter().filter_map(|line| line.id.clone())) {
         *ids.entry(id).or_default() += 1;
     }
-    let contested = ids.into_iter().filter(|(_, times)| *times > 1).map(|(id, times)| format!("{id} stands there {times} times")).collect();
+    let contested = ids
+        .into_iter()
+        .filter(|(_, times)| *times > 1)
+        .map(|(id, times)| format!("{id} stands there {times} times"))
+        .collect();
     let mut text = Vec::new();
     for line in old.into_iter().chain(fresh.iter().map(|line| line.text)) {
         text.extend_from_slice(line);
@@ -62,7 +79,9 @@ impl<'t> MergeLine<'t> {
             timestamp: String,
         }
         let record = serde_json::from_slice::<LineHeader>(text).ok();
-        let at = record.as_ref().and_then(|record| Time::read(&record.timestamp).or_else(|| Id::read(&record.id).map(|id| id.time())));
+        let at = record.as_ref().and_then(|record| {
+            Time::read(&record.timestamp).or_else(|| Id::read(&record.id).map(|id| id.time()))
+        });
         // What cannot be read comes last, where a torn line would stand.
         Self { at: at.map_or(i64::MAX, Time::as_ms), id: record.map(|record| record.id), text }
     }
@@ -71,8 +90,11 @@ impl<'t> MergeLine<'t> {
 /// The lines without their ends, without blank ones and without git's markers.
 fn lines_of(text: &[u8]) -> Vec<&[u8]> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    let lines = text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines.filter(|line| !line.trim_ascii().is_empty() && !super::file_merge::is_marker(line)).collect()
+    let lines =
+        text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines
+        .filter(|line| !line.trim_ascii().is_empty() && !super::file_merge::is_marker(line))
+        .collect()
 }
 
 /// Merges two versions of one decision's file. Both sides' links, commits and
@@ -87,15 +109,21 @@ pub fn merge_decision(versions: &Versions<'_>) -> Result<Merged, FileMergeError>
     let (one, id) = read(first, versions.name(first))?;
     let (other, other_id) = read(second, versions.name(second))?;
     if id != other_id {
-        return Err(FileMergeError::Unlike(format!("one side is the decision {id}, the other {other_id}")));
+        return Err(FileMergeError::Unlike(format!(
+            "one side is the decision {id}, the other {other_id}"
+        )));
     }
     // A base that cannot be read decides nothing.
     let base = read(versions.base, "the common ancestor").ok().map(|(base, _)| base);
-    let (mut merged, clashes) = RecordMerge::record(base.as_ref(), &one, &other, &|_, _, _, _| None);
-    if !clashes.is_empty() && merged.get("status").and_then(JsonNode::as_text).is_none_or(|status| status == "active") {
+    let (mut merged, clashes) =
+        RecordMerge::record(base.as_ref(), &one, &other, &|_, _, _, _| None);
+    if !clashes.is_empty()
+        && merged.get("status").and_then(JsonNode::as_text).is_none_or(|status| status == "active")
+    {
         merged.set("status", JsonNode::text("provisional"));
     }
-    let contested = clashes.iter().map(|clash| format!("{id}: {}", text::excerpt(&clash.field, 60))).collect();
+    let contested =
+        clashes.iter().map(|clash| format!("{id}: {}", text::excerpt(&clash.field, 60))).collect();
     Ok(Merged { text: format!("{}\n", merged.to_pretty(2)).into_bytes(), contested })
 }
 
@@ -108,7 +136,8 @@ fn read(bytes: &[u8], side: &'static str) -> Result<(JsonNode, String), FileMerg
     let unreadable = |why: String| FileMergeError::Unreadable { side, why };
     let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
     let text = text.trim_start_matches('\u{FEFF}');
-    let decision: Decision = serde_json::from_str(text).map_err(|error| unreadable(format!("it is no decision: {error}")))?;
+    let decision: Decision = serde_json::from_str(text)
+        .map_err(|error| unreadable(format!("it is no decision: {error}")))?;
     let node = JsonNode::parse(text).map_err(|error| unreadable(error.to_string()))?;
     Ok((node, decision.id.to_string()))
 }
@@ -160,7 +189,9 @@ pub fn sides(text: &[u8], joining: &MergeFunctions) -> Option<[Vec<u8>; 3]> {
     let (mut section, mut shows_base) = (None, false);
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         match (section, marker(line)) {
-            (None, None) => [&mut base, &mut ours, &mut theirs].into_iter().for_each(|side| side.extend_from_slice(line)),
+            (None, None) => [&mut base, &mut ours, &mut theirs]
+                .into_iter()
+                .for_each(|side| side.extend_from_slice(line)),
             (Some(Marker::Ours), None) => ours.extend_from_slice(line),
             (Some(Marker::Base), None) => base.extend_from_slice(line),
             (Some(_), None) => theirs.extend_from_slice(line),
@@ -176,7 +207,8 @@ pub fn sides(text: &[u8], joining: &MergeFunctions) -> Option<[Vec<u8>; 3]> {
     if !shows_base || !(joining.is_whole)(&base) {
         base.clear();
     }
-    (section.is_none() && (joining.is_whole)(&ours) && (joining.is_whole)(&theirs)).then_some([base, ours, theirs])
+    (section.is_none() && (joining.is_whole)(&ours) && (joining.is_whole)(&theirs))
+        .then_some([base, ours, theirs])
 }
 
 /// One of git's markers: what follows it.
@@ -210,7 +242,8 @@ fn marker_run(line: &[u8]) -> Option<(u8, usize)> {
     let line = line.trim_ascii_end();
     let sign = *line.first().filter(|sign| b"<|=>".contains(sign))?;
     let marker_run = line.iter().take_while(|byte| **byte == sign).count();
-    let is_marker = marker_run >= 7 && (line.len() == marker_run || (sign != b'=' && line[marker_run] == b' '));
+    let is_marker =
+        marker_run >= 7 && (line.len() == marker_run || (sign != b'=' && line[marker_run] == b' '));
     is_marker.then_some((sign, marker_run))
 }
 
@@ -219,7 +252,9 @@ fn marker_run(line: &[u8]) -> Option<(u8, usize)> {
 pub fn has_markers(text: &[u8]) -> bool {
     // Nearly never: whole files are asked after every write of a process.
     let may = [b"<<<<<<<", b">>>>>>>"].iter().any(|sign| memmem::find(text, *sign).is_some());
-    may && text.split(|&byte| byte == b'\n').any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End)))
+    may && text
+        .split(|&byte| byte == b'\n')
+        .any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End)))
 }
 
 /// What came of a merge.

@@ -37,7 +37,9 @@ impl JsonNode {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         match self {
-            Self::Object(members) => members.iter().find(|(name, _)| name == key).map(|(_, value)| value),
+            Self::Object(members) => {
+                members.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+            }
             _ => None,
         }
     }
@@ -80,8 +82,13 @@ impl JsonNode {
     fn print(&self, indent: Option<usize>, level: usize, text: &mut String) {
         let (brackets, inside): ([char; 2], Vec<(Option<&str>, &Self)>) = match self {
             Self::Leaf(raw) => return text.push_str(raw),
-            Self::Array(elements) => (['[', ']'], elements.iter().map(|element| (None, element)).collect()),
-            Self::Object(members) => (['{', '}'], members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect()),
+            Self::Array(elements) => {
+                (['[', ']'], elements.iter().map(|element| (None, element)).collect())
+            }
+            Self::Object(members) => (
+                ['{', '}'],
+                members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect(),
+            ),
         };
         let new_line = |text: &mut String, level: usize| {
             if let Some(indent) = indent.filter(|_| !inside.is_empty()) {
@@ -109,7 +116,8 @@ impl JsonNode {
 #[must_use]
 pub fn has_unique_keys(text: &[u8]) -> bool {
     let mut has_duplicate = false;
-    let node = serde_json::from_slice::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH, &mut has_duplicate));
+    let node = serde_json::from_slice::<&RawValue>(text)
+        .map(|raw| read(raw.get(), DEPTH, &mut has_duplicate));
     node.is_ok() && !has_duplicate
 }
 
@@ -119,7 +127,9 @@ fn read(raw: &str, depth: usize, has_duplicate: &mut bool) -> JsonNode {
     let inside = depth.checked_sub(1);
     match (raw.as_bytes().first(), inside) {
         (Some(b'{'), Some(depth)) => {
-            let Ok(JsonMembers(found)) = serde_json::from_str::<JsonMembers<'_>>(raw) else { return JsonNode::Leaf(compact(raw)) };
+            let Ok(JsonMembers(found)) = serde_json::from_str::<JsonMembers<'_>>(raw) else {
+                return JsonNode::Leaf(compact(raw));
+            };
             let (mut members, mut places) = (Vec::with_capacity(found.len()), HashMap::new());
             for (key, raw) in found {
                 let value = read(raw.get(), depth, has_duplicate);
@@ -136,7 +146,9 @@ fn read(raw: &str, depth: usize, has_duplicate: &mut bool) -> JsonNode {
             JsonNode::Object(members)
         }
         (Some(b'['), Some(depth)) => match serde_json::from_str::<Vec<&RawValue>>(raw) {
-            Ok(elements) => JsonNode::Array(elements.into_iter().map(|raw| read(raw.get(), depth, has_duplicate)).collect()),
+            Ok(elements) => JsonNode::Array(
+                elements.into_iter().map(|raw| read(raw.get(), depth, has_duplicate)).collect(),
+            ),
             Err(_) => JsonNode::Leaf(compact(raw)),
         },
         _ => JsonNode::Leaf(compact(raw)),

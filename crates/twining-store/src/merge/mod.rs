@@ -14,6 +14,9 @@ mod tests;
 pub(crate) use file_merge::is_marker;
 pub use file_merge::merge_decision;
 pub use file_merge::merge_lines;
-pub use file_merge::{DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, one_decision, resolve_conflict, sides};
+pub use file_merge::{
+    DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, one_decision, resolve_conflict,
+    sides,
+};
 pub use file_merge::{FileMergeError, Merged, Versions};
 pub use record_merge::{CLASHES, FieldConflict, RecordMerge};

@@ -35,7 +35,8 @@ pub struct FieldConflict {
 }
 
 /// Settles a member by what it means: its path, then base, one side and the other.
-pub type MergeRule<'r> = dyn Fn(&[&str], Option<&JsonNode>, &JsonNode, &JsonNode) -> Option<JsonNode> + 'r;
+pub type MergeRule<'r> =
+    dyn Fn(&[&str], Option<&JsonNode>, &JsonNode, &JsonNode) -> Option<JsonNode> + 'r;
 
 /// A merge of one record at work.
 pub struct RecordMerge<'r> {
@@ -54,7 +55,9 @@ fn compare(one: &JsonNode, other: &JsonNode) -> Ordering {
 fn touched(record: &JsonNode) -> Option<i64> {
     let own = LATER.iter().chain(&EARLIER).filter_map(|name| record.get(name));
     let history = match record.get("history") {
-        Some(JsonNode::Array(changes)) => changes.iter().filter_map(|change| change.get("at")).collect(),
+        Some(JsonNode::Array(changes)) => {
+            changes.iter().filter_map(|change| change.get("at")).collect()
+        }
         _ => Vec::new(),
     };
     own.chain(history).filter_map(time_of).max()
@@ -67,7 +70,12 @@ fn time_of(node: &JsonNode) -> Option<i64> {
 impl<'r> RecordMerge<'r> {
     /// Merges two versions of a record by this rule and by what every file means
     /// by its times and states; disagreements are added to the record.
-    pub fn record(base: Option<&JsonNode>, one: &JsonNode, other: &JsonNode, rule: &'r MergeRule<'r>) -> (JsonNode, Vec<FieldConflict>) {
+    pub fn record(
+        base: Option<&JsonNode>,
+        one: &JsonNode,
+        other: &JsonNode,
+        rule: &'r MergeRule<'r>,
+    ) -> (JsonNode, Vec<FieldConflict>) {
         Self::merge_in_order(base, one, other, rule, compare(one, other))
     }
 
@@ -75,7 +83,8 @@ impl<'r> RecordMerge<'r> {
     /// tell, the one further down is the later.
     #[must_use]
     pub fn merge_duplicates(upper: &JsonNode, lower: &JsonNode) -> JsonNode {
-        let later = if touched(upper) > touched(lower) { Ordering::Greater } else { Ordering::Less };
+        let later =
+            if touched(upper) > touched(lower) { Ordering::Greater } else { Ordering::Less };
         RecordMerge::merge_in_order(None, upper, lower, &|_, _, _, _| None, later).0
     }
 
@@ -110,7 +119,13 @@ impl<'r> RecordMerge<'r> {
         (merged, clashes)
     }
 
-    fn join(&mut self, path: &mut Vec<String>, base: Option<&JsonNode>, one: &JsonNode, other: &JsonNode) -> JsonNode {
+    fn join(
+        &mut self,
+        path: &mut Vec<String>,
+        base: Option<&JsonNode>,
+        one: &JsonNode,
+        other: &JsonNode,
+    ) -> JsonNode {
         if one == other || base == Some(other) {
             return one.clone();
         }
@@ -118,17 +133,27 @@ impl<'r> RecordMerge<'r> {
             return other.clone();
         }
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        if let Some(by_rule) = (self.rule)(&names, base, one, other).or_else(|| merge_known_field(&names, one, other)) {
+        if let Some(by_rule) =
+            (self.rule)(&names, base, one, other).or_else(|| merge_known_field(&names, one, other))
+        {
             return by_rule;
         }
         match (one, other) {
             // Who wrote it is whoever wrote last, whole: half of one and half of the other is nobody.
-            _ if names.last().is_some_and(|name| WRITER.contains(name)) => self.by_time(one, other).0.clone(),
-            (JsonNode::Object(one), JsonNode::Object(other)) => self.objects(path, base, one, other),
+            _ if names.last().is_some_and(|name| WRITER.contains(name)) => {
+                self.by_time(one, other).0.clone()
+            }
+            (JsonNode::Object(one), JsonNode::Object(other)) => {
+                self.objects(path, base, one, other)
+            }
             (JsonNode::Array(one), JsonNode::Array(other)) => self.arrays(path, base, one, other),
             _ => {
                 let (kept, lost) = self.by_time(one, other);
-                self.clashes.push(FieldConflict { field: path.join("."), kept: kept.clone(), other: lost.clone() });
+                self.clashes.push(FieldConflict {
+                    field: path.join("."),
+                    kept: kept.clone(),
+                    other: lost.clone(),
+                });
                 kept.clone()
             }
         }
@@ -146,8 +171,9 @@ impl<'r> RecordMerge<'r> {
         one: &[(String, JsonNode)],
         other: &[(String, JsonNode)],
     ) -> JsonNode {
-        let member =
-            |members: &[(String, JsonNode)], key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        let member = |members: &[(String, JsonNode)], key: &str| {
+            members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
+        };
         let start: &[(String, JsonNode)] = match base {
             Some(JsonNode::Object(members)) => members,
             _ => &[],
@@ -166,7 +192,9 @@ impl<'r> RecordMerge<'r> {
             let value = match (member(one, key), member(other, key)) {
                 (Some(one), Some(other)) => Some(self.join(path, from.as_ref(), &one, &other)),
                 // Taken away by one side: gone if the other left it as it was.
-                (Some(only), None) | (None, Some(only)) => (from.as_ref() != Some(&only)).then_some(only),
+                (Some(only), None) | (None, Some(only)) => {
+                    (from.as_ref() != Some(&only)).then_some(only)
+                }
                 (None, None) => None,
             };
             path.pop();
@@ -177,7 +205,13 @@ impl<'r> RecordMerge<'r> {
 
     /// Lists are sets in order: what stood there before keeps its place, what is
     /// new follows in an order of its own.
-    fn arrays(&mut self, path: &mut Vec<String>, base: Option<&JsonNode>, one: &[JsonNode], other: &[JsonNode]) -> JsonNode {
+    fn arrays(
+        &mut self,
+        path: &mut Vec<String>,
+        base: Option<&JsonNode>,
+        one: &[JsonNode],
+        other: &[JsonNode],
+    ) -> JsonNode {
         let start: &[JsonNode] = match base {
             Some(JsonNode::Array(elements)) => elements,
             _ => &[],
@@ -187,7 +221,9 @@ impl<'r> RecordMerge<'r> {
             for element in elements {
                 match named.get(&name_of(element)) {
                     // Two of one name in one list are told apart by all they say.
-                    Some(namesake) if *namesake != element => named.insert(element.to_compact(), element),
+                    Some(namesake) if *namesake != element => {
+                        named.insert(element.to_compact(), element)
+                    }
                     _ => named.insert(name_of(element), element),
                 };
             }
@@ -197,7 +233,14 @@ impl<'r> RecordMerge<'r> {
         let mut seen = BTreeSet::new();
         let known = start.iter().flat_map(|element| [name_of(element), element.to_compact()]);
         order.extend(known.filter(|name| from.contains_key(name) && seen.insert(name.clone())));
-        order.extend(one.keys().chain(other.keys()).cloned().collect::<BTreeSet<_>>().into_iter().filter(|name| seen.insert(name.clone())));
+        order.extend(
+            one.keys()
+                .chain(other.keys())
+                .cloned()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .filter(|name| seen.insert(name.clone())),
+        );
         let mut merged = Vec::with_capacity(order.len());
         for name in order {
             match (one.get(&name), other.get(&name)) {
@@ -206,7 +249,9 @@ impl<'r> RecordMerge<'r> {
                     merged.push(self.join(path, from.get(&name).copied(), one, other));
                     path.pop();
                 }
-                (Some(&only), None) | (None, Some(&only)) if from.get(&name) != Some(&only) => merged.push(only.clone()),
+                (Some(&only), None) | (None, Some(&only)) if from.get(&name) != Some(&only) => {
+                    merged.push(only.clone())
+                }
                 _ => {}
             }
         }

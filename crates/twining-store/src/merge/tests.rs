@@ -17,18 +17,29 @@ fn text(merged: Merged) -> String {
 }
 
 fn array(base: &str, ours: &str, theirs: &str) -> Vec<Value> {
-    serde_json::from_str(&text(merge_array(&versions(base, ours, theirs)).expect("merges"))).expect("is JSON")
+    serde_json::from_str(&text(merge_array(&versions(base, ours, theirs)).expect("merges")))
+        .expect("is JSON")
 }
 
 #[test]
 fn lines_of_both_sides_follow_each_other_by_time() {
-    let line = |id: &str, second: u32| format!("{{\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:{second:02}.000Z\"}}\n");
+    let line = |id: &str, second: u32| {
+        format!("{{\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:{second:02}.000Z\"}}\n")
+    };
     let base = line("old", 1) + &line("archived", 2);
     let ours = line("old", 1) + &line("b", 20) + &line("d", 40);
     let theirs = base.clone() + &line("a", 10) + "torn {\n" + &line("c", 30);
     let merged = merge_lines(&versions(&base, &ours, &theirs));
     assert_eq!(merged.contested, Vec::<String>::new());
-    assert_eq!(text(merged), line("old", 1) + &line("a", 10) + &line("b", 20) + &line("c", 30) + &line("d", 40) + "torn {\n");
+    assert_eq!(
+        text(merged),
+        line("old", 1)
+            + &line("a", 10)
+            + &line("b", 20)
+            + &line("c", 30)
+            + &line("d", 40)
+            + "torn {\n"
+    );
 }
 
 #[test]
@@ -49,7 +60,10 @@ fn a_line_that_was_mended_on_one_side_does_not_bring_its_secret_back() {
     let ours = "{\"id\":\"a\",\"detail\":\"[redacted]\"}\n{\"id\":\"b\"}\n";
     let theirs = format!("{base}{{\"id\":\"c\"}}\n");
     let merged = text(merge_lines(&versions(base, ours, &theirs)));
-    assert!(!merged.contains("secret") && merged.contains("[redacted]") && merged.contains("\"c\""), "{merged}");
+    assert!(
+        !merged.contains("secret") && merged.contains("[redacted]") && merged.contains("\"c\""),
+        "{merged}"
+    );
 }
 
 #[test]
@@ -95,18 +109,27 @@ fn whoever_wrote_last_is_the_writer_and_no_mixture_of_two() {
         assert_eq!((&merged[0]["agent_id"], &merged[0]["origin"]), (&json!("ada"), &whole));
         assert_eq!(merged[0].get("merge_clashes"), None, "who wrote is no matter of opinion");
     }
-    assert_eq!(array("[]", without, &side("bob", 2, "cli", "s2"))[0]["agent_id"], "bob", "an old one says nothing of its writer");
+    assert_eq!(
+        array("[]", without, &side("bob", 2, "cli", "s2"))[0]["agent_id"],
+        "bob",
+        "an old one says nothing of its writer"
+    );
 }
 
 #[test]
 fn agents_register_on_both_sides() {
-    let base =
-        r#"[{"agent_id":"a","capabilities":["rust"],"registered_at":"2026-01-01T00:00:00.000Z","last_active":"2026-01-01T00:00:00.000Z"}]"#;
-    let ours = base.replace("[\"rust\"]", "[\"rust\",\"sql\"]").replace("last_active\":\"2026-01-01", "last_active\":\"2026-01-05");
-    let theirs = base.replace("[\"rust\"]", "[\"rust\",\"docs\"]").replace("}]", "},{\"agent_id\":\"b\"}]");
+    let base = r#"[{"agent_id":"a","capabilities":["rust"],"registered_at":"2026-01-01T00:00:00.000Z","last_active":"2026-01-01T00:00:00.000Z"}]"#;
+    let ours = base
+        .replace("[\"rust\"]", "[\"rust\",\"sql\"]")
+        .replace("last_active\":\"2026-01-01", "last_active\":\"2026-01-05");
+    let theirs =
+        base.replace("[\"rust\"]", "[\"rust\",\"docs\"]").replace("}]", "},{\"agent_id\":\"b\"}]");
     let merged = array(base, &ours, &theirs);
     assert_eq!(merged[0]["capabilities"], json!(["rust", "docs", "sql"]));
-    assert_eq!((&merged[0]["last_active"], &merged[1]["agent_id"]), (&json!("2026-01-05T00:00:00.000Z"), &json!("b")));
+    assert_eq!(
+        (&merged[0]["last_active"], &merged[1]["agent_id"]),
+        (&json!("2026-01-05T00:00:00.000Z"), &json!("b"))
+    );
 }
 
 #[test]
@@ -117,10 +140,13 @@ fn an_empty_file_on_one_side_takes_nothing_away() {
 
 #[test]
 fn damage_is_left_to_people_and_ours_stands() {
-    let refused = merge_array(&versions("[]", "[{\"id\":\"a\"", "[{\"id\":\"b\"}]")).expect_err("is damaged");
+    let refused =
+        merge_array(&versions("[]", "[{\"id\":\"a\"", "[{\"id\":\"b\"}]")).expect_err("is damaged");
     assert!(refused.to_string().starts_with("our side cannot be read: line 1"), "{refused}");
     let decision = r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T6"}"#;
-    assert!(merge_decision(&versions("", decision, r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T7"}"#)).is_err());
+    assert!(
+        merge_decision(&versions("", decision, r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T7"}"#)).is_err()
+    );
     assert!(merge_decision(&versions("", decision, "[]")).is_err());
 }
 
@@ -142,7 +168,8 @@ fn merged_decision(ours: &str, theirs: &str) -> Value {
 
 #[test]
 fn commits_and_history_of_both_sides_are_joined_and_no_status_goes_back() {
-    let change = |at: &str, status: &str| json!({"at": at, "status": status, "by": "x", "reason": "r"});
+    let change =
+        |at: &str, status: &str| json!({"at": at, "status": status, "by": "x", "reason": "r"});
     let ours = decision(|d| {
         d["commit_hashes"] = json!(["aaaa111"]);
         d["commits"] = json!([{"hash": "aaaa111", "linked_at": "2026-01-02T00:00:00.000Z"}]);
@@ -159,34 +186,57 @@ fn commits_and_history_of_both_sides_are_joined_and_no_status_goes_back() {
     let merged = merged_decision(&ours, &theirs);
     assert_eq!(merged["commit_hashes"], json!(["aaaa111", "bbbb222"]));
     assert_eq!(merged["commits"].as_array().map(Vec::len), Some(2));
-    assert_eq!((&merged["status"], &merged["override_reason"]), (&json!("overridden"), &json!("too slow")));
-    assert_eq!((&merged["history"][0]["status"], &merged["history"][1]["status"]), (&json!("provisional"), &json!("overridden")));
+    assert_eq!(
+        (&merged["status"], &merged["override_reason"]),
+        (&json!("overridden"), &json!("too slow"))
+    );
+    assert_eq!(
+        (&merged["history"][0]["status"], &merged["history"][1]["status"]),
+        (&json!("provisional"), &json!("overridden"))
+    );
     assert_eq!((merged.get(CLASHES), &merged["unknown"]), (None, &json!({"kept": 1.10})));
 }
 
 #[test]
 fn two_words_for_one_decision_are_both_kept_and_it_is_provisional() {
-    let merged = merged_decision(&decision(|d| d["rationale"] = json!("speed")), &decision(|d| d["rationale"] = json!("cost")));
+    let merged = merged_decision(
+        &decision(|d| d["rationale"] = json!("speed")),
+        &decision(|d| d["rationale"] = json!("cost")),
+    );
     assert_eq!(merged["status"], "provisional");
-    let words: BTreeSet<&str> = ["kept", "other"].iter().filter_map(|word| merged[CLASHES][0][word].as_str()).collect();
+    let words: BTreeSet<&str> =
+        ["kept", "other"].iter().filter_map(|word| merged[CLASHES][0][word].as_str()).collect();
     assert_eq!(words, BTreeSet::from(["speed", "cost"]));
 }
 
 /// What comes of a text whose versions are whole if they begin with `{` and have a line once.
 fn joined(text: &str) -> Option<String> {
     let is_whole: fn(&[u8]) -> bool = |text| {
-        let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&[u8]> =
+            text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
         text.starts_with(b"{") && lines.iter().collect::<BTreeSet<_>>().len() == lines.len()
     };
     let join: fn(&Versions<'_>) -> Option<Vec<u8>> = |versions| {
         let (one, other) = versions.ordered();
-        let mut lines: BTreeSet<&[u8]> = one.split(|&byte| byte == b'\n').chain(other.split(|&byte| byte == b'\n')).collect();
+        let mut lines: BTreeSet<&[u8]> =
+            one.split(|&byte| byte == b'\n').chain(other.split(|&byte| byte == b'\n')).collect();
         if !versions.base.is_empty() {
             lines.insert(b"{ with an ancestor");
         }
-        Some([&b"{\n"[..], &lines.into_iter().filter(|line| !matches!(*line, b"" | b"{")).collect::<Vec<_>>().join(&b'\n')].concat())
+        Some(
+            [
+                &b"{\n"[..],
+                &lines
+                    .into_iter()
+                    .filter(|line| !matches!(*line, b"" | b"{"))
+                    .collect::<Vec<_>>()
+                    .join(&b'\n'),
+            ]
+            .concat(),
+        )
     };
-    resolve_conflict(text.as_bytes(), &MergeFunctions { is_whole, join }).map(|text| String::from_utf8(text).expect("is UTF-8"))
+    resolve_conflict(text.as_bytes(), &MergeFunctions { is_whole, join })
+        .map(|text| String::from_utf8(text).expect("is UTF-8"))
 }
 
 #[test]
@@ -210,7 +260,12 @@ fn conflicts_of_several_merges_are_not_guessed_at() {
 
 #[test]
 fn a_file_full_of_markers_is_given_up_in_time() {
-    for text in ["<<<<<<< a\n", "<<<<<<< a\n=======\n", "<<<<<<< a\n=======\n>>>>>>> b\n=======\n", ">>>>>>> a\n"] {
+    for text in [
+        "<<<<<<< a\n",
+        "<<<<<<< a\n=======\n",
+        "<<<<<<< a\n=======\n>>>>>>> b\n=======\n",
+        ">>>>>>> a\n",
+    ] {
         assert_eq!(joined(&format!("{{\n{}", text.repeat(20_000))), None);
         assert_eq!(joined(&format!("{{\n{}", text.repeat(150))), None);
     }
@@ -227,20 +282,29 @@ fn records() -> impl Strategy<Value = Records> {
 
 fn as_array(records: &Records) -> String {
     let element = |(id, fields): (&u8, &BTreeMap<u8, u8>)| {
-        let fields: String = fields.iter().map(|(key, value)| format!(",\"f{key}\":\"{value}\",\"l{key}\":[\"{value}\"]")).collect();
+        let fields: String = fields
+            .iter()
+            .map(|(key, value)| format!(",\"f{key}\":\"{value}\",\"l{key}\":[\"{value}\"]"))
+            .collect();
         format!("{{\"id\":\"{id}\"{fields}}}")
     };
     format!("[\n{}\n]\n", records.iter().map(element).collect::<Vec<_>>().join("\n,"))
 }
 
 fn as_lines(records: &Records) -> String {
-    records.iter().map(|(id, fields)| format!("{{\"id\":\"{id}\",\"f\":\"{fields:?}\"}}\n")).collect()
+    records
+        .iter()
+        .map(|(id, fields)| format!("{{\"id\":\"{id}\",\"f\":\"{fields:?}\"}}\n"))
+        .collect()
 }
 
 /// Every word that a side said and that was not there before.
 fn new_words(base: &Records, side: &Records) -> BTreeSet<(u8, u8, u8)> {
     let words = |records: &Records| -> BTreeSet<(u8, u8, u8)> {
-        records.iter().flat_map(|(id, fields)| fields.iter().map(move |(key, value)| (*id, *key, *value))).collect()
+        records
+            .iter()
+            .flat_map(|(id, fields)| fields.iter().map(move |(key, value)| (*id, *key, *value)))
+            .collect()
     };
     words(side).difference(&words(base)).copied().collect()
 }

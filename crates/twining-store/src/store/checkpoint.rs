@@ -39,7 +39,8 @@ pub enum RewriteTiming {
 
 /// Whether there is anything to do about the arrays.
 pub fn is_due(state: &LockState) -> bool {
-    state.checkpoint_seq < state.applied_seq || ARRAYS.iter().any(|array| is_array_due(state, *array))
+    state.checkpoint_seq < state.applied_seq
+        || ARRAYS.iter().any(|array| is_array_due(state, *array))
 }
 
 fn is_array_due(state: &LockState, array: Array) -> bool {
@@ -57,11 +58,15 @@ pub fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(), Stor
     let mut is_whole = true;
     for array in ARRAYS {
         let is_due = !lines.is_empty() || is_array_due(&state, array);
-        is_whole &= is_due && (when == RewriteTiming::Now || !is_busy(store, array, now)?) && rewrite_array(store, &state, &lines, array)?;
+        is_whole &= is_due
+            && (when == RewriteTiming::Now || !is_busy(store, array, now)?)
+            && rewrite_array(store, &state, &lines, array)?;
     }
     if is_whole {
         let guard = store.lock.acquire()?;
-        LockState::update(guard.file(), |current| current.checkpoint_seq = current.checkpoint_seq.max(state.applied_seq))?;
+        LockState::update(guard.file(), |current| {
+            current.checkpoint_seq = current.checkpoint_seq.max(state.applied_seq)
+        })?;
     }
     trim_journal(store, now)
 }
@@ -74,7 +79,12 @@ fn is_busy(store: &OpenStore, array: Array, now: Time) -> Result<bool, StoreErro
 
 /// Writes an array anew that holds all lines that were carried out; whether it does. One that
 /// is damaged stays as it is, and the journal keeps what belongs in it.
-fn rewrite_array(store: &OpenStore, state: &LockState, lines: &[JournalLine], which: Array) -> Result<bool, StoreError> {
+fn rewrite_array(
+    store: &OpenStore,
+    state: &LockState,
+    lines: &[JournalLine],
+    which: Array,
+) -> Result<bool, StoreError> {
     let (dir, name) = (which.dir(&store.layout), which.name());
     let current = store.files.array(which)?;
     let from = current.as_ref().map(|(print, _)| *print);
@@ -88,14 +98,20 @@ fn rewrite_array(store: &OpenStore, state: &LockState, lines: &[JournalLine], wh
         Array::DecisionIndex if !is_as_recorded || !scanned.unreadable.is_empty() => {
             // Somebody else wrote it, or nobody did: all there are.
             let names = store.files.list_decisions()?.decisions.into_iter().map(|(id, _)| id);
-            listed_decisions(&store.files, names.chain(lines.iter().flat_map(JournalLine::touched_decisions).cloned()).collect())?
+            listed_decisions(
+                &store.files,
+                names
+                    .chain(lines.iter().flat_map(JournalLine::touched_decisions).cloned())
+                    .collect(),
+            )?
         }
         _ if !scanned.unreadable.is_empty() => return Ok(false),
         _ => edits_of(&store.files, lines, which)?,
     };
     let text = array::splice(&scanned, &edits.upserts, &edits.removed);
     let is_same = from.is_some() && text.as_bytes() == bytes;
-    let staged = if is_same { None } else { Some(store.layout.stage(dir, text.as_bytes(), true)?) };
+    let staged =
+        if is_same { None } else { Some(store.layout.stage(dir, text.as_bytes(), true)?) };
     let guard = store.lock.acquire()?;
     if store.files.array_fingerprint(which)? != from {
         return Ok(false);
@@ -104,7 +120,9 @@ fn rewrite_array(store: &OpenStore, state: &LockState, lines: &[JournalLine], wh
     // record would take the array for somebody else's and read all of it.
     let to = staged.as_ref().map_or(from, |(_, print)| Some(*print)).unwrap_or_default();
     let edited = EditedArray { from, to, has_gaps: false, is_unchecked: false };
-    LockState::update(guard.file(), |current| current.set_array_state(which, edited, state.applied_seq))?;
+    LockState::update(guard.file(), |current| {
+        current.set_array_state(which, edited, state.applied_seq)
+    })?;
     // Kept open until the lock is gone: freeing a large file takes milliseconds.
     let replaced = dir.open(name);
     staged.map_or(Ok(()), |(staged, _)| staged.publish(dir, name))?;
@@ -114,14 +132,27 @@ fn rewrite_array(store: &OpenStore, state: &LockState, lines: &[JournalLine], wh
 }
 
 /// What journal lines do to an array.
-pub fn edits_of(files: &StoreFiles, lines: &[JournalLine], which: Array) -> Result<ElementEdits, StoreError> {
+pub fn edits_of(
+    files: &StoreFiles,
+    lines: &[JournalLine],
+    which: Array,
+) -> Result<ElementEdits, StoreError> {
     let mut edits = ElementEdits::default();
     for JournalLine { change, .. } in lines {
         match which {
-            Array::Entities => edits.add(change.entities.iter().map(|entity| (&entity.id, entity)), &change.removed_entities)?,
-            Array::Relations => edits.add(change.relations.iter().map(|relation| (&relation.id, relation)), &change.removed_relations)?,
+            Array::Entities => edits.add(
+                change.entities.iter().map(|entity| (&entity.id, entity)),
+                &change.removed_entities,
+            )?,
+            Array::Relations => edits.add(
+                change.relations.iter().map(|relation| (&relation.id, relation)),
+                &change.removed_relations,
+            )?,
             Array::DecisionIndex => {
-                return listed_decisions(files, lines.iter().flat_map(JournalLine::touched_decisions).cloned().collect());
+                return listed_decisions(
+                    files,
+                    lines.iter().flat_map(JournalLine::touched_decisions).cloned().collect(),
+                );
             }
         }
     }
@@ -160,23 +191,35 @@ fn listing(decision: &Decision) -> serde_json::Value {
 fn trim_journal(store: &OpenStore, now: Time) -> Result<(), StoreError> {
     let state = store.lock_state()?;
     let lines = store.journal.since(0, u64::MAX)?;
-    let is_trimmable = |line: &JournalLine| line.seq <= state.checkpoint_seq && now.since(line.at).as_millis() as i64 > RECENT_MS;
+    let is_trimmable = |line: &JournalLine| {
+        line.seq <= state.checkpoint_seq && now.since(line.at).as_millis() as i64 > RECENT_MS
+    };
     let old: Vec<&JournalLine> = lines.iter().filter(|line| is_trimmable(line)).collect();
     sync_lines(store, &state, &lines)?;
     if old.is_empty() || (old.len() < lines.len() && store.journal.bytes()? < JOURNAL_BYTES) {
         return Ok(());
     }
     let guard = store.lock.acquire()?;
-    let remaining: Vec<JournalLine> = store.journal.since(0, u64::MAX)?.into_iter().filter(|line| !is_trimmable(line)).collect();
+    let remaining: Vec<JournalLine> =
+        store.journal.since(0, u64::MAX)?.into_iter().filter(|line| !is_trimmable(line)).collect();
     // Before they go: a reader that is not so far yet must not take what is left for all there was.
     let dropped = old.last().map_or(0, |line| line.seq);
-    LockState::update(guard.file(), |current| current.dropped_seq = current.dropped_seq.max(dropped))?;
+    LockState::update(guard.file(), |current| {
+        current.dropped_seq = current.dropped_seq.max(dropped)
+    })?;
     store.journal.rewrite(&store.layout, &remaining)
 }
 
 /// Flushes the files behind the lines that were not flushed yet, and says so.
-fn sync_lines(store: &OpenStore, state: &LockState, lines: &[JournalLine]) -> Result<(), StoreError> {
-    let fresh: Vec<&JournalLine> = lines.iter().filter(|line| line.seq > state.synced_seq && line.seq <= state.checkpoint_seq).collect();
+fn sync_lines(
+    store: &OpenStore,
+    state: &LockState,
+    lines: &[JournalLine],
+) -> Result<(), StoreError> {
+    let fresh: Vec<&JournalLine> = lines
+        .iter()
+        .filter(|line| line.seq > state.synced_seq && line.seq <= state.checkpoint_seq)
+        .collect();
     let Some(last) = fresh.last() else { return Ok(()) };
     let ids: BTreeSet<&Id> = fresh.iter().flat_map(|line| line.touched_decisions()).collect();
     for id in &ids {

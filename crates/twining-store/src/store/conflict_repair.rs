@@ -25,7 +25,9 @@ use crate::format::array;
 use crate::git::Git;
 use crate::integrity::{Difference, RecordKind, compare_changed};
 use crate::log::lock::{LockGuard, LockState};
-use crate::merge::{DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, is_marker, resolve_conflict};
+use crate::merge::{
+    DECISION, HAS_CONFLICT_MARKERS, MergeFunctions, has_markers, is_marker, resolve_conflict,
+};
 
 /// The most of a board that is rewritten in memory.
 const BOARD_BYTES: usize = 1024 * 1024 * 1024;
@@ -39,7 +41,10 @@ pub fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> 
             let bytes = decision_of(file).and_then(|id| store.files.decision(&id).ok().flatten());
             bytes.is_some_and(|(_, bytes)| has_markers(&bytes))
         };
-        let conflicted = view.unreadable()?.into_iter().filter(|bad| bad.why == HAS_CONFLICT_MARKERS || is_torn(&bad.file));
+        let conflicted = view
+            .unreadable()?
+            .into_iter()
+            .filter(|bad| bad.why == HAS_CONFLICT_MARKERS || is_torn(&bad.file));
         Ok(conflicted.map(|bad| bad.file).collect())
     })?;
     if files.is_empty() || store.board.git_is_busy() {
@@ -47,12 +52,18 @@ pub fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> 
     }
     let Some(guard) = store.lock.try_acquire()? else { return Ok(()) };
     for id in files.iter().filter_map(|file| decision_of(file)) {
-        let Some((_, bytes)) = store.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
+        let Some((_, bytes)) = store.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes))
+        else {
+            continue;
+        };
         let (project, file) = (&store.board.project, format!("{FOLDER}/{DECISIONS}/{id}.json"));
-        let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
+        let is_it =
+            |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
         // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
         let known = Git::at(project).merged_versions(&file, &bytes).merge_all(&bytes, &DECISION);
-        if let Some(whole) = known.filter(is_it).or_else(|| resolve_conflict(&bytes, &DECISION).filter(is_it)) {
+        if let Some(whole) =
+            known.filter(is_it).or_else(|| resolve_conflict(&bytes, &DECISION).filter(is_it))
+        {
             FileWrite::decision(&id, whole)?.apply_to(store, false)?;
         }
     }
@@ -80,8 +91,16 @@ pub struct FileMergers {
 /// wrote into a record of another, outside of every conflict: the versions that were
 /// merged are asked for first, the text only where they are not to be had. None where
 /// nothing can be made out, or people must settle it.
-pub(crate) fn merge_sides(project: &Path, file: &str, text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
-    Git::at(project).merged_versions(file, text).merge_all(text, joining).or_else(|| resolve_conflict(text, joining))
+pub(crate) fn merge_sides(
+    project: &Path,
+    file: &str,
+    text: &[u8],
+    joining: &MergeFunctions,
+) -> Option<Vec<u8>> {
+    Git::at(project)
+        .merged_versions(file, text)
+        .merge_all(text, joining)
+        .or_else(|| resolve_conflict(text, joining))
 }
 
 impl Store {
@@ -93,8 +112,13 @@ impl Store {
 
     /// Looks once for each time that git wrote its index.
     pub(crate) fn repair_with_mergers(&self, store: &OpenStore) -> Result<(), StoreError> {
-        let (Some(mergers), Some(print)) = (self.mergers.get(), store.board.git_index()) else { return Ok(()) };
-        if store.board.git_is_busy() || self.last_git_index.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
+        let (Some(mergers), Some(print)) = (self.mergers.get(), store.board.git_index()) else {
+            return Ok(());
+        };
+        if store.board.git_is_busy()
+            || self.last_git_index.lock().unwrap_or_else(PoisonError::into_inner).replace(print)
+                == Some(print)
+        {
             return Ok(());
         }
         if let Some(agents) = store.layout.top.open_dir(AGENTS)?
@@ -104,7 +128,9 @@ impl Store {
         }
         let graph = self.documents().knowledge()?;
         let conflicted = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
-        if let Some(whole) = conflicted.and_then(|bytes| merge_sides(&self.location().project, &graph.path, bytes, &mergers.knowledge)) {
+        if let Some(whole) = conflicted.and_then(|bytes| {
+            merge_sides(&self.location().project, &graph.path, bytes, &mergers.knowledge)
+        }) {
             // Somebody may have edited it meanwhile.
             let whole = String::from_utf8(whole).ok();
             self.transact_on(Durability::Strict, Documents::knowledge, |file| {
@@ -116,7 +142,9 @@ impl Store {
         if feature_file.is_merged {
             self.transact_on(Durability::Strict, Documents::features, |now| {
                 let list = match &now.file {
-                    TextFile::Text(list) if now.is_merged && now.file == feature_file.file => Some(list.clone()),
+                    TextFile::Text(list) if now.is_merged && now.file == feature_file.file => {
+                        Some(list.clone())
+                    }
                     _ => None,
                 };
                 Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))
@@ -128,12 +156,19 @@ impl Store {
 
 /// Writes an array anew in which both sides stand, each element once.
 fn repair_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> {
-    let Some(bytes) = dir.read(name, ARRAY_BYTES)?.filter(|bytes| has_markers(bytes)) else { return Ok(()) };
+    let Some(bytes) = dir.read(name, ARRAY_BYTES)?.filter(|bytes| has_markers(bytes)) else {
+        return Ok(());
+    };
     let scanned = array::scan(&bytes);
     if !scanned.unreadable.is_empty() {
         return Ok(());
     }
-    layout.replace(dir, name, array::splice(&scanned, &BTreeMap::new(), &HashSet::new()).as_bytes(), true)
+    layout.replace(
+        dir,
+        name,
+        array::splice(&scanned, &BTreeMap::new(), &HashSet::new()).as_bytes(),
+        true,
+    )
 }
 
 /// Takes git's markers off the board; every other line stays as it is.
@@ -142,9 +177,12 @@ fn repair_board(store: &OpenStore, guard: &LockGuard<'_>) -> Result<(), StoreErr
     if memmem::find(&bytes, b"<<<<<<< ").is_none() {
         return Ok(());
     }
-    let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
+    let lines = bytes
+        .split_inclusive(|&byte| byte == b'\n')
+        .filter(|line| !is_marker(line.trim_ascii_end()));
     let mut state = LockState::read(guard.file())?;
-    let replaced = store.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut state);
+    let replaced =
+        store.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut state);
     state.write(guard.file())?;
     replaced.map(drop)
 }
@@ -163,12 +201,17 @@ impl Documents<'_> {
     /// Records that HEAD, or an earlier commit, has and that the working files lack or
     /// say otherwise. `git` is the repository's, seen from any of its folders. Empty where it
     /// has no memory of this one.
-    pub fn changed_records(&self, git: &Git, base: Option<&str>) -> Result<Vec<Difference>, StoreError> {
+    pub fn changed_records(
+        &self,
+        git: &Git,
+        base: Option<&str>,
+    ) -> Result<Vec<Difference>, StoreError> {
         let project = &self.0.location().project;
         let git = git.in_folder(project);
         let mut found = Vec::new();
         let against_head = changed_since(&git, "HEAD");
-        let against_base = base.map(|base| changed_since(&git, base)).filter(|changed| *changed != against_head);
+        let against_base =
+            base.map(|base| changed_since(&git, base)).filter(|changed| *changed != against_head);
         for changed in std::iter::once(against_head).chain(against_base) {
             for difference in differences(&git, project, &changed)? {
                 if !found.contains(&difference) {
@@ -190,12 +233,19 @@ fn changed_since(git: &Git, commit: &str) -> ChangedFiles {
     files.filter(|(path, _)| RecordKind::of(path).is_some()).collect()
 }
 
-fn differences(git: &Git, project: &Path, changed: &ChangedFiles) -> Result<Vec<Difference>, StoreError> {
+fn differences(
+    git: &Git,
+    project: &Path,
+    changed: &ChangedFiles,
+) -> Result<Vec<Difference>, StoreError> {
     if changed.values().all(Option::is_none) {
         return Ok(Vec::new());
     }
     let blobs = git.objects(changed.values().flatten().map(String::as_str));
-    let before = changed.iter().filter_map(|(path, object)| Some((path.as_str(), blobs.get(object.as_ref()?)?.as_slice()))).collect();
+    let before = changed
+        .iter()
+        .filter_map(|(path, object)| Some((path.as_str(), blobs.get(object.as_ref()?)?.as_slice())))
+        .collect();
     let mut now = Vec::new();
     for path in changed.keys() {
         now.extend(read(project, path)?.map(|bytes| (path, bytes)));

@@ -9,7 +9,9 @@ use super::conflict_repair;
 use super::project_store::Store;
 use super::traces::machine_dir;
 use crate::disk::Dir;
-use crate::disk::layout::{AGENTS, CLAIMS, DECISIONS, FEATURES, FOLDER, HANDOFFS, LOCAL, Layout, POLICY};
+use crate::disk::layout::{
+    AGENTS, CLAIMS, DECISIONS, FEATURES, FOLDER, HANDOFFS, LOCAL, Layout, POLICY,
+};
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::board::RotatingFile;
@@ -41,7 +43,8 @@ impl Documents<'_> {
     /// The project's policy. What is wrong elsewhere in the folder is told by whoever needs
     /// it; rules hold all the same.
     pub fn policy(&self) -> Result<TextFile, StoreError> {
-        let top = Dir::project(&self.0.location().project, self.0.probe.clone())?.open_dir(FOLDER)?;
+        let top =
+            Dir::project(&self.0.location().project, self.0.probe.clone())?.open_dir(FOLDER)?;
         top.map_or(Ok(TextFile::Missing), |top| read_text(&top, POLICY, limits::POLICY_BYTES))
     }
 
@@ -52,7 +55,11 @@ impl Documents<'_> {
         let Some(board) = store.files.board()? else { return Ok((Vec::new(), true)) };
         let print = board.print;
         let is_reset = print.ino != tail.ino || print.size < tail.end;
-        let start = if is_reset { print.size.saturating_sub(FIRST) } else { tail.end.max(print.size.saturating_sub(FIRST)) };
+        let start = if is_reset {
+            print.size.saturating_sub(FIRST)
+        } else {
+            tail.end.max(print.size.saturating_sub(FIRST))
+        };
         let mut bytes = vec![0; usize::try_from(print.size - start).unwrap_or(0)];
         let read = board.handle.read_at(&mut bytes, start)?;
         bytes.truncate(read);
@@ -73,9 +80,12 @@ pub fn policy_path() -> String {
 /// Reads a text. A file that cannot be used is no reason to stop: the reason is told.
 pub(super) fn read_text(dir: &Dir, name: &str, max_bytes: usize) -> Result<TextFile, StoreError> {
     match dir.read(name, max_bytes) {
-        Ok(Some(bytes)) => Ok(String::from_utf8(bytes).map_or_else(|_| TextFile::Unusable("it is not UTF-8".to_owned()), TextFile::Text)),
+        Ok(Some(bytes)) => Ok(String::from_utf8(bytes)
+            .map_or_else(|_| TextFile::Unusable("it is not UTF-8".to_owned()), TextFile::Text)),
         Ok(None) => Ok(TextFile::Missing),
-        Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => Ok(TextFile::Unusable(error.to_string())),
+        Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
+            Ok(TextFile::Unusable(error.to_string()))
+        }
         Err(error) => Err(error),
     }
 }
@@ -107,31 +117,47 @@ impl AgentFiles {
     pub fn handoff_ids(&self) -> Result<Vec<Id>, StoreError> {
         let Some(dir) = &self.handoffs else { return Ok(Vec::new()) };
         let names = dir.list()?;
-        let ids = names.iter().rev().filter_map(|name| name.strip_suffix(".json").and_then(Id::read));
+        let ids =
+            names.iter().rev().filter_map(|name| name.strip_suffix(".json").and_then(Id::read));
         Ok(ids.take(limits::HANDOFFS).collect())
     }
 
     /// A handoff's bytes, if it is there.
     pub fn handoff(&self, id: &Id) -> Result<Option<Vec<u8>>, StoreError> {
-        self.handoffs.as_ref().map_or(Ok(None), |dir| dir.read(&format!("{id}.json"), limits::RECORD_BYTES))
+        self.handoffs
+            .as_ref()
+            .map_or(Ok(None), |dir| dir.read(&format!("{id}.json"), limits::RECORD_BYTES))
     }
 
     pub(crate) fn open(layout: &Layout) -> Result<Self, StoreError> {
-        let registry = layout.top.open_dir(AGENTS)?.map_or(Ok(None), |dir| dir.read(REGISTRY, limits::AGENTS_BYTES))?;
-        let [presence, claims] = [PRESENCE, CLAIMS].map(|name| layout.local.read(name, limits::AGENTS_BYTES));
-        Ok(Self { registry, presence: presence?, claims: claims?, handoffs: layout.top.open_dir(HANDOFFS)? })
+        let registry = layout
+            .top
+            .open_dir(AGENTS)?
+            .map_or(Ok(None), |dir| dir.read(REGISTRY, limits::AGENTS_BYTES))?;
+        let [presence, claims] =
+            [PRESENCE, CLAIMS].map(|name| layout.local.read(name, limits::AGENTS_BYTES));
+        Ok(Self {
+            registry,
+            presence: presence?,
+            claims: claims?,
+            handoffs: layout.top.open_dir(HANDOFFS)?,
+        })
     }
 }
 
 impl Documents<'_> {
     /// What is known of agents.
     pub fn agents(&self) -> Result<AgentFiles, StoreError> {
-        self.0.open_for_reading()?.map_or_else(|| Ok(AgentFiles::default()), |store| AgentFiles::open(&store.layout))
+        self.0
+            .open_for_reading()?
+            .map_or_else(|| Ok(AgentFiles::default()), |store| AgentFiles::open(&store.layout))
     }
 
     /// Who holds what, as JSON, without the rest.
     pub fn claims(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.open_for_reading()?.map_or(Ok(None), |store| store.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
+        self.0
+            .open_for_reading()?
+            .map_or(Ok(None), |store| store.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
     }
 }
 
@@ -142,11 +168,16 @@ pub fn claims_path() -> String {
 }
 
 /// Where other tools keep their list, the likeliest first.
-const OTHER_LIST_PATHS: [&str; 4] =
-    [".claude/progress/feature-list.json", ".claude/progress/feature_list.json", "feature-list.json", "feature_list.json"];
+const OTHER_LIST_PATHS: [&str; 4] = [
+    ".claude/progress/feature-list.json",
+    ".claude/progress/feature_list.json",
+    "feature-list.json",
+    "feature_list.json",
+];
 /// Runs and reports, one JSON line each; of this machine only, so they lie in the
 /// folder that no clone can bring.
-pub(crate) const RUNS: RotatingFile = RotatingFile { name: "runs.jsonl", previous: "runs.old.jsonl", max_bytes: FULL as u64 };
+pub(crate) const RUNS: RotatingFile =
+    RotatingFile { name: "runs.jsonl", previous: "runs.old.jsonl", max_bytes: FULL as u64 };
 /// Two files that are full and have got one more take no more than is kept.
 const FULL: usize = limits::RUNS_BYTES / 2 - limits::RUN_BYTES;
 
@@ -177,7 +208,13 @@ impl Documents<'_> {
         let mut found = found.into_iter();
         let (path, file) = found.next().unwrap_or((own_path(), TextFile::Missing));
         let (file, is_merged) = self.is_merged(&path, file);
-        Ok(FeatureListFile { path, file, is_merged, unused: found.next().map(|(path, _)| path), runs: self.runs()? })
+        Ok(FeatureListFile {
+            path,
+            file,
+            is_merged,
+            unused: found.next().map(|(path, _)| path),
+            runs: self.runs()?,
+        })
     }
 
     /// The newest lines about runs, as many as are kept, oldest first.
@@ -186,7 +223,11 @@ impl Documents<'_> {
         let bytes = RUNS.read(&machine_dir(&store.layout)?)?;
         // A killed writer leaves a torn line.
         let whole = String::from_utf8_lossy(&bytes);
-        Ok(whole.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).map(|line| format!("{line}\n")).collect())
+        Ok(whole
+            .lines()
+            .filter(|line| line.starts_with('{') && line.ends_with('}'))
+            .map(|line| format!("{line}\n"))
+            .collect())
     }
 
     /// The list as one, where git left both sides of a merge in it.
@@ -196,7 +237,9 @@ impl Documents<'_> {
             _ => return (file, false),
         };
         let joining = self.0.mergers.get().map(|mergers| &mergers.features);
-        let whole = joining.and_then(|joining| conflict_repair::merge_sides(&self.0.location().project, path, left.as_bytes(), joining));
+        let whole = joining.and_then(|joining| {
+            conflict_repair::merge_sides(&self.0.location().project, path, left.as_bytes(), joining)
+        });
         match whole.and_then(|whole| String::from_utf8(whole).ok()) {
             Some(whole) => (TextFile::Text(whole), true),
             None => (file, false),
@@ -264,8 +307,12 @@ impl Documents<'_> {
     /// into them: the folder's own state, and the file's. None where there are none.
     pub fn binding_state(&self) -> Result<Option<BindingFingerprint>, StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
-        let decisions = store.layout.top.print(DECISIONS)?.map(|print| print.mtime_ns).unwrap_or_default();
-        Ok(Some(BindingFingerprint { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
+        let decisions =
+            store.layout.top.print(DECISIONS)?.map(|print| print.mtime_ns).unwrap_or_default();
+        Ok(Some(BindingFingerprint {
+            decisions,
+            knowledge: format!("{:032x}", self.knowledge()?.digest()),
+        }))
     }
 
     /// Reads the knowledge file, wherever it is.
@@ -280,7 +327,11 @@ impl Documents<'_> {
         let has_maestro_file = is_there(&tree, MAESTRO_FOLDER)?;
         let path = knowledge_path(&chosen, has_maestro_file)?;
         let both = chosen.trim().is_empty() && has_maestro_file && is_there(&tree, FOLDER)?;
-        Ok(KnowledgeFile { bytes: read(&tree, &path)?, path, ignored_path: both.then(|| format!("{FOLDER}/{NAME}")) })
+        Ok(KnowledgeFile {
+            bytes: read(&tree, &path)?,
+            path,
+            ignored_path: both.then(|| format!("{FOLDER}/{NAME}")),
+        })
     }
 
     /// Reads another DOT file of a working tree of the project, by its relative path.
@@ -319,9 +370,12 @@ fn read(project: &Dir, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
 /// The folders of a path and its name, if it stays in the project and names a
 /// DOT file that is not git's own.
 pub(crate) fn split_dot_path(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
-    let refused = |what| Err(StoreError::Unsafe { path: twining_model::text::excerpt(path, 200), what });
+    let refused =
+        |what| Err(StoreError::Unsafe { path: twining_model::text::excerpt(path, 200), what });
     let mut names: Vec<&str> = path.split('/').collect();
-    let plain = |name: &&str| !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control);
+    let plain = |name: &&str| {
+        !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control)
+    };
     if path.contains('\\') || !names.iter().all(plain) {
         return refused("a path that leads out of it");
     }
@@ -341,9 +395,17 @@ mod tests {
 
     #[test]
     fn a_path_stays_in_the_project_and_names_a_dot_file() {
-        for hostile in
-            ["../x.dot", "/etc/x.dot", "a//x.dot", "a/../../x.dot", ".git/x.dot", "a/.GIT/x.dot", "src/main.rs", "", "a\\..\\x.dot"]
-        {
+        for hostile in [
+            "../x.dot",
+            "/etc/x.dot",
+            "a//x.dot",
+            "a/../../x.dot",
+            ".git/x.dot",
+            "a/.GIT/x.dot",
+            "src/main.rs",
+            "",
+            "a\\..\\x.dot",
+        ] {
             assert!(matches!(split_dot_path(hostile), Err(StoreError::Unsafe { .. })), "{hostile}");
         }
         assert_eq!(split_dot_path("docs/known.gv").expect("is fine"), (vec!["docs"], "known.gv"));

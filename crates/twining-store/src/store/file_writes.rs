@@ -15,7 +15,9 @@ use super::documents::feature_list_paths;
 use super::documents::{AgentFiles, HANDOFF_INDEX, PRESENCE, REGISTRY};
 use super::open_store::OpenStore;
 use crate::disk::Dir;
-use crate::disk::layout::{AGENTS, ARCHIVE, BOARD, CLAIMS, DECISIONS, FOLDER, HANDOFFS, LOCAL, Layout, POLICY, TURNS};
+use crate::disk::layout::{
+    AGENTS, ARCHIVE, BOARD, CLAIMS, DECISIONS, FOLDER, HANDOFFS, LOCAL, Layout, POLICY, TURNS,
+};
 use crate::error::StoreError;
 use crate::format::{array, line_files};
 
@@ -28,17 +30,31 @@ pub struct FileWrite {
 }
 
 impl FileWrite {
-    fn new(folders: &[&str], name: &str, bytes: Option<Vec<u8>>, max_bytes: usize) -> Result<Self, StoreError> {
+    fn new(
+        folders: &[&str],
+        name: &str,
+        bytes: Option<Vec<u8>>,
+        max_bytes: usize,
+    ) -> Result<Self, StoreError> {
         // Names may come from a log that others write.
-        let is_plain = |name: &&str| !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(name);
+        let is_plain = |name: &&str| {
+            !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(name)
+        };
         if !folders.iter().chain([&name]).all(is_plain) {
-            return Err(StoreError::Unsafe { path: folders.join("/"), what: "a path that leads out of it" });
+            return Err(StoreError::Unsafe {
+                path: folders.join("/"),
+                what: "a path that leads out of it",
+            });
         }
         let size = bytes.as_ref().map_or(0, Vec::len);
         if size > max_bytes {
             return Err(StoreError::TooLarge { bytes: size, max_bytes });
         }
-        Ok(Self { folders: folders.iter().map(|&folder| folder.to_owned()).collect(), name: name.to_owned(), bytes })
+        Ok(Self {
+            folders: folders.iter().map(|&folder| folder.to_owned()).collect(),
+            name: name.to_owned(),
+            bytes,
+        })
     }
 
     /// The file of a decision.
@@ -49,7 +65,8 @@ impl FileWrite {
     /// The file as it is, to come back to by writing it; none where it cannot be read.
     pub fn current(&self, store: &OpenStore) -> Option<Self> {
         let dir = self.open_dir(store).ok()?;
-        let bytes = dir.map_or(Ok(None), |dir| dir.read(&self.name, limits::FEATURES_BYTES)).ok()?;
+        let bytes =
+            dir.map_or(Ok(None), |dir| dir.read(&self.name, limits::FEATURES_BYTES)).ok()?;
         Some(Self { bytes, ..self.clone() })
     }
 
@@ -57,13 +74,18 @@ impl FileWrite {
     pub fn apply_to(&self, store: &OpenStore, is_durable: bool) -> Result<(), StoreError> {
         let Some(bytes) = &self.bytes else { return self.remove(store) };
         let put = || {
-            let dir = self.folders.iter().try_fold(store.project.clone(), |dir, folder| dir.make_dir(folder))?;
+            let dir = self
+                .folders
+                .iter()
+                .try_fold(store.project.clone(), |dir, folder| dir.make_dir(folder))?;
             store.layout.replace(&dir, &self.name, bytes, is_durable)?;
             if is_durable { dir.sync() } else { Ok(()) }
         };
         match put() {
             // git removes a folder when a switch empties it, also between our making it and this moment.
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => put(),
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                put()
+            }
             other => other,
         }
     }
@@ -77,14 +99,19 @@ impl FileWrite {
     fn remove(&self, store: &OpenStore) -> Result<(), StoreError> {
         let mut dirs = vec![store.project.clone()];
         for folder in &self.folders {
-            let Some(dir) = dirs.last().map(|dir| dir.open_dir(folder)).transpose()?.flatten() else { return Ok(()) };
+            let Some(dir) = dirs.last().map(|dir| dir.open_dir(folder)).transpose()?.flatten()
+            else {
+                return Ok(());
+            };
             dirs.push(dir);
         }
         let Some(dir) = dirs.last() else { return Ok(()) };
         dir.remove(&self.name)?;
         // git keeps no empty folders, and a listing should not have to walk them.
         for (dir, folder) in dirs.iter().zip(&self.folders).rev() {
-            if [FOLDER, DECISIONS, TURNS].contains(&folder.as_str()) || !dir.remove_empty_dir(folder)? {
+            if [FOLDER, DECISIONS, TURNS].contains(&folder.as_str())
+                || !dir.remove_empty_dir(folder)?
+            {
                 break;
             }
         }
@@ -114,15 +141,30 @@ impl OpenStore {
         }
         for TurnFile { feature, task, number, text } in &change.turns {
             let bytes = text.clone().map(String::into_bytes);
-            writes.push(FileWrite::new(&[FOLDER, TURNS, feature, task], &format!("T{number}.json"), bytes, limits::RECORD_BYTES)?);
+            writes.push(FileWrite::new(
+                &[FOLDER, TURNS, feature, task],
+                &format!("T{number}.json"),
+                bytes,
+                limits::RECORD_BYTES,
+            )?);
         }
         for document in &change.documents {
             let (folders, name, max_bytes) = document_path(&document.path)?;
-            writes.push(FileWrite::new(&folders, name, Some(document.text.clone().into_bytes()), max_bytes)?);
+            writes.push(FileWrite::new(
+                &folders,
+                name,
+                Some(document.text.clone().into_bytes()),
+                max_bytes,
+            )?);
         }
         for (name, text) in [(CLAIMS, &change.claims), (PRESENCE, &change.presence)] {
             if let Some(text) = text {
-                writes.push(FileWrite::new(&[FOLDER, LOCAL], name, Some(text.clone().into_bytes()), limits::AGENTS_BYTES)?);
+                writes.push(FileWrite::new(
+                    &[FOLDER, LOCAL],
+                    name,
+                    Some(text.clone().into_bytes()),
+                    limits::AGENTS_BYTES,
+                )?);
             }
         }
         Ok(writes)
@@ -137,20 +179,32 @@ impl OpenStore {
         let mut writes = handoffs.iter().map(file).collect::<Result<Vec<_>, _>>()?;
         // A list that is too long or cannot be read is not ours to mend: the files have it all.
         let read = |dir: Dir| dir.read(HANDOFF_INDEX, limits::AGENTS_BYTES);
-        let known = match self.layout.top.open_dir(HANDOFFS).and_then(|dir| dir.map_or(Ok(None), read)) {
-            Ok(known) => known,
-            Err(error @ StoreError::Io { .. }) => return Err(error),
-            Err(_) => return Ok(writes),
-        };
+        let known =
+            match self.layout.top.open_dir(HANDOFFS).and_then(|dir| dir.map_or(Ok(None), read)) {
+                Ok(known) => known,
+                Err(error @ StoreError::Io { .. }) => return Err(error),
+                Err(_) => return Ok(writes),
+            };
         let known = String::from_utf8_lossy(known.as_deref().unwrap_or_default()).into_owned();
-        let is_changed = |line: &str| array::id_of(line).is_some_and(|id| handoffs.iter().any(|handoff| handoff.id.as_str() == id));
+        let is_changed = |line: &str| {
+            array::id_of(line)
+                .is_some_and(|id| handoffs.iter().any(|handoff| handoff.id.as_str() == id))
+        };
         let others = known.lines().filter(|line| !line.trim().is_empty() && !is_changed(line));
         // One that was taken in the same change stands in it twice, and the last line counts. In
         // the order of the change: taken in at once or one by one, the list ends the same.
-        let is_last = |(at, handoff): &(usize, &HandoffFile)| handoffs[at + 1..].iter().all(|later| later.id != handoff.id);
-        let lines = handoffs.iter().enumerate().filter(is_last).map(|(_, handoff)| handoff.line.as_str());
+        let is_last = |(at, handoff): &(usize, &HandoffFile)| {
+            handoffs[at + 1..].iter().all(|later| later.id != handoff.id)
+        };
+        let lines =
+            handoffs.iter().enumerate().filter(is_last).map(|(_, handoff)| handoff.line.as_str());
         let list: String = others.chain(lines).map(|line| format!("{line}\n")).collect();
-        writes.push(FileWrite::new(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?);
+        writes.push(FileWrite::new(
+            &folders,
+            HANDOFF_INDEX,
+            Some(list.into_bytes()),
+            limits::AGENTS_BYTES,
+        )?);
         Ok(writes)
     }
 
@@ -158,7 +212,9 @@ impl OpenStore {
         let agent_files = AgentFiles::open(&self.layout)?;
         let scanned = agent_files.registered();
         if let Some((line, why)) = scanned.unreadable.first() {
-            let what = format!("`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it");
+            let what = format!(
+                "`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it"
+            );
             return Err(StoreError::Damaged { what });
         }
         let text = array::splice(&scanned, &change.agents, &HashSet::new());
@@ -172,7 +228,11 @@ fn document_path(path: &str) -> Result<(Vec<&str>, &str, usize), StoreError> {
     if path == policy || feature_list_paths().iter().any(|list| list == path) {
         let mut folders: Vec<&str> = path.split('/').collect();
         let name = folders.pop().unwrap_or_default();
-        return Ok((folders, name, if path == policy { limits::POLICY_BYTES } else { limits::FEATURES_BYTES }));
+        return Ok((
+            folders,
+            name,
+            if path == policy { limits::POLICY_BYTES } else { limits::FEATURES_BYTES },
+        ));
     }
     let (folders, name) = documents::split_dot_path(path)?;
     Ok((folders, name, limits::KNOWLEDGE_BYTES))
@@ -234,7 +294,11 @@ impl Documents<'_> {
     }
 }
 
-fn add_to_archive(layout: &Layout, name: &str, leaving: &[(String, &[u8])]) -> Result<(), StoreError> {
+fn add_to_archive(
+    layout: &Layout,
+    name: &str,
+    leaving: &[(String, &[u8])],
+) -> Result<(), StoreError> {
     let handle = layout.top.make_dir(ARCHIVE)?.create_append(name)?;
     let mut size = handle.fingerprint()?.size;
     if line_files::last_byte(&handle, size)? != b'\n' {

@@ -74,13 +74,21 @@ impl Store {
     }
 
     /// Many lines as one change, without what the folder cannot carry out.
-    fn merged_change(&self, store: &OpenStore, lines: &[&LogLine], own: &HashSet<Id>, now: Time) -> Result<PlannedChange, StoreError> {
+    fn merged_change(
+        &self,
+        store: &OpenStore,
+        lines: &[&LogLine],
+        own: &HashSet<Id>,
+        now: Time,
+    ) -> Result<PlannedChange, StoreError> {
         let mut change = join(lines, own);
         let made: BTreeSet<&Id> = change.decisions.iter().map(|decision| &decision.id).collect();
         let mut amendments = Vec::new();
         for amendment in &change.amendments {
             // Of a decision that this checkout does not have there is nothing to amend.
-            if made.contains(&amendment.id) || store.files.decision_fingerprint(&amendment.id)?.is_some() {
+            if made.contains(&amendment.id)
+                || store.files.decision_fingerprint(&amendment.id)?.is_some()
+            {
                 amendments.push(amendment.clone());
             }
         }
@@ -104,7 +112,11 @@ impl Store {
     ) -> Result<T, E> {
         for _ in 0..TRIES {
             self.follower().catch_up()?;
-            let base = if planned_on == PlanBase::View { LogBase::At(self.follower().position()?) } else { LogBase::Any };
+            let base = if planned_on == PlanBase::View {
+                LogBase::At(self.follower().position()?)
+            } else {
+                LogBase::Any
+            };
             let (planned, outcome) = plan(self.ids().now())?;
             let (shared, local) = split(planned.change);
             if !shared.is_empty() {
@@ -116,7 +128,9 @@ impl Store {
                 }
             }
             if !local.is_empty() {
-                self.commit_locally::<_, E>(&*self.open_for_writing()?, durability, &mut |_| Ok((local.clone().into(), ())))?;
+                self.commit_locally::<_, E>(&*self.open_for_writing()?, durability, &mut |_| {
+                    Ok((local.clone().into(), ()))
+                })?;
             }
             return Ok(outcome);
         }
@@ -127,7 +141,12 @@ impl Store {
 impl LogFollower<'_> {
     /// The last line of the log that the folder has.
     pub fn position(&self) -> Result<u64, StoreError> {
-        Ok(self.0.open_for_reading()?.map(|store| store.lock_state()).transpose()?.map_or(0, |state| state.followed_seq))
+        Ok(self
+            .0
+            .open_for_reading()?
+            .map(|store| store.lock_state())
+            .transpose()?
+            .map_or(0, |state| state.followed_seq))
     }
 
     /// Takes in all that the log has and the folder has not.
@@ -145,16 +164,21 @@ impl LogFollower<'_> {
 fn split(change: Change) -> (Change, Change) {
     let Change { documents, runs, claims, presence, .. } = change.clone();
     let local = Change { documents, runs, claims, presence, ..Change::default() };
-    (Change { documents: Vec::new(), runs: Vec::new(), claims: None, presence: None, ..change }, local)
+    (
+        Change { documents: Vec::new(), runs: Vec::new(), claims: None, presence: None, ..change },
+        local,
+    )
 }
 
 /// What lines do one after the other, done at once. Of the graph the last word counts.
 fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
     let mut merged = Change::default();
-    let (mut entities, mut relations) = (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
+    let (mut entities, mut relations) =
+        (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
     for line in lines {
         let (change, _) = split(line.change.clone());
-        let vouched = if own.contains(&line.key) { &mut merged.traces } else { &mut merged.imported_traces };
+        let vouched =
+            if own.contains(&line.key) { &mut merged.traces } else { &mut merged.imported_traces };
         vouched.extend(change.traces);
         merged.imported_traces.extend(change.imported_traces);
         merged.entries.extend(change.entries);
@@ -164,13 +188,21 @@ fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
         merged.agents.extend(change.agents);
         merged.handoffs.extend(change.handoffs);
         merged.turns.extend(change.turns);
-        entities.extend(change.entities.into_iter().map(|entity| (entity.id.clone(), Some(entity))));
+        entities
+            .extend(change.entities.into_iter().map(|entity| (entity.id.clone(), Some(entity))));
         entities.extend(change.removed_entities.into_iter().map(|id| (id, None)));
-        relations.extend(change.relations.into_iter().map(|relation| (relation.id.clone(), Some(relation))));
+        relations.extend(
+            change.relations.into_iter().map(|relation| (relation.id.clone(), Some(relation))),
+        );
         relations.extend(change.removed_relations.into_iter().map(|id| (id, None)));
     }
-    merged.removed_entities = entities.iter().filter(|(_, entity)| entity.is_none()).map(|(id, _)| id.clone()).collect();
-    merged.removed_relations = relations.iter().filter(|(_, relation)| relation.is_none()).map(|(id, _)| id.clone()).collect();
+    merged.removed_entities =
+        entities.iter().filter(|(_, entity)| entity.is_none()).map(|(id, _)| id.clone()).collect();
+    merged.removed_relations = relations
+        .iter()
+        .filter(|(_, relation)| relation.is_none())
+        .map(|(id, _)| id.clone())
+        .collect();
     merged.entities = entities.into_values().flatten().collect();
     merged.relations = relations.into_values().flatten().collect();
     merged

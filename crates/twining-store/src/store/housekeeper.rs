@@ -61,7 +61,9 @@ impl PendingWork {
 
     /// Pauses as long as `goes_on`, or so long; whether there may be more to do.
     fn pause(&self, time: Duration, goes_on: fn(&WorkState) -> bool) -> bool {
-        let paused = self.changed.wait_timeout_while(self.state(), time, |state| !state.over && goes_on(state));
+        let paused = self
+            .changed
+            .wait_timeout_while(self.state(), time, |state| !state.over && goes_on(state));
         !paused.map_or_else(|e| e.into_inner().0, |(state, _)| state).over
     }
 
@@ -83,7 +85,10 @@ impl Housekeeper {
         store.is_long_lived.store(true, Ordering::Release);
         let inside = Arc::clone(&store);
         // Without a thread, the work is done when the keeper is dropped.
-        let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || run_loop(&inside)).ok();
+        let thread = std::thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(move || run_loop(&inside))
+            .ok();
         Self { store, thread }
     }
 }
@@ -93,7 +98,9 @@ impl Drop for Housekeeper {
         self.store.work.end();
         // A pass that takes longer is cut short like a kill would, and is as harmless.
         let started = Instant::now();
-        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && started.elapsed() < SHUTDOWN_WAIT {
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+            && started.elapsed() < SHUTDOWN_WAIT
+        {
             std::thread::sleep(Duration::from_millis(1));
         }
         if self.store.work.take() {
@@ -112,12 +119,16 @@ fn run_loop(store: &Store) {
     }
     loop {
         let idle = watch_until.is_none_or(|until| until < Instant::now());
-        if !work.pause(if idle { IDLE } else { WATCH_INTERVAL }, |state| !state.waiting) || !work.pause(DEBOUNCE, |_| true) {
+        if !work.pause(if idle { IDLE } else { WATCH_INTERVAL }, |state| !state.waiting)
+            || !work.pause(DEBOUNCE, |_| true)
+        {
             return;
         }
         let written = work.take();
         if written {
-            watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
+            watch_until = Some(
+                Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)),
+            );
         } else {
             // Nobody has written for a moment: the time for what flushes a lot.
             drop(store.truncate_wal(QUIET_WAL_BYTES));

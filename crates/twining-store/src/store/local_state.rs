@@ -31,11 +31,16 @@ const MAX_NOTES: usize = 128;
 /// How notes begin that are nobody's alone.
 const SHARED: &str = "note-shared-";
 
-const CALLS: RotatingFile = RotatingFile { name: "calls.jsonl", previous: "calls.old.jsonl", max_bytes: limits::CALLS_BYTES as u64 };
+const CALLS: RotatingFile = RotatingFile {
+    name: "calls.jsonl",
+    previous: "calls.old.jsonl",
+    max_bytes: limits::CALLS_BYTES as u64,
+};
 /// How far back from the end the latest calls are looked for.
 const LATEST_BYTES: u64 = 256 * 1024;
 /// One line for each thing worth counting.
-const METRICS: RotatingFile = RotatingFile { name: "metrics.jsonl", previous: "metrics-1.jsonl", max_bytes: 2 * 1024 * 1024 };
+const METRICS: RotatingFile =
+    RotatingFile { name: "metrics.jsonl", previous: "metrics-1.jsonl", max_bytes: 2 * 1024 * 1024 };
 
 /// What tells some content from any other, in words.
 #[must_use]
@@ -87,11 +92,19 @@ impl LocalState<'_> {
 
     /// Remembers that somebody called, if that costs no wait: a busy store is
     /// asked again at the next call.
-    pub fn note_presence(&self, plan: impl FnOnce(Option<&[u8]>) -> String) -> Result<bool, StoreError> {
+    pub fn note_presence(
+        &self,
+        plan: impl FnOnce(Option<&[u8]>) -> String,
+    ) -> Result<bool, StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(false) };
         let Some(_guard) = store.lock.try_acquire()? else { return Ok(false) };
         let known = store.layout.local.read(PRESENCE, limits::AGENTS_BYTES)?;
-        store.layout.replace(&store.layout.local, PRESENCE, plan(known.as_deref()).as_bytes(), false)?;
+        store.layout.replace(
+            &store.layout.local,
+            PRESENCE,
+            plan(known.as_deref()).as_bytes(),
+            false,
+        )?;
         Ok(true)
     }
 
@@ -126,7 +139,9 @@ impl LocalState<'_> {
     /// The last few calls, oldest first.
     pub fn latest_calls(&self) -> Result<Vec<String>, StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };
-        let Some(handle) = machine_dir(&store.layout)?.open(CALLS.name)? else { return Ok(Vec::new()) };
+        let Some(handle) = machine_dir(&store.layout)?.open(CALLS.name)? else {
+            return Ok(Vec::new());
+        };
         let (bytes, is_cut) = handle.read_tail(LATEST_BYTES)?;
         // The first line may have lost its beginning.
         Ok(lines_of(&bytes).split_off(usize::from(is_cut)))
@@ -159,12 +174,17 @@ impl Store {
 
 /// A session's name is a host's word, and no path.
 fn note_file(name: &str) -> String {
-    let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(80).collect();
+    let plain: String =
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(80).collect();
     format!("note-{plain}.json")
 }
 
 fn lines_of(bytes: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(bytes).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    String::from_utf8_lossy(bytes)
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 const FOLDER: &str = "packs";
@@ -242,17 +262,27 @@ impl Store {
 
 impl HookQueues<'_> {
     /// Takes what hooks queued to be posted; each line once, whoever asks.
-    pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
+    pub fn drain_posts(
+        &self,
+        make: &mut dyn FnMut(&str) -> Result<Entry, String>,
+    ) -> Result<DrainCount, StoreError> {
         let drained = self.drain(Queue::Posts, make, |writer, entries, drained| {
-            writer.commit(Change::of_entries(entries).into(), Some(drained), Durability::Normal).map(drop)
+            writer
+                .commit(Change::of_entries(entries).into(), Some(drained), Durability::Normal)
+                .map(drop)
         })?;
         self.0.work.add();
         Ok(drained)
     }
 
     /// Takes what hooks queued to be done; the caller then does it once.
-    pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
-        self.drain(Queue::Actions, check, |writer, _, drained| hook_queue::mark_taken(&writer.store.layout, &drained))
+    pub fn drain_actions(
+        &self,
+        check: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<DrainCount, StoreError> {
+        self.drain(Queue::Actions, check, |writer, _, drained| {
+            hook_queue::mark_taken(&writer.store.layout, &drained)
+        })
     }
 
     fn drain<T>(
@@ -278,7 +308,9 @@ impl HookQueues<'_> {
 
     /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
     pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
-        self.0.open_for_reading()?.map_or(Ok(()), |store| hook_queue::add(&store.layout, Queue::Actions, line))
+        self.0
+            .open_for_reading()?
+            .map_or(Ok(()), |store| hook_queue::add(&store.layout, Queue::Actions, line))
     }
 
     /// How many lines from the queues were refused and set aside.
@@ -291,7 +323,8 @@ impl HookQueues<'_> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
         let fresh = hook_queue::has_new_lines(&store.layout, queue)?;
         // What was taken is looked at once more, for a hook that still had it open.
-        let late = self.0.drained[queue as usize].load(Ordering::Acquire) && hook_queue::has_leftovers(&store.layout, queue)?;
+        let late = self.0.drained[queue as usize].load(Ordering::Acquire)
+            && hook_queue::has_leftovers(&store.layout, queue)?;
         self.0.drained[queue as usize].store(fresh || late, Ordering::Release);
         let readable = self.0.config()?.version <= config::VERSION;
         Ok(((fresh || late) && readable).then_some(store))

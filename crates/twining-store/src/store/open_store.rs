@@ -47,7 +47,9 @@ impl OpenStore {
     /// Whether its folders are still the ones at their paths.
     pub(crate) fn is_current(&self) -> bool {
         let Layout { top, local, decisions, graph, scratch_dir } = &self.layout;
-        top.is_still_at_path() && (scratch_dir.is_some() || [local, decisions, graph].iter().all(|dir| dir.is_still_at_path()))
+        top.is_still_at_path()
+            && (scratch_dir.is_some()
+                || [local, decisions, graph].iter().all(|dir| dir.is_still_at_path()))
     }
 
     /// The write lock, for something that can wait until the next call: whoever
@@ -62,7 +64,9 @@ impl OpenStore {
 
     /// How long to wait for another process that has the index.
     pub(crate) fn index_timeout(&self) -> Duration {
-        self.deadline.get().map_or(INDEX_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()))
+        self.deadline
+            .get()
+            .map_or(INDEX_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Brings the index up to the files.
@@ -70,7 +74,10 @@ impl OpenStore {
         self.bring_up_to_date(self.index.take()).map(drop)
     }
 
-    fn bring_up_to_date<'p>(&self, mut pooled: PooledIndex<'p>) -> Result<PooledIndex<'p>, StoreError> {
+    fn bring_up_to_date<'p>(
+        &self,
+        mut pooled: PooledIndex<'p>,
+    ) -> Result<PooledIndex<'p>, StoreError> {
         let shared = self.index.shared();
         if let Some(index) = pooled.get()
             && index.is_current(&self.files)?
@@ -107,7 +114,11 @@ impl OpenStore {
     }
 
     /// Reads on a snapshot of its own. The caller has caught up.
-    pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn with_view<T, E: From<StoreError>>(
+        &self,
+        now: Time,
+        read: impl FnOnce(&View<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut pooled = self.index.take();
         if pooled.get().is_none() {
             pooled = self.bring_up_to_date(pooled)?;
@@ -146,8 +157,13 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// for settings, of which every one may be left out.
 #[must_use]
 pub fn missing_lines(name: &str, text: &str) -> Vec<&'static str> {
-    let known = DEFAULT_FILES.iter().find(|(known, _)| *known == name && name.starts_with(".git")).map_or("", |(_, text)| *text);
-    let is_there = |line: &&str| text.lines().any(|there| there.split_whitespace().eq(line.split_whitespace()));
+    let known = DEFAULT_FILES
+        .iter()
+        .find(|(known, _)| *known == name && name.starts_with(".git"))
+        .map_or("", |(_, text)| *text);
+    let is_there = |line: &&str| {
+        text.lines().any(|there| there.split_whitespace().eq(line.split_whitespace()))
+    };
     known.lines().filter(|line| !is_there(line)).collect()
 }
 
@@ -188,7 +204,12 @@ impl Installation<'_> {
             let missing = missing_lines(name, &text);
             if !missing.is_empty() {
                 let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-                store.layout.replace(&store.layout.top, name, format!("{text}{gap}{}\n", missing.join("\n")).as_bytes(), false)?;
+                store.layout.replace(
+                    &store.layout.top,
+                    name,
+                    format!("{text}{gap}{}\n", missing.join("\n")).as_bytes(),
+                    false,
+                )?;
             }
         }
         Ok(())
@@ -201,7 +222,9 @@ impl Installation<'_> {
         let stored = local.read(RECEIPT, MAX_BYTES)?;
         // One that came with a clone would tell us what to write over people's settings.
         let seal = local.identity()?;
-        Ok(stored.and_then(|bytes| bytes.strip_prefix(seal.as_bytes())?.strip_prefix(b"\n").map(<[u8]>::to_vec)))
+        Ok(stored.and_then(|bytes| {
+            bytes.strip_prefix(seal.as_bytes())?.strip_prefix(b"\n").map(<[u8]>::to_vec)
+        }))
     }
 
     /// Keeps a receipt in place of the one before, or none.

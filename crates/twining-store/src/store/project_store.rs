@@ -76,11 +76,17 @@ impl Store {
     }
 
     /// The same, with a probe on every call to the disk.
-    pub fn open_probed(mut location: StoreLocation, ids: Arc<IdSource>, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
+    pub fn open_probed(
+        mut location: StoreLocation,
+        ids: Arc<IdSource>,
+        probe: Option<Arc<dyn Probe>>,
+    ) -> Result<Self, StoreError> {
         let given = location.project.clone();
         location.project = disk::canonical(&given)?;
         let root = ProjectRoot::new(
-            [location.project.as_path(), given.as_path()].into_iter().chain(location.aliases.iter().map(|path| path.as_path())),
+            [location.project.as_path(), given.as_path()]
+                .into_iter()
+                .chain(location.aliases.iter().map(|path| path.as_path())),
         );
         Ok(Self {
             location,
@@ -130,12 +136,16 @@ impl Store {
         if !named.trim().is_empty() {
             return named;
         }
-        self.location.project.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
+        self.location
+            .project
+            .file_name()
+            .map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     /// The settings, read again when the file changes.
     pub fn config(&self) -> Result<Config, StoreError> {
-        self.open_for_reading()?.map_or_else(|| Ok(Config::default()), |store| self.config_of(&store))
+        self.open_for_reading()?
+            .map_or_else(|| Ok(Config::default()), |store| self.config_of(&store))
     }
 
     /// Appends entries to the blackboard, without the index.
@@ -145,7 +155,11 @@ impl Store {
             return self.write(Durability::Normal, &change);
         }
         let store = self.open_for_writing()?;
-        StoreWriter::new(&store, store.lock.acquire()?, self.ids.now())?.commit(change.into(), None, Durability::Normal)?;
+        StoreWriter::new(&store, store.lock.acquire()?, self.ids.now())?.commit(
+            change.into(),
+            None,
+            Durability::Normal,
+        )?;
         self.work.add();
         Ok(())
     }
@@ -184,7 +198,9 @@ impl Store {
 
     /// Carries out a change that is true whatever others wrote.
     pub fn write(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
-        self.commit(&*self.open_for_writing()?, durability, PlanBase::Files, |_| Ok((change.clone().into(), ())))
+        self.commit(&*self.open_for_writing()?, durability, PlanBase::Files, |_| {
+            Ok((change.clone().into(), ()))
+        })
     }
 
     /// Every write: through the log if the folder follows one, else at once.
@@ -226,7 +242,10 @@ impl Store {
     }
 
     /// Reads on a snapshot that holds every write acknowledged before.
-    pub fn view<T, E: From<StoreError>>(&self, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+    pub fn view<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&View<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let now = self.ids.now();
         let Some(store) = self.open_for_reading()? else {
             let index = Index::in_memory()?;
@@ -251,7 +270,10 @@ impl Store {
         {
             let answer = store.with_view(self.ids.now(), |view| -> Result<Option<T>, E> {
                 let answer = read(view)?;
-                Ok(view.decisions().are_files_unchanged(&cited(&answer), &store.files)?.then_some(answer))
+                Ok(view
+                    .decisions()
+                    .are_files_unchanged(&cited(&answer), &store.files)?
+                    .then_some(answer))
             });
             if let Ok(Some(answer)) = answer {
                 return Ok(answer);
@@ -261,7 +283,10 @@ impl Store {
     }
 
     /// Works on the file of vectors; nothing if there is no `.twining`.
-    pub fn vectors<T>(&self, work: impl FnOnce(&VectorFile) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    pub fn vectors<T>(
+        &self,
+        work: impl FnOnce(&VectorFile) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
         self.open_for_reading()?.map(|store| work(&store.vectors)).transpose()
     }
 
@@ -326,7 +351,8 @@ impl Store {
     /// Whether a process before us left the arrays behind, or the index's log long.
     pub(crate) fn has_backlog(&self) -> Result<bool, StoreError> {
         let Some(store) = self.open_for_reading()? else { return Ok(false) };
-        Ok(checkpoint::is_due(&store.lock_state()?) || Index::wal_bytes(&store.files)? > LONG_WAL_BYTES)
+        Ok(checkpoint::is_due(&store.lock_state()?)
+            || Index::wal_bytes(&store.files)? > LONG_WAL_BYTES)
     }
 
     /// What is left to do when a process ends. Blanks in arrays
@@ -337,10 +363,15 @@ impl Store {
         store.board.sync()?;
         let state = store.lock_state()?;
         let (large, journal) = (store.files.graph_bytes()? > QUICK_BYTES, store.journal.bytes()?);
-        if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&state) && journal == 0) {
+        if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&state) && journal == 0)
+        {
             return Ok(());
         }
-        checkpoint::run(&store, self.ids.now(), if large { RewriteTiming::Quiet } else { RewriteTiming::Now })
+        checkpoint::run(
+            &store,
+            self.ids.now(),
+            if large { RewriteTiming::Quiet } else { RewriteTiming::Now },
+        )
     }
 
     /// Keeps house unless another process has just begun to: what it flushes and
@@ -371,7 +402,9 @@ impl Store {
         if let Some(store) = self.current() {
             return Ok(Some(store));
         }
-        Layout::open(&self.location, self.probe.clone())?.map(|layout| self.open_layout(layout)).transpose()
+        Layout::open(&self.location, self.probe.clone())?
+            .map(|layout| self.open_layout(layout))
+            .transpose()
     }
 
     pub(crate) fn open_for_writing(&self) -> Result<Arc<OpenStore>, StoreError> {
@@ -394,7 +427,11 @@ impl Store {
     }
 
     fn open_layout(&self, layout: Layout) -> Result<Arc<OpenStore>, StoreError> {
-        let git = self.location.git_dir.as_ref().and_then(|path| Dir::project(path, self.probe.clone()).ok());
+        let git = self
+            .location
+            .git_dir
+            .as_ref()
+            .and_then(|path| Dir::project(path, self.probe.clone()).ok());
         let store = Arc::new(OpenStore {
             lock: FileLock::new(&layout.local, WRITE_LOCK),
             checkpoint_lock: FileLock::new(&layout.local, "checkpoint.lock"),
@@ -424,7 +461,8 @@ impl std::fmt::Debug for Store {
 
 /// A change with the ids that the arrays do not have yet.
 pub(super) fn planned(view: &View<'_>, change: Change) -> Result<PlannedChange, StoreError> {
-    let mut new: HashSet<String> = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
+    let mut new: HashSet<String> =
+        change.decisions.iter().map(|decision| decision.id.to_string()).collect();
     let graph = view.graph();
     for entity in &change.entities {
         if !graph.has_entity(&entity.id)? {

@@ -89,7 +89,8 @@ impl Traces<'_> {
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain(&self) -> Result<usize, StoreError> {
         let Some(store) = self.0.open_for_hooks()? else { return Ok(0) };
-        let nothing_waits = machine_dir(&store.layout)?.open_dir(SPOOL)?.is_none() && is_unchanged(&store.layout)?;
+        let nothing_waits =
+            machine_dir(&store.layout)?.open_dir(SPOOL)?.is_none() && is_unchanged(&store.layout)?;
         if nothing_waits || store.board.git_is_busy() {
             return Ok(0);
         }
@@ -107,7 +108,9 @@ impl Traces<'_> {
         // git's union of two branches may hold a line twice.
         let mut known: HashSet<u64> = HashSet::new();
         each_line(&handle, &mut |line, offset| {
-            let Some(id) = std::str::from_utf8(line).ok().and_then(array::id_of) else { return true };
+            let Some(id) = std::str::from_utf8(line).ok().and_then(array::id_of) else {
+                return true;
+            };
             if !known.insert(xxh3_64(id.as_bytes())) {
                 return true;
             }
@@ -164,7 +167,10 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
     }
     // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
     let hashes: String = lines_in(lines).map(|line| format!("{:016x}\n", xxh3_64(line))).collect();
-    line_files::append_after_torn_line(&machine_dir(layout)?.create_append(OWN_HASHES)?, hashes.as_bytes())?;
+    line_files::append_after_torn_line(
+        &machine_dir(layout)?.create_append(OWN_HASHES)?,
+        hashes.as_bytes(),
+    )?;
     append_lines(layout, lines, now)
 }
 
@@ -194,7 +200,11 @@ fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
     let Some(handle) = machine_dir(layout)?.open(OWN_HASHES)? else { return Ok(HashSet::new()) };
     // The newest, where there are more than anybody counts.
     let (bytes, _) = handle.read_tail(OWN_BYTES)?;
-    let hash = |line: &[u8]| (line.len() == 16).then(|| u64::from_str_radix(std::str::from_utf8(line).ok()?, 16).ok()).flatten();
+    let hash = |line: &[u8]| {
+        (line.len() == 16)
+            .then(|| u64::from_str_radix(std::str::from_utf8(line).ok()?, 16).ok())
+            .flatten()
+    };
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(hash).collect())
 }
 
@@ -202,7 +212,9 @@ fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
 fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     let dir = machine_dir(layout)?.make_dir(SPOOL)?;
     if dir.list()?.len() >= limits::SPOOLED_TRACES {
-        return Err(StoreError::Damaged { what: format!("{} traces wait already", limits::SPOOLED_TRACES) });
+        return Err(StoreError::Damaged {
+            what: format!("{} traces wait already", limits::SPOOLED_TRACES),
+        });
     }
     let name = format!("{WAITING}{:032x}", random_bits()?);
     match layout.replace(&dir, &name, lines, false) {
@@ -238,7 +250,8 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     {
         let mut missing: HashSet<String> = lines_in(&again).filter_map(line_files::id_of).collect();
         line_files::remove_present_ids(&handle, &mut missing)?;
-        let unwritten = lines_in(&again).filter(|line| line_files::id_of(line).is_some_and(|id| missing.contains(&id)));
+        let unwritten = lines_in(&again)
+            .filter(|line| line_files::id_of(line).is_some_and(|id| missing.contains(&id)));
         again = unwritten.flat_map(|line| [line, b"\n"].concat()).collect();
     }
     again.extend(fresh);
@@ -255,7 +268,9 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
 fn read_spooled(dir: &Dir, name: &str) -> Result<Vec<u8>, StoreError> {
     let Some(handle) = dir.open(name)? else { return Ok(Vec::new()) };
     let bytes = handle.read_all(limits::TRACE_BYTES * 16).unwrap_or_default();
-    let whole = |line: &&[u8]| line_files::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    let whole = |line: &&[u8]| {
+        line_files::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+    };
     Ok(lines_in(&bytes).filter(whole).flat_map(|line| [line, b"\n"].concat()).collect())
 }
 
@@ -264,7 +279,10 @@ fn lines_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Every line of a file, in bounded memory: one longer than a record is passed over.
-fn each_line(handle: &FileHandle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
+fn each_line(
+    handle: &FileHandle,
+    see: &mut dyn FnMut(&[u8], u64) -> bool,
+) -> Result<(), StoreError> {
     let mut lines = LineReader::from(handle, 0, handle.fingerprint()?.size);
     while let Some(line) = lines.next()? {
         // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
@@ -296,7 +314,9 @@ pub(crate) fn lost_lines(store: &OpenStore, now: Time) -> Result<Vec<u8>, StoreE
     let written = file.as_ref().map(|file| file.fingerprint()).transpose()?;
     let rewritten = written.map_or(now, |print| Time::from_ms(print.mtime_ns / 1_000_000).min(now));
     let machine_dir = machine_dir(layout)?;
-    let lost = board::lost_lines(&machine_dir, file.as_ref(), rewritten, |ids| store.board.in_history(ids, &BTreeSet::new()))?;
+    let lost = board::lost_lines(&machine_dir, file.as_ref(), rewritten, |ids| {
+        store.board.in_history(ids, &BTreeSet::new())
+    })?;
     if lost.is_empty() {
         // It is as it should be: nobody need ask git again.
         save_file_state(layout, &machine_dir)?;
@@ -309,9 +329,9 @@ fn save_file_state(layout: &Layout, machine_dir: &Dir) -> Result<(), StoreError>
     match layout.top.print(TRACES)? {
         // In place and always as long: a new file in the old one's stead makes the disk wait for
         // its bytes, and half of this says at worst that somebody should look.
-        Some(print) => {
-            machine_dir.create_random_access(LAST_STATE)?.write_at(format!("{:20} {:20}\n", print.ino, print.size).as_bytes(), 0)
-        }
+        Some(print) => machine_dir
+            .create_random_access(LAST_STATE)?
+            .write_at(format!("{:20} {:20}\n", print.ino, print.size).as_bytes(), 0),
         None => machine_dir.remove(LAST_STATE).map(drop),
     }
 }

@@ -100,8 +100,14 @@ impl TurnFiles {
         Ok(Some(format!("{LOCAL}/{name}")))
     }
 
-    fn bytes(&self, location: &TurnLocation, max_bytes: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        let task = self.top.as_ref().map_or(Ok(None), |top| top.walk([location.feature.as_str(), location.task.as_str()]))?;
+    fn bytes(
+        &self,
+        location: &TurnLocation,
+        max_bytes: usize,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let task = self.top.as_ref().map_or(Ok(None), |top| {
+            top.walk([location.feature.as_str(), location.task.as_str()])
+        })?;
         task.map_or(Ok(None), |task| task.read(&location.file(), max_bytes))
     }
 
@@ -114,9 +120,16 @@ impl TurnFiles {
         for feature in features {
             let Some(dir) = listing.open_or_skip(self.feature(feature), feature)? else { continue };
             for task in task.map_or_else(|| names(&dir), |one| Ok(vec![one.to_owned()]))? {
-                let Some(dir) = listing.open_or_skip(dir.open_dir(&task), &format!("{feature}/{task}"))? else { continue };
-                let location = |number| TurnLocation { feature: feature.clone(), task: task.clone(), number };
-                listing.locations.extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(location));
+                let Some(dir) =
+                    listing.open_or_skip(dir.open_dir(&task), &format!("{feature}/{task}"))?
+                else {
+                    continue;
+                };
+                let location =
+                    |number| TurnLocation { feature: feature.clone(), task: task.clone(), number };
+                listing
+                    .locations
+                    .extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(location));
             }
         }
         listing.locations.sort();
@@ -126,7 +139,11 @@ impl TurnFiles {
 
 impl TurnListing {
     /// A folder, unless it must not be looked into.
-    fn open_or_skip(&mut self, opened: Result<Option<Dir>, StoreError>, path: &str) -> Result<Option<Dir>, StoreError> {
+    fn open_or_skip(
+        &mut self,
+        opened: Result<Option<Dir>, StoreError>,
+        path: &str,
+    ) -> Result<Option<Dir>, StoreError> {
         match opened {
             Err(error @ StoreError::Unsafe { .. }) => {
                 self.skipped.push((format!("{TURNS}/{path}"), error.to_string()));

@@ -84,7 +84,11 @@ impl<'r> StoreWriter<'r> {
     }
 
     /// The same, and completes what a killed writer left.
-    pub fn recovered(store: &'r OpenStore, guard: LockGuard<'r>, now: Time) -> Result<Self, StoreError> {
+    pub fn recovered(
+        store: &'r OpenStore,
+        guard: LockGuard<'r>,
+        now: Time,
+    ) -> Result<Self, StoreError> {
         let mut writer = Self::new(store, guard, now)?;
         let recovered = writer.recover();
         writer.save_state()?;
@@ -96,7 +100,9 @@ impl<'r> StoreWriter<'r> {
     pub fn recover_after_crash(store: &'r OpenStore, now: Time) -> Result<(), StoreError> {
         let state = store.lock_state()?;
         let rebooted = state.boot != 0 && state.boot != disk::boot_id();
-        if store.journal.bytes()? == 0 || (!rebooted && store.journal.since(state.applied_seq, u64::MAX)?.is_empty()) {
+        if store.journal.bytes()? == 0
+            || (!rebooted && store.journal.since(state.applied_seq, u64::MAX)?.is_empty())
+        {
             return Ok(());
         }
         // Whoever holds the lock has done this, or is about to.
@@ -133,7 +139,11 @@ impl<'r> StoreWriter<'r> {
         noted.map(|()| wrote)
     }
 
-    fn write_once(&mut self, change: &Change, durability: Durability) -> Result<WriteTarget, StoreError> {
+    fn write_once(
+        &mut self,
+        change: &Change,
+        durability: Durability,
+    ) -> Result<WriteTarget, StoreError> {
         if !change.entries.is_empty() {
             self.append_entries(&change.entries)?;
             return Ok(WriteTarget::Entries);
@@ -158,7 +168,8 @@ impl<'r> StoreWriter<'r> {
         if !change.runs.is_empty() {
             let file = RUNS.open(&machine_dir(layout)?)?;
             let size = file.fingerprint()?.size;
-            let added = line_files::append_after_torn_line(&file, run_lines(&change.runs)?.as_bytes());
+            let added =
+                line_files::append_after_torn_line(&file, run_lines(&change.runs)?.as_bytes());
             undo.push(UndoStep::Cut(file, size));
             added?;
         }
@@ -168,9 +179,15 @@ impl<'r> StoreWriter<'r> {
         let lost = traces::lost_lines(self.store, now)?;
         traces::append_lines(layout, &lost, now)?;
         // What was taken back after a failure has just come back, and is not written twice.
-        let back: HashSet<String> = lost.split(|byte| *byte == b'\n').filter_map(line_files::id_of).collect();
-        let rest = |traces: &[Trace]| traces.iter().filter(|trace| !back.contains(&trace.id)).cloned().collect::<Vec<_>>();
-        let (own, imported) = (traces::lines_of(&rest(&change.traces))?, traces::lines_of(&rest(&change.imported_traces))?);
+        let back: HashSet<String> =
+            lost.split(|byte| *byte == b'\n').filter_map(line_files::id_of).collect();
+        let rest = |traces: &[Trace]| {
+            traces.iter().filter(|trace| !back.contains(&trace.id)).cloned().collect::<Vec<_>>()
+        };
+        let (own, imported) = (
+            traces::lines_of(&rest(&change.traces))?,
+            traces::lines_of(&rest(&change.imported_traces))?,
+        );
         traces::drain(layout, now)?;
         let file = layout.top.create_append(TRACES)?;
         let size = file.fingerprint()?.size;
@@ -197,7 +214,11 @@ impl<'r> StoreWriter<'r> {
             // If going back fails as well, the journal keeps the line and the
             // next writer completes it: whole, though we reported a failure.
             let undone = self.roll_back(&undo).and_then(|()| self.store.journal.truncate(size));
-            return Err(if undone.is_ok() { error } else { StoreError::Unfinished(Box::new(error)) });
+            return Err(if undone.is_ok() {
+                error
+            } else {
+                StoreError::Unfinished(Box::new(error))
+            });
         }
         // A queue file that could not be marked keeps the line open, so that
         // whoever comes next marks it before taking anything from it.
@@ -220,7 +241,9 @@ impl<'r> StoreWriter<'r> {
     fn close(&mut self, line: &JournalLine) -> Result<(), StoreError> {
         self.state.written_seq = self.state.written_seq.max(line.seq);
         self.state.followed_seq = line.followed.unwrap_or(self.state.followed_seq);
-        line.drained.as_ref().map_or(Ok(()), |drained| hook_queue::mark_taken(&self.store.layout, drained))?;
+        line.drained
+            .as_ref()
+            .map_or(Ok(()), |drained| hook_queue::mark_taken(&self.store.layout, drained))?;
         self.state.applied_seq = line.seq;
         Ok(())
     }
@@ -247,8 +270,14 @@ impl<'r> StoreWriter<'r> {
         self.append_lines(remaining_part, undo)?;
         if !remaining_part.archived.is_empty() {
             undo.push(UndoStep::Archived);
-            if let Some(remaining) = file_writes::move_out(&self.store.layout, &remaining_part.archived, self.now)? {
-                self.board = self.store.board.replace(&remaining, &remaining_part.archived.iter().cloned().collect(), &mut self.state)?;
+            if let Some(remaining) =
+                file_writes::move_out(&self.store.layout, &remaining_part.archived, self.now)?
+            {
+                self.board = self.store.board.replace(
+                    &remaining,
+                    &remaining_part.archived.iter().cloned().collect(),
+                    &mut self.state,
+                )?;
             }
         }
         // Last, because it cannot be taken back once others may have appended.
@@ -269,7 +298,12 @@ impl<'r> StoreWriter<'r> {
 
     /// Brings the arrays up to a journal line. One that nobody can read stays as it is,
     /// and the journal keeps what belongs in it.
-    fn write_arrays(&mut self, line: &JournalLine, new: &HashSet<String>, undo: &mut Vec<ArrayUndo>) -> Result<(), StoreError> {
+    fn write_arrays(
+        &mut self,
+        line: &JournalLine,
+        new: &HashSet<String>,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<(), StoreError> {
         let (store, state) = (self.store, &mut self.state);
         let mut is_whole = state.checkpoint_seq >= state.applied_seq;
         for array in ARRAYS {
@@ -277,7 +311,13 @@ impl<'r> StoreWriter<'r> {
             if edits.is_empty() {
                 continue;
             }
-            let edit = ArrayEdit { layout: &store.layout, array, edits: &edits, last_state: state.arrays[array as usize], new };
+            let edit = ArrayEdit {
+                layout: &store.layout,
+                array,
+                edits: &edits,
+                last_state: state.arrays[array as usize],
+                new,
+            };
             match store.arrays.edit(&edit, undo)? {
                 Some(edited) => state.set_array_state(array, edited, line.seq),
                 None => is_whole = false,
@@ -294,8 +334,12 @@ impl<'r> StoreWriter<'r> {
             UndoStep::File(before) => before.restore(self.store),
             UndoStep::Cut(file, size) => file.set_len(*size),
             // Entries that are in the archive stay there: the next writer completes the change.
-            UndoStep::Archived => Err(StoreError::Damaged { what: "entries have left the board".to_owned() }),
-            UndoStep::Arrays(arrays) => arrays.iter().rev().try_for_each(|undo| undo.roll_back(&self.store.layout)),
+            UndoStep::Archived => {
+                Err(StoreError::Damaged { what: "entries have left the board".to_owned() })
+            }
+            UndoStep::Arrays(arrays) => {
+                arrays.iter().rev().try_for_each(|undo| undo.roll_back(&self.store.layout))
+            }
         };
         // On a full disk a step may need what a later one frees.
         let failed = undo.iter().rev().filter(|step| back(step).is_err()).count();
@@ -334,7 +378,9 @@ impl<'r> StoreWriter<'r> {
         self.store.journal.repair_tail()?;
         let pending = self.store.journal.since(self.state.applied_seq, u64::MAX)?;
         for array in ARRAYS {
-            if let Some(remaining_part) = self.state.arrays[array as usize].filter(|_| !pending.is_empty()) {
+            if let Some(remaining_part) =
+                self.state.arrays[array as usize].filter(|_| !pending.is_empty())
+            {
                 repair_torn_array(layout, array, &remaining_part)?;
             }
         }
@@ -352,22 +398,30 @@ impl<'r> StoreWriter<'r> {
         let is_whole = |bytes: &[u8]| JsonDocument::parse(&one_decision(bytes)).is_ok();
         let mut decisions = Vec::new();
         for decision in &change.decisions {
-            if !self.store.files.decision(&decision.id)?.is_some_and(|(_, bytes)| is_whole(&bytes)) {
+            if !self.store.files.decision(&decision.id)?.is_some_and(|(_, bytes)| is_whole(&bytes))
+            {
                 decisions.push(decision.clone());
             }
         }
         // A decision that is gone from the tree is git's doing, and not ours to bring back.
         let is_made = |id: &Id| decisions.iter().any(|decision| decision.id == *id);
-        remaining_part.amendments.retain(|amendment| is_made(&amendment.id) || self.amended(amendment).is_ok());
+        remaining_part
+            .amendments
+            .retain(|amendment| is_made(&amendment.id) || self.amended(amendment).is_ok());
         remaining_part.decisions = decisions;
         let missing = self.board.missing(change.entries.iter().map(|entry| entry.id.as_str()))?;
         remaining_part.entries.retain(|entry| missing.contains(&entry.id));
         if !remaining_part.runs.is_empty() {
-            let known = String::from_utf8_lossy(&RUNS.read(&machine_dir(&self.store.layout)?)?).into_owned();
+            let known = String::from_utf8_lossy(&RUNS.read(&machine_dir(&self.store.layout)?)?)
+                .into_owned();
             remaining_part.runs.retain(|run| !known.contains(run.as_str()));
         }
-        let mut missing: HashSet<String> =
-            remaining_part.traces.iter().chain(&remaining_part.imported_traces).map(|trace| trace.id.clone()).collect();
+        let mut missing: HashSet<String> = remaining_part
+            .traces
+            .iter()
+            .chain(&remaining_part.imported_traces)
+            .map(|trace| trace.id.clone())
+            .collect();
         if let Some(file) = self.store.layout.top.open(TRACES)?.filter(|_| !missing.is_empty()) {
             line_files::remove_present_ids(&file, &mut missing)?;
         }
@@ -384,8 +438,11 @@ impl<'r> StoreWriter<'r> {
         let since = (index.mtime_ns / 1_000_000).min(self.now.as_ms()) - RECENT_MS;
         let mut recent = self.store.journal.since(0, self.state.applied_seq)?;
         let replaced = self.arrays_were_replaced()?;
-        recent.retain(|line| line.at.as_ms() >= since && (replaced || !self.is_still_applied(&line.change)));
-        let identifying_texts: HashSet<String> = recent.iter().flat_map(|line| identifying_texts(&line.change)).collect();
+        recent.retain(|line| {
+            line.at.as_ms() >= since && (replaced || !self.is_still_applied(&line.change))
+        });
+        let identifying_texts: HashSet<String> =
+            recent.iter().flat_map(|line| identifying_texts(&line.change)).collect();
         let decisions = recent.iter().flat_map(JournalLine::touched_decisions).cloned().collect();
         let committed_texts = self.store.board.in_history(&identifying_texts, &decisions);
         let mut again = Change::default();
@@ -394,15 +451,27 @@ impl<'r> StoreWriter<'r> {
             let remaining_part = self.remaining_change(&lost)?;
             self.write_decisions(&remaining_part, &mut Vec::new())?;
             self.append_entries(&remaining_part.entries)?;
-            let touched = lost.decisions.iter().map(|decision| &decision.id).chain(lost.amendments.iter().map(|amendment| &amendment.id));
-            again.amendments.extend(touched.map(|id| Amendment { id: id.clone(), set: Map::new() }));
+            let touched = lost
+                .decisions
+                .iter()
+                .map(|decision| &decision.id)
+                .chain(lost.amendments.iter().map(|amendment| &amendment.id));
+            again
+                .amendments
+                .extend(touched.map(|id| Amendment { id: id.clone(), set: Map::new() }));
             again.entities.extend(lost.entities);
             again.relations.extend(lost.relations);
             again.removed_entities.extend(lost.removed_entities);
             again.removed_relations.extend(lost.removed_relations);
         }
         if !again.is_empty() && replaced {
-            let line = JournalLine { seq: self.next_seq(), at: self.now, change: again, drained: None, followed: None };
+            let line = JournalLine {
+                seq: self.next_seq(),
+                at: self.now,
+                change: again,
+                drained: None,
+                followed: None,
+            };
             self.store.journal.append(&line)?;
             self.write_arrays(&line, &HashSet::new(), &mut Vec::new())?;
             self.close(&line)?;
@@ -413,14 +482,21 @@ impl<'r> StoreWriter<'r> {
 
     /// Whether the decisions that a change made or amended are as it left them.
     fn is_still_applied(&self, change: &Change) -> bool {
-        let made = change.decisions.iter().all(|decision| matches!(self.store.files.decision_fingerprint(&decision.id), Ok(Some(_))));
-        made && change.amendments.iter().all(|amendment| matches!(self.amended(amendment), Ok(None)))
+        let made = change.decisions.iter().all(|decision| {
+            matches!(self.store.files.decision_fingerprint(&decision.id), Ok(Some(_)))
+        });
+        made && change
+            .amendments
+            .iter()
+            .all(|amendment| matches!(self.amended(amendment), Ok(None)))
     }
 
     fn arrays_were_replaced(&self) -> Result<bool, StoreError> {
         for array in ARRAYS {
             let remaining_part = self.state.arrays[array as usize].map(|known| known.to);
-            if remaining_part.is_some() && self.store.files.array_fingerprint(array)? != remaining_part {
+            if remaining_part.is_some()
+                && self.store.files.array_fingerprint(array)? != remaining_part
+            {
                 return Ok(true);
             }
         }
@@ -436,7 +512,11 @@ impl<'r> StoreWriter<'r> {
 }
 
 /// Carries a write out, with a way back: also what fails halfway through is undone.
-fn write_with_undo(store: &OpenStore, write: &FileWrite, undo: &mut Vec<UndoStep>) -> Result<(), StoreError> {
+fn write_with_undo(
+    store: &OpenStore,
+    write: &FileWrite,
+    undo: &mut Vec<UndoStep>,
+) -> Result<(), StoreError> {
     undo.extend(write.current(store).map(UndoStep::File));
     write.apply_to(store, false)
 }
@@ -448,22 +528,44 @@ fn identifying_texts(change: &Change) -> Vec<String> {
     let decisions = change.decisions.iter().map(|decision| decision.id.to_string());
     let amendments = change.amendments.iter().filter_map(identifying_text);
     let entities = change.entities.iter().filter_map(|entity| serde_json::to_string(entity).ok());
-    let relations = change.relations.iter().filter_map(|relation| serde_json::to_string(relation).ok());
+    let relations =
+        change.relations.iter().filter_map(|relation| serde_json::to_string(relation).ok());
     entries.chain(decisions).chain(amendments).chain(entities).chain(relations).collect()
 }
 
 /// The moment of the last change it records, which stands nowhere else.
 fn identifying_text(amendment: &Amendment) -> Option<String> {
-    let last = |list: &str, field: &str| amendment.set.get(list)?.as_array()?.last()?.get(field)?.as_str().map(str::to_owned);
+    let last = |list: &str, field: &str| {
+        amendment.set.get(list)?.as_array()?.last()?.get(field)?.as_str().map(str::to_owned)
+    };
     last("history", "at").or_else(|| last("commits", "linked_at"))
 }
 
 /// What is left of a change when the parts that are safe are taken away.
 fn without_committed(change: &Change, committed_texts: &HashSet<String>) -> Change {
-    let Change { entries, decisions, amendments, entities, relations, removed_entities, removed_relations, .. } = change.clone();
+    let Change {
+        entries,
+        decisions,
+        amendments,
+        entities,
+        relations,
+        removed_entities,
+        removed_relations,
+        ..
+    } = change.clone();
     // Of the other files git keeps what it has.
-    let mut lost = Change { entries, decisions, amendments, entities, relations, removed_entities, removed_relations, ..Change::default() };
-    let is_committed = |text: Option<String>| text.is_some_and(|text| committed_texts.contains(&text));
+    let mut lost = Change {
+        entries,
+        decisions,
+        amendments,
+        entities,
+        relations,
+        removed_entities,
+        removed_relations,
+        ..Change::default()
+    };
+    let is_committed =
+        |text: Option<String>| text.is_some_and(|text| committed_texts.contains(&text));
     lost.entries.retain(|entry| !committed_texts.contains(&entry.id));
     lost.decisions.retain(|decision| !committed_texts.contains(decision.id.as_str()));
     lost.amendments.retain(|amendment| !is_committed(identifying_text(amendment)));
@@ -483,7 +585,11 @@ fn decision_file(decision: &Decision) -> Result<FileWrite, StoreError> {
 
 fn run_lines(runs: &[String]) -> Result<String, StoreError> {
     let lines: String = runs.iter().map(|run| format!("{run}\n")).collect();
-    if lines.len() > limits::RUN_BYTES { Err(StoreError::TooLarge { bytes: lines.len(), max_bytes: limits::RUN_BYTES }) } else { Ok(lines) }
+    if lines.len() > limits::RUN_BYTES {
+        Err(StoreError::TooLarge { bytes: lines.len(), max_bytes: limits::RUN_BYTES })
+    } else {
+        Ok(lines)
+    }
 }
 
 /// A line of the board is shorter than a record may be: its newline counts.

@@ -11,7 +11,9 @@ use twining_testkit::crash_storm;
 use twining_testkit::crash_storm::{Storm, StormWriter};
 
 #[derive(Parser)]
-#[command(about = "Many processes write to one folder while they are killed or git works underneath")]
+#[command(
+    about = "Many processes write to one folder while they are killed or git works underneath"
+)]
 struct StormArguments {
     #[command(subcommand)]
     command: StormKind,
@@ -59,11 +61,23 @@ fn main() -> ExitCode {
     match StormArguments::parse().command {
         StormKind::Write { project, who, writes, size, think_us, linger_ms, mixed } => {
             let acks = project.join("acks").join(&who);
-            let (think, linger) = (Duration::from_micros(think_us), Duration::from_millis(linger_ms));
-            match crash_storm::write(&StormWriter { project, acks, who, writes, size, think, mixed, linger }) {
+            let (think, linger) =
+                (Duration::from_micros(think_us), Duration::from_millis(linger_ms));
+            match crash_storm::write(&StormWriter {
+                project,
+                acks,
+                who,
+                writes,
+                size,
+                think,
+                mixed,
+                linger,
+            }) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
-                    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+                    let cause = std::error::Error::source(&error)
+                        .map(|cause| format!(": {cause}"))
+                        .unwrap_or_default();
                     eprintln!("storm: {error}{cause}");
                     ExitCode::FAILURE
                 }
@@ -86,7 +100,9 @@ fn main() -> ExitCode {
             };
             let started = Instant::now();
             let aftermath = crash_storm::rage(&program, &project.path(), &storm);
-            println!("| writers | acked | killed | git operations | lost | corrupt lines | conflict markers | doubled ids | seconds |");
+            println!(
+                "| writers | acked | killed | git operations | lost | corrupt lines | conflict markers | doubled ids | seconds |"
+            );
             println!("|---|---|---|---|---|---|---|---|---|");
             println!(
                 "| {writers} | {} | {} | {} | {} | {} | {} | {} | {:.1} |",
@@ -102,7 +118,11 @@ fn main() -> ExitCode {
             for lost in aftermath.lost.iter().take(20) {
                 println!("lost: {lost}");
             }
-            if aftermath.lost.is_empty() && aftermath.corrupt == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            if aftermath.lost.is_empty() && aftermath.corrupt == 0 {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }

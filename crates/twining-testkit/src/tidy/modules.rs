@@ -12,10 +12,17 @@ type Edges = BTreeMap<String, BTreeSet<String>>;
 pub(super) fn check(crates: &Path) -> Vec<TidyViolation> {
     let mut untidy = Vec::new();
     let folders = std::fs::read_dir(crates).into_iter().flatten().flatten();
-    for (name, src) in folders.map(|folder| (folder.file_name().to_string_lossy().into_owned(), folder.path().join("src"))) {
+    for (name, src) in folders.map(|folder| {
+        (folder.file_name().to_string_lossy().into_owned(), folder.path().join("src"))
+    }) {
         let sources: Vec<(PathBuf, String)> = rust_files(&src)
             .into_iter()
-            .filter_map(|file| Some((file.strip_prefix(&src).ok()?.to_path_buf(), std::fs::read_to_string(&file).ok()?)))
+            .filter_map(|file| {
+                Some((
+                    file.strip_prefix(&src).ok()?.to_path_buf(),
+                    std::fs::read_to_string(&file).ok()?,
+                ))
+            })
             .collect();
         let (edges, rootward) = edges(&sources);
         untidy.extend(rootward.into_iter().map(|(file, path)| TidyViolation {
@@ -25,7 +32,8 @@ pub(super) fn check(crates: &Path) -> Vec<TidyViolation> {
         }));
         let cycle = in_cycles(edges);
         if !cycle.is_empty() {
-            let rule = format!("these modules depend on each other in a circle: {}", cycle.join(", "));
+            let rule =
+                format!("these modules depend on each other in a circle: {}", cycle.join(", "));
             untidy.push(TidyViolation { file: PathBuf::from(&name), line: 0, rule });
         }
     }
@@ -35,12 +43,16 @@ pub(super) fn check(crates: &Path) -> Vec<TidyViolation> {
 /// Which module uses which, and the paths from the root that lead to no module.
 fn edges(sources: &[(PathBuf, String)]) -> (Edges, Vec<(PathBuf, String)>) {
     let is_root = |file: &Path| file == Path::new("lib.rs") || file == Path::new("main.rs");
-    let tests: Vec<PathBuf> = sources.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
+    let tests: Vec<PathBuf> =
+        sources.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
     let product = sources.iter().filter(|(file, _)| {
-        let is_test = file.ancestors().any(|part| tests.iter().any(|test| part == test || part == test.with_extension("rs")));
+        let is_test = file
+            .ancestors()
+            .any(|part| tests.iter().any(|test| part == test || part == test.with_extension("rs")));
         !is_test && !is_root(file) && !file.starts_with("bin")
     });
-    let product: Vec<(String, &PathBuf, &String)> = product.map(|(file, text)| (module_of(file), file, text)).collect();
+    let product: Vec<(String, &PathBuf, &String)> =
+        product.map(|(file, text)| (module_of(file), file, text)).collect();
     let known: BTreeSet<&str> = product.iter().map(|(module, ..)| module.as_str()).collect();
     let (mut edges, mut rootward) = (Edges::new(), Vec::new());
     for (module, file, text) in &product {
@@ -57,7 +69,11 @@ fn edges(sources: &[(PathBuf, String)]) -> (Edges, Vec<(PathBuf, String)>) {
 }
 
 fn module_of(file: &Path) -> String {
-    let first = file.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+    let first = file
+        .components()
+        .next()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .unwrap_or_default();
     first.trim_end_matches(".rs").to_owned()
 }
 
@@ -70,7 +86,9 @@ fn test_modules(file: &Path, text: &str) -> Vec<PathBuf> {
         _ => folder.to_path_buf(),
     };
     let after = text.split("#[cfg(test)]\n").skip(1);
-    let names = after.filter_map(|rest| rest.lines().next()?.trim().strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name));
+    let names = after.filter_map(|rest| {
+        rest.lines().next()?.trim().strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name)
+    });
     names.map(|name| folder.join(name)).collect()
 }
 
@@ -148,7 +166,8 @@ mod tests {
     use super::*;
 
     fn cycle(files: &[(&str, &str)]) -> Vec<String> {
-        let sources: Vec<(PathBuf, String)> = files.iter().map(|(file, text)| (PathBuf::from(file), (*text).to_owned())).collect();
+        let sources: Vec<(PathBuf, String)> =
+            files.iter().map(|(file, text)| (PathBuf::from(file), (*text).to_owned())).collect();
         in_cycles(edges(&sources).0)
     }
 
@@ -169,7 +188,10 @@ mod tests {
         let tests = [
             ("lib.rs", "#[cfg(test)]\nmod testing;\n"),
             ("a.rs", "use crate::b;\n"),
-            ("b/mod.rs", "#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod inline {\n    use crate::a;\n}\n"),
+            (
+                "b/mod.rs",
+                "#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod inline {\n    use crate::a;\n}\n",
+            ),
             ("b/tests.rs", "use crate::a;"),
             ("b/tests/deep.rs", "use crate::a;"),
             ("testing.rs", "use crate::a;"),
@@ -179,8 +201,8 @@ mod tests {
 
     #[test]
     fn a_path_through_the_root_is_noticed() {
-        let sources =
-            [("a.rs", "use crate::b::X;\nuse crate::Y;"), ("b.rs", "")].map(|(file, text)| (PathBuf::from(file), text.to_owned()));
+        let sources = [("a.rs", "use crate::b::X;\nuse crate::Y;"), ("b.rs", "")]
+            .map(|(file, text)| (PathBuf::from(file), text.to_owned()));
         assert_eq!(edges(&sources).1, [(PathBuf::from("a.rs"), "crate::Y".to_owned())]);
     }
 }

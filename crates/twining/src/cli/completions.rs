@@ -33,13 +33,17 @@ pub fn manual(command: Command, dir: Option<&Path>) -> Result<ExitStatus, Comman
 
 /// The help's own template carries a terminal's colours, which a page must not.
 fn plain(command: Command) -> Command {
-    command.help_template("{about}\n\n{usage-heading} {usage}\n\n{all-args}").disable_help_subcommand(true)
+    command
+        .help_template("{about}\n\n{usage-heading} {usage}\n\n{all-args}")
+        .disable_help_subcommand(true)
 }
 
 fn print(bytes: &[u8]) -> Result<ExitStatus, CommandError> {
     match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {
         // Whoever read it has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::of_error("OUTPUT", &error)),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CommandError::of_error("OUTPUT", &error))
+        }
         _ => Ok(ExitStatus::Done),
     }
 }

@@ -33,7 +33,11 @@ pub fn template(tool_command: &[(&str, &str)]) -> String {
     }
     text.push_str(&titled(heading, "Tools", "for people and hosts"));
     tool_command.iter().for_each(|(name, about)| text.push_str(&listed(name, about, width)));
-    text.push_str(&format!("\n{}Options:{}\n{{options}}{{after-help}}", heading.render(), heading.render_reset()));
+    text.push_str(&format!(
+        "\n{}Options:{}\n{{options}}{{after-help}}",
+        heading.render(),
+        heading.render_reset()
+    ));
     text
 }
 

@@ -48,19 +48,42 @@ fn begins_with_dash(word: &OsString) -> bool {
 }
 
 fn wants_value(flags: &[&Arg], word: &OsString) -> bool {
-    let Some(name) = word.to_str().and_then(|word| word.strip_prefix("--")).filter(|name| !name.contains('=')) else { return false };
-    let is_named = |flag: &&&Arg| flag.get_long() == Some(name) || flag.get_all_aliases().is_some_and(|names| names.contains(&name));
+    let Some(name) =
+        word.to_str().and_then(|word| word.strip_prefix("--")).filter(|name| !name.contains('='))
+    else {
+        return false;
+    };
+    let is_named = |flag: &&&Arg| {
+        flag.get_long() == Some(name)
+            || flag.get_all_aliases().is_some_and(|names| names.contains(&name))
+    };
     let exact = flags.iter().find(is_named);
-    let mut alike = flags.iter().filter(|flag| flag.get_long().is_some_and(|long| long.starts_with(name)));
+    let mut alike =
+        flags.iter().filter(|flag| flag.get_long().is_some_and(|long| long.starts_with(name)));
     let one = exact.or_else(|| alike.next().filter(|_| alike.next().is_none()));
-    one.is_some_and(|flag| flag.get_action().takes_values() && flag.get_num_args().is_none_or(|many| many.min_values() > 0))
+    one.is_some_and(|flag| {
+        flag.get_action().takes_values()
+            && flag.get_num_args().is_none_or(|many| many.min_values() > 0)
+    })
 }
 
 /// Whether a word is a flag that somebody knows, as far as a person would say.
 fn is_flag(flags: &[&Arg], word: &OsString) -> bool {
     let Some(word) = word.to_str() else { return false };
-    let known = |name: &str| flags.iter().filter_map(|flag| flag.get_long()).chain(["help", "version"]).any(|long| long.starts_with(name));
-    let short = |letter: char| flags.iter().filter_map(|flag| flag.get_short()).chain(['h', 'V']).any(|short| short == letter);
+    let known = |name: &str| {
+        flags
+            .iter()
+            .filter_map(|flag| flag.get_long())
+            .chain(["help", "version"])
+            .any(|long| long.starts_with(name))
+    };
+    let short = |letter: char| {
+        flags
+            .iter()
+            .filter_map(|flag| flag.get_short())
+            .chain(['h', 'V'])
+            .any(|short| short == letter)
+    };
     match word.strip_prefix("--") {
         Some(name) => known(name.split('=').next().unwrap_or(name)),
         None => word.chars().count() == 2 && word.chars().nth(1).is_some_and(short),

@@ -12,13 +12,13 @@ use twining_model::{InvalidInput, limits};
 
 use crate::cli::help;
 use crate::cli::hyphen_values;
+use crate::cli::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::cli::usage_errors;
 use crate::commands::VERBS;
 use crate::output;
 use crate::output::OutputFormat;
 use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
-use crate::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::verbs::serde_messages;
 use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
 use crate::{hook, knowledge_show, merge_driver, verify_ci};
@@ -48,9 +48,11 @@ pub fn main() -> ExitCode {
 
 /// Reads the words, once more where a value that begins with a dash was taken for a flag.
 fn read(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    command_for(words).try_get_matches_from(words).or_else(|error| match hyphen_values::joined(&command_for(words), words) {
-        Some(joined) => command_for(words).try_get_matches_from(joined),
-        None => Err(error),
+    command_for(words).try_get_matches_from(words).or_else(|error| {
+        match hyphen_values::joined(&command_for(words), words) {
+            Some(joined) => command_for(words).try_get_matches_from(joined),
+            None => Err(error),
+        }
     })
 }
 
@@ -71,12 +73,15 @@ fn command_for(words: &[OsString]) -> Command {
         .iter()
         .filter(|verb| verb.family().is_none())
         .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
-    let family = FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
+    let family =
+        FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
     match (called, family) {
         (Some(verb), _) => root().subcommand(verb_command(verb, verb.name)),
         (None, Some((family, about))) => root().subcommand(family_command(family, about)),
         // A host waits for this one before every tool call.
-        (None, None) if words.get(1).is_some_and(|word| word == HOOK.name) => root().subcommand(HOOK.command()),
+        (None, None) if words.get(1).is_some_and(|word| word == HOOK.name) => {
+            root().subcommand(HOOK.command())
+        }
         (None, None) => command(),
     }
 }
@@ -111,17 +116,30 @@ fn global_flags() -> [Arg; 3] {
             .value_hint(ValueHint::DirPath)
             .global(true)
             .help("The project to work on; default: the one around the working directory"),
-        Arg::new("agent").long("agent").value_name("NAME").global(true).help("The name to sign with; default: main"),
-        Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).help("Print exactly the JSON the MCP tool returns"),
+        Arg::new("agent")
+            .long("agent")
+            .value_name("NAME")
+            .global(true)
+            .help("The name to sign with; default: main"),
+        Arg::new("json")
+            .long("json")
+            .action(ArgAction::SetTrue)
+            .global(true)
+            .help("Print exactly the JSON the MCP tool returns"),
     ]
     .map(|flag| flag.help_heading(GLOBAL_HEADING))
 }
 
 /// The verbs of a family, each a command of its own below it.
 fn family_command(family: &'static str, about: &'static str) -> Command {
-    let members = VERBS.iter().filter_map(|verb| verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name)));
-    let command = Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
-    command.subcommands(members.map(|(verb, name)| verb_command(verb, name))).subcommand(knowledge_show::command())
+    let members = VERBS.iter().filter_map(|verb| {
+        verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name))
+    });
+    let command =
+        Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
+    command
+        .subcommands(members.map(|(verb, name)| verb_command(verb, name)))
+        .subcommand(knowledge_show::command())
 }
 
 fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
@@ -141,28 +159,43 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
         command = verify_ci::flags(command);
     }
     let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
-    command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
+    command
+        .about(help::first_sentence(verb.about).to_owned())
+        .long_about(verb.about)
+        .after_help(example)
+        .arg(json_input)
 }
 
 /// Answers a host. Its contract, not ours, says how this ends.
 fn hook(given: &ArgMatches) -> ExitCode {
-    let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
+    let (agent, project) = (
+        given.get_one::<String>("agent").map(String::as_str),
+        given.get_one::<PathBuf>("project").cloned(),
+    );
     let event = given.get_one::<String>("event").map_or("", String::as_str);
     if agent == Some("git") {
         return hook::git_hooks::run(project, event);
     }
     let Some(host) = twining_guard::hosts::HostAdapter::named(agent) else {
         let known = twining_guard::hosts::HOSTS.map(|host| host.name).join(", ");
-        return output::problem(OutputFormat::Words, &CommandError::misuse(format!("--agent names a host: {known} or git"))).into();
+        return output::problem(
+            OutputFormat::Words,
+            &CommandError::misuse(format!("--agent names a host: {known} or git")),
+        )
+        .into();
     };
     hook::run(project, host, event)
 }
 
 /// Ends as git expects of a merge driver, and not as our commands do.
 fn merge(matches: &ArgMatches) -> ExitCode {
-    let Some((kind, given)) = matches.subcommand().and_then(|(_, given)| given.subcommand()) else { return ExitStatus::Misused.into() };
+    let Some((kind, given)) = matches.subcommand().and_then(|(_, given)| given.subcommand()) else {
+        return ExitStatus::Misused.into();
+    };
     let version = |name: &str| given.get_one::<PathBuf>(name).cloned();
-    let (Some(base), Some(ours), Some(theirs)) = (version("base"), version("ours"), version("theirs")) else {
+    let (Some(base), Some(ours), Some(theirs)) =
+        (version("base"), version("ours"), version("theirs"))
+    else {
         return ExitStatus::Misused.into();
     };
     let path = version("path").map(|path| path.to_string_lossy().into_owned());
@@ -182,10 +215,14 @@ fn run(matches: &ArgMatches) -> ExitStatus {
         Ok(agent) => agent,
         Err(problem) => return output::problem(style, &problem),
     };
-    let tool = matches.subcommand_name().and_then(|outer| TOOL_COMMANDS.iter().find(|tool| tool.name == outer));
+    let tool = matches
+        .subcommand_name()
+        .and_then(|outer| TOOL_COMMANDS.iter().find(|tool| tool.name == outer));
     let ended = match (tool.and_then(|tool| tool.run), name.as_str()) {
         (Some(run), _) => run(ToolCall { given, project, agent, style, all: command }),
-        (None, "knowledge show") => Project::open(project).and_then(|project| knowledge_show::draw(&project, given, style)),
+        (None, "knowledge show") => {
+            Project::open(project).and_then(|project| knowledge_show::draw(&project, given, style))
+        }
         (None, "verify") if given.get_flag("ci") => verify_ci::run(project, given, style),
         (None, name) => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
@@ -203,11 +240,19 @@ fn run_verb(
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
     let refused = |refused: InvalidInput| {
-        CommandError::refused(&refused).with_hint(format!("twining {} --help shows its flags and an example", verb.command_name()))
+        CommandError::refused(&refused).with_hint(format!(
+            "twining {} --help shows its flags and an example",
+            verb.command_name()
+        ))
     };
     let given = (verb.read_flags)(matches).map_err(refused)?;
     let fields = match matches.get_one::<PathBuf>(JSON_INPUT) {
-        Some(_) if !given.is_empty() => return Err(refused(InvalidInput::new(JSON_INPUT, "cannot be given beside other flags"))),
+        Some(_) if !given.is_empty() => {
+            return Err(refused(InvalidInput::new(
+                JSON_INPUT,
+                "cannot be given beside other flags",
+            )));
+        }
         Some(source) => read_json(source)?,
         None => given,
     };
@@ -216,12 +261,16 @@ fn run_verb(
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     let drained = project.engine.drain_queues_with(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.
-    let answer = (verb.run)(&CommandContext { flags: Some(matches), ..project.context(caller, authority) }, fields)?;
+    let answer = (verb.run)(
+        &CommandContext { flags: Some(matches), ..project.context(caller, authority) },
+        fields,
+    )?;
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         output::warn_about(&CommandError::from(failure));
     }
-    let ending = output::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
+    let ending =
+        output::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
     if verb.effect == Effect::Reads {
         project.finish_reads();
     } else {
@@ -241,7 +290,10 @@ fn read_json(source: &PathBuf) -> Result<Map<String, Value>, CommandError> {
         File::open(source).and_then(|file| file.take(limit + 1).read_to_string(&mut text))
     };
     read.map_err(|error| {
-        CommandError::refused(&InvalidInput::new(JSON_INPUT, "cannot be read").because(format!("{}: {error}", source.display())))
+        CommandError::refused(
+            &InvalidInput::new(JSON_INPUT, "cannot be read")
+                .because(format!("{}: {error}", source.display())),
+        )
     })?;
     if text.len() > limits::RECORD_BYTES {
         return Err(refused("must be at most 1 MiB"));
@@ -250,7 +302,8 @@ fn read_json(source: &PathBuf) -> Result<Map<String, Value>, CommandError> {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(refused("must hold one JSON object")),
         Err(error) => Err(CommandError::refused(
-            &InvalidInput::new(JSON_INPUT, "must hold one JSON object").because(serde_messages::plain_message(&error.to_string())),
+            &InvalidInput::new(JSON_INPUT, "must hold one JSON object")
+                .because(serde_messages::plain_message(&error.to_string())),
         )),
     }
 }
@@ -267,7 +320,10 @@ mod tests {
     #[test]
     fn nothing_is_required_of_the_parser() {
         for verb in &VERBS {
-            let words: Vec<String> = ["twining".to_owned()].into_iter().chain(verb.command_name().split(' ').map(str::to_owned)).collect();
+            let words: Vec<String> = ["twining".to_owned()]
+                .into_iter()
+                .chain(verb.command_name().split(' ').map(str::to_owned))
+                .collect();
             assert!(command().try_get_matches_from(&words).is_ok(), "{}", verb.name);
         }
     }
@@ -277,20 +333,29 @@ mod tests {
         for verb in &VERBS {
             let name = verb.command_name();
             for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
-                let words: Vec<OsString> =
-                    ["twining"].into_iter().chain(name.split(' ')).chain(flags.iter().copied()).map(OsString::from).collect();
-                let told = |command: Command| command.try_get_matches_from(&words).map_err(|error| error.render().to_string());
+                let words: Vec<OsString> = ["twining"]
+                    .into_iter()
+                    .chain(name.split(' '))
+                    .chain(flags.iter().copied())
+                    .map(OsString::from)
+                    .collect();
+                let told = |command: Command| {
+                    command.try_get_matches_from(&words).map_err(|error| error.render().to_string())
+                };
                 assert_eq!(told(command_for(&words)).err(), told(command()).err(), "{words:?}");
             }
         }
-        let with_flags_first: Vec<OsString> = ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
-        let matches = command_for(&with_flags_first).try_get_matches_from(&with_flags_first).expect("parses");
+        let with_flags_first: Vec<OsString> =
+            ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
+        let matches =
+            command_for(&with_flags_first).try_get_matches_from(&with_flags_first).expect("parses");
         assert_eq!(matches.subcommand_name(), Some("recent"));
     }
 
     #[test]
     fn an_underscore_works_where_the_hyphen_does() {
-        let matches = command().try_get_matches_from(["twining", "search_decisions", "jwt"]).expect("parses");
+        let matches =
+            command().try_get_matches_from(["twining", "search_decisions", "jwt"]).expect("parses");
         assert_eq!(matches.subcommand_name(), Some("search-decisions"));
     }
 }

@@ -29,11 +29,18 @@ pub fn tell(mut error: Error, words: &[OsString], style: OutputFormat) -> ExitSt
 /// word is told how to say it.
 fn name_whole_word(error: &mut Error, words: &[OsString]) {
     let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return };
-    if error.kind() != ErrorKind::UnknownArgument || letter.starts_with("--") || error.get(ContextKind::Suggested).is_none() {
+    if error.kind() != ErrorKind::UnknownArgument
+        || letter.starts_with("--")
+        || error.get(ContextKind::Suggested).is_none()
+    {
         return;
     }
     let mut words = words.iter().filter_map(|word| word.to_str());
-    let Some(word) = words.find(|word| word.len() > letter.len() && word.starts_with(letter.as_str())) else { return };
+    let Some(word) =
+        words.find(|word| word.len() > letter.len() && word.starts_with(letter.as_str()))
+    else {
+        return;
+    };
     let tip = format!("to pass '{word}' as a value, use '-- \"{word}\"'");
     error.insert(ContextKind::InvalidArg, ContextValue::String(word.to_owned()));
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -59,7 +66,8 @@ fn redact_values(error: &mut Error) {
     }
     if is_withheld {
         // A tip would repeat it.
-        for kind in [ContextKind::Suggested, ContextKind::SuggestedArg, ContextKind::SuggestedValue] {
+        for kind in [ContextKind::Suggested, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+        {
             error.remove(kind);
         }
     }
@@ -81,11 +89,17 @@ fn deduplicate_suggestions(error: &mut Error) {
 
 /// The parser's paragraphs: what is wrong, a tip, the usage, where to look.
 fn problem(error: &Error) -> CommandError {
-    if matches!(error.kind(), ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
-        return CommandError::refused(&InvalidInput::new("command", "is required")).with_hint("twining --help lists the commands");
+    if matches!(
+        error.kind(),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
+        return CommandError::refused(&InvalidInput::new("command", "is required"))
+            .with_hint("twining --help lists the commands");
     }
     let said = error.render().to_string();
-    let mut paragraphs = said.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut paragraphs = said
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let message = paragraphs.next().unwrap_or_default();
     let problem = CommandError::misuse(message.strip_prefix("error: ").unwrap_or(&message));
     match paragraphs.find(|paragraph| !paragraph.is_empty()) {

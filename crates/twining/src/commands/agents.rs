@@ -1,21 +1,25 @@
 //! Agents: who works here, and on what.
 
 use twining_engine::{
-    AcknowledgeInput, AgentLiveness, AgentMatch, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, DelegateOutcome,
-    DiscoverInput, DiscoverOutcome, Failure, HandoffInput, HandoffOutcome, HandoffSummary, RegisterInput, RegisterOutcome,
+    AcknowledgeInput, AgentLiveness, AgentMatch, AgentsInput, AgentsOutcome, ClaimInput,
+    ClaimOutcome, DelegateInput, DelegateOutcome, DiscoverInput, DiscoverOutcome, Failure,
+    HandoffInput, HandoffOutcome, HandoffSummary, RegisterInput, RegisterOutcome,
 };
 use twining_model::Claim;
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{StyledText, TextPage, count, dim, good, place, plain, strong, warn, when};
+use crate::render::text_page::{
+    StyledText, TextPage, count, dim, good, place, plain, strong, warn, when,
+};
 use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for RegisterInput {
     const NAME: &'static str = "register";
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Register";
-    const ABOUT: &'static str = "Say what you can do, so that others find you; again as a sign of life.";
+    const ABOUT: &'static str =
+        "Say what you can do, so that others find you; again as a sign of life.";
     const EXAMPLE: &'static str = "twining register --can rust,testing --role tester";
     const EFFECT: Effect = Effect::AddsOnce;
 
@@ -27,7 +31,11 @@ impl Verb for RegisterInput {
 
     fn show(registered: &RegisterOutcome, page: &mut TextPage) {
         let done = if registered.updated { "updated" } else { "registered" };
-        page.line([good(done), strong(&registered.agent_id), plain(registered.capabilities.join(", "))]);
+        page.line([
+            good(done),
+            strong(&registered.agent_id),
+            plain(registered.capabilities.join(", ")),
+        ]);
         registered.notes.iter().for_each(|note| page.line([warn("note"), dim(note)]));
     }
 }
@@ -36,7 +44,8 @@ impl Verb for AgentsInput {
     const NAME: &'static str = "agents";
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Agents";
-    const ABOUT: &'static str = "Who is at work, what they can do, who holds which paths, and handoffs nobody took.";
+    const ABOUT: &'static str =
+        "Who is at work, what they can do, who holds which paths, and handoffs nobody took.";
     const EXAMPLE: &'static str = "twining agents";
     const EFFECT: Effect = Effect::Reads;
 
@@ -51,7 +60,10 @@ impl Verb for AgentsInput {
             page.line([dim("nobody is here")]);
         }
         let rows = outcome.agents.iter().map(|agent| {
-            let said = agent.suspicious.as_deref().map_or_else(|| dim(agent.description.as_deref().unwrap_or_default()), warn);
+            let said = agent
+                .suspicious
+                .as_deref()
+                .map_or_else(|| dim(agent.description.as_deref().unwrap_or_default()), warn);
             vec![
                 strong(&agent.agent_id),
                 liveness(agent.liveness),
@@ -63,7 +75,10 @@ impl Verb for AgentsInput {
         });
         page.table(0, &rows.collect::<Vec<_>>());
         if outcome.gone > 0 {
-            page.line([dim(format!("{} gone; --include-gone shows them", count(outcome.gone, "more agent")))]);
+            page.line([dim(format!(
+                "{} gone; --include-gone shows them",
+                count(outcome.gone, "more agent")
+            ))]);
         }
         rows::section(page, "Held", outcome.claims.iter().map(claim_row));
         rows::section(page, "Waiting to be taken over", outcome.handoffs.iter().map(handoff_row));
@@ -82,7 +97,13 @@ fn liveness(liveness: AgentLiveness) -> StyledText {
 /// A claim on one line.
 pub fn claim_row(claim: &Claim) -> Vec<StyledText> {
     let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
-    vec![strong(&claim.agent_id), place(held), dim("until"), when(&claim.until), plain(&claim.reason)]
+    vec![
+        strong(&claim.agent_id),
+        place(held),
+        dim("until"),
+        when(&claim.until),
+        plain(&claim.reason),
+    ]
 }
 
 /// A handoff on one line.
@@ -124,7 +145,11 @@ fn found(agents: &[AgentMatch], page: &mut TextPage) {
         page.line([dim("nobody who can is known")]);
     }
     let rows = agents.iter().map(|agent| {
-        let missing = if agent.missing.is_empty() { String::new() } else { format!("without {}", agent.missing.join(", ")) };
+        let missing = if agent.missing.is_empty() {
+            String::new()
+        } else {
+            format!("without {}", agent.missing.join(", "))
+        };
         vec![
             dim(format!("{:.2}", agent.score)),
             strong(&agent.agent_id),
@@ -155,7 +180,10 @@ impl Verb for DelegateInput {
     fn show(delegated: &DelegateOutcome, page: &mut TextPage) {
         page.line([good("asked"), plain(&delegated.id), dim("until"), when(&delegated.expires_at)]);
         found(&delegated.suggested_agents, page);
-        let offers = delegated.offers.iter().map(|offer| vec![dim(&offer.id), strong(&offer.agent_id), plain(&offer.summary)]);
+        let offers = delegated
+            .offers
+            .iter()
+            .map(|offer| vec![dim(&offer.id), strong(&offer.agent_id), plain(&offer.summary)]);
         rows::section(page, "Offers", offers);
     }
 }
@@ -180,8 +208,11 @@ impl Verb for HandoffInput {
     fn show(handed: &HandoffOutcome, page: &mut TextPage) {
         page.line([good("handed over"), plain(&handed.id), dim(&handed.path)]);
         let context = &handed.context_snapshot;
-        let told =
-            [(context.decision_ids.len(), "decision"), (context.warning_ids.len(), "warning"), (context.finding_ids.len(), "finding")];
+        let told = [
+            (context.decision_ids.len(), "decision"),
+            (context.warning_ids.len(), "warning"),
+            (context.finding_ids.len(), "finding"),
+        ];
         let told = told.map(|(number, noun)| count(number as u64, noun)).join(", ");
         page.line([dim(format!("with {told}"))]);
     }
@@ -203,7 +234,12 @@ impl Verb for AcknowledgeInput {
     }
 
     fn show(handoff: &HandoffSummary, page: &mut TextPage) {
-        page.line([good("taken over"), dim("from"), plain(&handoff.source_agent), strong(&handoff.summary)]);
+        page.line([
+            good("taken over"),
+            dim("from"),
+            plain(&handoff.source_agent),
+            strong(&handoff.summary),
+        ]);
         let results = handoff.results.iter().map(|result| {
             vec![
                 plain(&result.status),
@@ -222,8 +258,7 @@ impl Verb for ClaimInput {
     const NAME: &'static str = "claim";
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Claim";
-    const ABOUT: &'static str =
-        "Hold paths or a feature for yourself before you edit; it ends by itself. CLAIMED says who has it. Release when done.";
+    const ABOUT: &'static str = "Hold paths or a feature for yourself before you edit; it ends by itself. CLAIMED says who has it. Release when done.";
     const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --reason \"rewriting tokens\"";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["paths"];
@@ -237,10 +272,18 @@ impl Verb for ClaimInput {
 
     fn show(outcome: &ClaimOutcome, page: &mut TextPage) {
         if let Some(claim) = &outcome.claim {
-            page.line([good("held"), place(claim.paths.join(" ")), dim("until"), when(&claim.until)]);
+            page.line([
+                good("held"),
+                place(claim.paths.join(" ")),
+                dim("until"),
+                when(&claim.until),
+            ]);
         }
         if !outcome.released.is_empty() {
-            page.line([good(format!("let go of {}", count(outcome.released.len() as u64, "claim")))]);
+            page.line([good(format!(
+                "let go of {}",
+                count(outcome.released.len() as u64, "claim")
+            ))]);
         }
         if outcome.claims.is_empty() {
             page.line([dim("nobody holds anything")]);

@@ -1,8 +1,8 @@
 //! The blackboard: what agents tell each other.
 
 use twining_engine::{
-    DismissInput, DismissOutcome, Failure, PostInput, PostOutcome, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
-    RecentOutcome,
+    DismissInput, DismissOutcome, Failure, PostInput, PostOutcome, QueryInput, QueryOutcome,
+    ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 use twining_model::limits;
 
@@ -16,11 +16,13 @@ impl Verb for PostInput {
     const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Post an entry";
     const ABOUT: &'static str = "Tell the other agents something: findings and warnings as you meet them, needs, questions, answers, status. Choices go to twining_decide.";
-    const EXAMPLE: &'static str = "twining post warning \"Token clock skew is 5 minutes\" --scope src/auth/ --tag auth";
+    const EXAMPLE: &'static str =
+        "twining post warning \"Token clock skew is 5 minutes\" --scope src/auth/ --tag auth";
     const EFFECT: Effect = Effect::Adds;
     const ALWAYS_LOADED: bool = true;
     const WORDS: &'static [&'static str] = &["entry_type", "summary"];
-    const DESCRIBED: &'static [&'static str] = &["summary", "detail", "scope", "relates_to", "agent_id"];
+    const DESCRIBED: &'static [&'static str] =
+        &["summary", "detail", "scope", "relates_to", "agent_id"];
 
     type Output = PostOutcome;
 
@@ -46,7 +48,8 @@ impl Verb for ReadInput {
     const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Read entries";
     const ABOUT: &'static str = "Read the blackboard, filtered; the newest entries, oldest first.";
-    const EXAMPLE: &'static str = "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
+    const EXAMPLE: &'static str =
+        "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
     const EFFECT: Effect = Effect::Reads;
     const DESCRIBED: &'static [&'static str] = &["tags", "scope", "since", "limit", "ids"];
 
@@ -61,17 +64,26 @@ impl Verb for ReadInput {
             rows::entries(&outcome.entries, page);
         }
         for decision in &outcome.decisions {
-            page.line([strong(&decision.summary), dim(format!("{} {}", decision.id, decision.status.as_str()))]);
+            page.line([
+                strong(&decision.summary),
+                dim(format!("{} {}", decision.id, decision.status.as_str())),
+            ]);
             page.line([plain(&decision.rationale)]);
         }
         if !outcome.missing.is_empty() {
             page.line([dim(format!("nothing here has the id {}", outcome.missing.join(", ")))]);
         }
-        let left_out = outcome.total_count.saturating_sub((outcome.entries.len() + outcome.decisions.len()) as u64);
+        let left_out = outcome
+            .total_count
+            .saturating_sub((outcome.entries.len() + outcome.decisions.len()) as u64);
         if left_out > 0 {
             // More than a page, or more than an answer may hold: no limit brings the rest.
             let is_full = outcome.truncated || outcome.entries.len() >= limits::PAGE;
-            let next = if is_full { "narrow it with --type, --tag, --scope or --since" } else { "raise --limit" };
+            let next = if is_full {
+                "narrow it with --type, --tag, --scope or --since"
+            } else {
+                "raise --limit"
+            };
             page.line([dim(format!("{} older left out; {next}", count(left_out, "entry")))]);
         }
     }
@@ -81,8 +93,7 @@ impl Verb for QueryInput {
     const NAME: &'static str = "query";
     const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Search entries";
-    const ABOUT: &'static str =
-        "Search what agents posted, by words and meaning, best match first. Ask before you investigate something yourself.";
+    const ABOUT: &'static str = "Search what agents posted, by words and meaning, best match first. Ask before you investigate something yourself.";
     const EXAMPLE: &'static str = "twining query \"token expiry\" --type finding,warning";
     const EFFECT: Effect = Effect::Reads;
     const ALWAYS_LOADED: bool = true;
@@ -96,7 +107,10 @@ impl Verb for QueryInput {
     }
 
     fn show(outcome: &QueryOutcome, page: &mut TextPage) {
-        rows::hits(outcome.results.iter().map(|hit| (hit.relevance, rows::entry_row(&hit.entry))), page);
+        rows::hits(
+            outcome.results.iter().map(|hit| (hit.relevance, rows::entry_row(&hit.entry))),
+            page,
+        );
         rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
         rows::truncated_note(page, outcome.truncated, "search for less at a time");
     }
@@ -128,8 +142,10 @@ impl Verb for DismissInput {
     const NAME: &'static str = "dismiss";
     const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Close entries";
-    const ABOUT: &'static str = "Close needs, questions or warnings that are settled. Nothing is deleted.";
-    const EXAMPLE: &'static str = "twining dismiss 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"fixed in 3f2a91c\"";
+    const ABOUT: &'static str =
+        "Close needs, questions or warnings that are settled. Nothing is deleted.";
+    const EXAMPLE: &'static str =
+        "twining dismiss 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"fixed in 3f2a91c\"";
     const EFFECT: Effect = Effect::AddsOnce;
     const WORDS: &'static [&'static str] = &["ids"];
     const DESCRIBED: &'static [&'static str] = &["reason", "agent_id"];

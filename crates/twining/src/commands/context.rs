@@ -1,21 +1,22 @@
 //! Context: what a task needs to know.
 
 use twining_engine::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextEntry, EndedDecision, Failure, ScopeSummary, SummarizeInput, WhatChangedInput,
-    WhatChangedOutcome,
+    AssembleInput, AssembledContext, ChangedDecision, ContextEntry, EndedDecision, Failure,
+    ScopeSummary, SummarizeInput, WhatChangedInput, WhatChangedOutcome,
 };
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when};
+use crate::render::text_page::{
+    StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when,
+};
 use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for AssembleInput {
     const NAME: &'static str = "assemble";
     const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Assemble context";
-    const ABOUT: &'static str =
-        "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
+    const ABOUT: &'static str = "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
     const EXAMPLE: &'static str = "twining assemble \"add refresh tokens\" src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const ALWAYS_LOADED: bool = true;
@@ -29,13 +30,26 @@ impl Verb for AssembleInput {
     }
 
     fn show(context: &AssembledContext, page: &mut TextPage) {
-        page.line([strong(&context.task), dim("in"), place(&context.scope), dim(format!("({} tokens)", context.token_estimate))]);
+        page.line([
+            strong(&context.task),
+            dim("in"),
+            place(&context.scope),
+            dim(format!("({} tokens)", context.token_estimate)),
+        ]);
         if !context.active_decisions.is_empty() {
             page.heading("Decisions to follow");
         }
         for decision in &context.active_decisions {
             let standing = standing(decision.status);
-            page.table(2, &[vec![dim(&decision.id), standing, plain(decision.confidence.as_str()), strong(&decision.summary)]]);
+            page.table(
+                2,
+                &[vec![
+                    dim(&decision.id),
+                    standing,
+                    plain(decision.confidence.as_str()),
+                    strong(&decision.summary),
+                ]],
+            );
             page.block(4, decision.rationale.as_deref().unwrap_or_default());
             if !decision.contested_by.is_empty() {
                 let ids: Vec<&str> = decision.contested_by.iter().map(|id| id.as_str()).collect();
@@ -49,24 +63,50 @@ impl Verb for AssembleInput {
         rows::section(
             page,
             "Entities",
-            context.related_entities.iter().map(|entity| vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]),
+            context.related_entities.iter().map(|entity| {
+                vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]
+            }),
         );
         let held = context.claims.iter().map(|claim| {
-            let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
-            vec![strong(&claim.agent_id), place(held), dim("until"), when(&claim.until), plain(&claim.reason)]
+            let held =
+                claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
+            vec![
+                strong(&claim.agent_id),
+                place(held),
+                dim("until"),
+                when(&claim.until),
+                plain(&claim.reason),
+            ]
         });
         rows::section(page, "Held by others", held);
-        let waiting = context.handoffs.iter().map(|handoff| vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]);
+        let waiting = context.handoffs.iter().map(|handoff| {
+            vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]
+        });
         rows::section(page, "Waiting to be taken over", waiting);
         if context.omitted_count > 0 {
-            page.heading(format!("{} left out for want of room", count(context.omitted_count, "record")));
-            page.table(2, &context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]).collect::<Vec<_>>());
+            page.heading(format!(
+                "{} left out for want of room",
+                count(context.omitted_count, "record")
+            ));
+            page.table(
+                2,
+                &context
+                    .omitted
+                    .iter()
+                    .map(|left| vec![dim(&left.id), dim(&left.summary)])
+                    .collect::<Vec<_>>(),
+            );
         }
         rows::embedding(page, context.mode, context.not_yet_embedded);
     }
 }
 
-fn show_entries(heading: &str, entries: &[ContextEntry], style: fn(String) -> StyledText, page: &mut TextPage) {
+fn show_entries(
+    heading: &str,
+    entries: &[ContextEntry],
+    style: fn(String) -> StyledText,
+    page: &mut TextPage,
+) {
     if !entries.is_empty() {
         page.heading(heading);
     }
@@ -80,8 +120,7 @@ impl Verb for SummarizeInput {
     const NAME: &'static str = "summarize";
     const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Summarize";
-    const ABOUT: &'static str =
-        "The state of a scope in one paragraph: warnings, disputes, recent decisions, what waits. Good for catching up.";
+    const ABOUT: &'static str = "The state of a scope in one paragraph: warnings, disputes, recent decisions, what waits. Good for catching up.";
     const EXAMPLE: &'static str = "twining summarize src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["scope"];
@@ -112,7 +151,8 @@ impl Verb for WhatChangedInput {
     const NAME: &'static str = "what_changed";
     const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "What changed";
-    const ABOUT: &'static str = "What was decided, given up, doubted and posted since a time. Good when you come back.";
+    const ABOUT: &'static str =
+        "What was decided, given up, doubted and posted since a time. Good when you come back.";
     const EXAMPLE: &'static str = "twining what-changed 2026-11-14 src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["since", "scope"];
@@ -126,13 +166,24 @@ impl Verb for WhatChangedInput {
 
     fn show(outcome: &WhatChangedOutcome, page: &mut TextPage) {
         let changed = |decisions: &[ChangedDecision]| -> Vec<_> {
-            decisions.iter().map(|decision| vec![dim(&decision.id), strong(&decision.summary)]).collect()
+            decisions
+                .iter()
+                .map(|decision| vec![dim(&decision.id), strong(&decision.summary)])
+                .collect()
         };
         let ended = |decisions: &[EndedDecision]| -> Vec<_> {
-            decisions.iter().map(|decision| vec![dim(&decision.id), strong(&decision.summary), plain(&decision.reason)]).collect()
+            decisions
+                .iter()
+                .map(|decision| {
+                    vec![dim(&decision.id), strong(&decision.summary), plain(&decision.reason)]
+                })
+                .collect()
         };
-        let entries: Vec<_> =
-            outcome.new_entries.iter().map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]).collect();
+        let entries: Vec<_> = outcome
+            .new_entries
+            .iter()
+            .map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)])
+            .collect();
         let sections = [
             ("Decided", changed(&outcome.new_decisions)),
             ("Overridden", ended(&outcome.overridden_decisions)),

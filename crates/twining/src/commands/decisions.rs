@@ -3,16 +3,20 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
-    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput,
-    LinkCommitOutcome, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome, RenameHistory,
-    SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput,
+    ImpactOutcome, LinkCommitInput, LinkCommitOutcome, OverrideInput, OverrideOutcome,
+    PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome, RenameHistory,
+    SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput,
+    WhyOutcome,
 };
 use twining_model::text::excerpt;
 use twining_model::{Authority, InvalidInput};
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when};
+use crate::render::text_page::{
+    TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when,
+};
 use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for DecideInput {
@@ -26,8 +30,16 @@ impl Verb for DecideInput {
     const EFFECT: Effect = Effect::Adds;
     const ALWAYS_LOADED: bool = true;
     const WORDS: &'static [&'static str] = &["summary"];
-    const DESCRIBED: &'static [&'static str] =
-        &["summary", "domain", "scope", "context", "rationale", "depends_on", "supersedes", "agent_id"];
+    const DESCRIBED: &'static [&'static str] = &[
+        "summary",
+        "domain",
+        "scope",
+        "context",
+        "rationale",
+        "depends_on",
+        "supersedes",
+        "agent_id",
+    ];
 
     type Output = DecideOutcome;
 
@@ -44,7 +56,12 @@ impl Verb for DecideInput {
             page.line([warn(still)]);
         }
         for rival in &decided.conflicts {
-            page.line([warn("conflicts with"), plain(&rival.id), place(&rival.scope), plain(&rival.summary)]);
+            page.line([
+                warn("conflicts with"),
+                plain(&rival.id),
+                place(&rival.scope),
+                plain(&rival.summary),
+            ]);
             page.block(2, &rival.rationale);
         }
         if decided.omitted_conflicts > 0 {
@@ -68,8 +85,7 @@ impl Verb for WhyInput {
     const NAME: &'static str = "why";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Why it is so";
-    const ABOUT: &'static str =
-        "The decisions that bear on a file, directory, module or symbol, and their reasons. Call before you change it.";
+    const ABOUT: &'static str = "The decisions that bear on a file, directory, module or symbol, and their reasons. Call before you change it.";
     const EXAMPLE: &'static str = "twining why src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["scope"];
@@ -80,9 +96,14 @@ impl Verb for WhyInput {
     fn run(&self, ctx: &CommandContext<'_>) -> Result<WhyAnswer, Failure> {
         if let Some(commit) = &self.commit {
             if self.scope.is_some() {
-                return Err(InvalidInput::new("commit", "cannot be given beside scope: ask for one of them").into());
+                return Err(InvalidInput::new(
+                    "commit",
+                    "cannot be given beside scope: ask for one of them",
+                )
+                .into());
             }
-            let outcome = ctx.engine.why_commit(commit, self.limit, ctx.history.commit(commit).as_ref())?;
+            let outcome =
+                ctx.engine.why_commit(commit, self.limit, ctx.history.commit(commit).as_ref())?;
             return Ok(WhyAnswer { outcome, asked: commit.clone(), is_commit: true });
         }
         let outcome = ctx.engine.why_through(self, &moves_to_head(ctx))?;
@@ -114,7 +135,10 @@ impl Verb for WhyInput {
         }
         if outcome.omitted_count > 0 {
             page.blank();
-            page.line([dim(format!("{} left out; raise --limit or ask for a narrower scope", outcome.omitted_count))]);
+            page.line([dim(format!(
+                "{} left out; raise --limit or ask for a narrower scope",
+                outcome.omitted_count
+            ))]);
         }
     }
 }
@@ -129,20 +153,30 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
         dim(format!("({})", decision.matched)),
         when(&decision.timestamp),
         dim(&decision.id),
-        dim(format!("by {} ({}, {})", decision.agent_id, decision.origin.trust.as_str(), decision.origin.via.as_str())),
+        dim(format!(
+            "by {} ({}, {})",
+            decision.agent_id,
+            decision.origin.trust.as_str(),
+            decision.origin.via.as_str()
+        )),
     ];
     page.table(2, &[about.to_vec()]);
     page.block(2, &decision.rationale);
     let mut notes = Vec::new();
     if decision.alternatives_count > 0 {
-        notes.push(vec![dim(format!("{} not taken", count(decision.alternatives_count, "alternative")))]);
+        notes.push(vec![dim(format!(
+            "{} not taken",
+            count(decision.alternatives_count, "alternative")
+        ))]);
     }
     notes.extend(decision.contested_by.iter().map(|id| vec![warn(format!("contested by {id}"))]));
-    notes.extend(
-        decision.merge_clashes.iter().map(|clash| vec![warn(format!("another branch had this {}:", clash.field)), plain(&clash.other)]),
-    );
+    notes.extend(decision.merge_clashes.iter().map(|clash| {
+        vec![warn(format!("another branch had this {}:", clash.field)), plain(&clash.other)]
+    }));
     notes.extend(decision.superseded_by.iter().map(|id| vec![dim(format!("superseded by {id}"))]));
-    notes.extend(decision.override_reason.iter().map(|reason| vec![warn(format!("overridden: {reason}"))]));
+    notes.extend(
+        decision.override_reason.iter().map(|reason| vec![warn(format!("overridden: {reason}"))]),
+    );
     notes.extend(decision.commit_hashes.iter().map(|hash| vec![dim(format!("commit {hash}"))]));
     page.table(2, &notes);
 }
@@ -169,7 +203,10 @@ impl Verb for TraceInput {
             let above = link.dependents.iter().map(|id| vec![dim("carries"), plain(id)]);
             page.table(2, &below.chain(above).collect::<Vec<_>>());
         }
-        page.table(0, &outcome.missing.iter().map(|id| vec![bad("missing"), plain(id)]).collect::<Vec<_>>());
+        page.table(
+            0,
+            &outcome.missing.iter().map(|id| vec![bad("missing"), plain(id)]).collect::<Vec<_>>(),
+        );
         if outcome.truncated {
             page.line([dim("the chain goes on; trace from one of its ends")]);
         }
@@ -193,12 +230,23 @@ impl Verb for ReconsiderInput {
     }
 
     fn show(outcome: &ReconsiderOutcome, page: &mut TextPage) {
-        let standing = if outcome.flagged { good("now provisional:") } else { warn("noted; it was not active:") };
+        let standing = if outcome.flagged {
+            good("now provisional:")
+        } else {
+            warn("noted; it was not active:")
+        };
         page.line([standing, plain(&outcome.decision_summary)]);
         if let Some(note) = &outcome.note {
             page.block(2, note);
         }
-        page.table(2, &outcome.dependents.iter().map(|id| vec![dim("rests on it:"), plain(id)]).collect::<Vec<_>>());
+        page.table(
+            2,
+            &outcome
+                .dependents
+                .iter()
+                .map(|id| vec![dim("rests on it:"), plain(id)])
+                .collect::<Vec<_>>(),
+        );
     }
 }
 
@@ -210,17 +258,19 @@ impl Verb for OverrideInput {
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Override a decision";
     const ABOUT: &'static str = "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it.";
-    const EXAMPLE: &'static str =
-        "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"We stay on sessions\" --new-decision \"Keep sessions\"";
+    const EXAMPLE: &'static str = "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"We stay on sessions\" --new-decision \"Keep sessions\"";
     const EFFECT: Effect = Effect::Changes;
     const ASKS: bool = true;
     const WORDS: &'static [&'static str] = &["decision_id"];
-    const DESCRIBED: &'static [&'static str] = &["reason", "new_decision", "overridden_by", "agent_id"];
+    const DESCRIBED: &'static [&'static str] =
+        &["reason", "new_decision", "overridden_by", "agent_id"];
 
     type Output = OverrideOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<OverrideOutcome, Failure> {
-        if ctx.authority == Authority::Claimed && ctx.engine.policy(&ctx.user_policy()).wants_confirmed_overrides() {
+        if ctx.authority == Authority::Claimed
+            && ctx.engine.policy(&ctx.user_policy()).wants_confirmed_overrides()
+        {
             return Err(InvalidInput::new("override", "must be confirmed by a person here")
                 .because("the policy says `overrides: confirmed`; the user types it at a terminal, or is asked by a client that can")
                 .into());
@@ -236,7 +286,11 @@ impl Verb for OverrideInput {
             format!("Why it was made: {}", excerpt(&decision.rationale, SHOWN)),
             format!("Why the agent would override it: {}", excerpt(&self.reason, SHOWN)),
         ];
-        lines.extend(self.new_decision.iter().map(|instead| format!("What would hold instead: {}", excerpt(instead, SHOWN))));
+        lines.extend(
+            self.new_decision
+                .iter()
+                .map(|instead| format!("What would hold instead: {}", excerpt(instead, SHOWN))),
+        );
         Some(lines.join("\n"))
     }
 
@@ -251,7 +305,9 @@ impl Verb for OverrideInput {
             page.line([dim("replaced by"), plain(id)]);
         }
         if outcome.authority == Authority::Claimed {
-            page.line([warn("unconfirmed: repeat it at a terminal to confirm that a person stands behind it")]);
+            page.line([warn(
+                "unconfirmed: repeat it at a terminal to confirm that a person stands behind it",
+            )]);
         }
     }
 }
@@ -260,7 +316,8 @@ impl Verb for PromoteInput {
     const NAME: &'static str = "promote";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Promote decisions";
-    const ABOUT: &'static str = "Make provisional decisions active, once the user has settled a conflict.";
+    const ABOUT: &'static str =
+        "Make provisional decisions active, once the user has settled a conflict.";
     const EXAMPLE: &'static str = "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["decision_ids"];
@@ -275,11 +332,20 @@ impl Verb for PromoteInput {
     fn show(outcome: &PromoteOutcome, page: &mut TextPage) {
         let promoted = outcome.promoted.iter().map(|id| vec![good("active"), plain(id)]);
         let before = outcome.already_active.iter().map(|id| vec![dim("active before"), plain(id)]);
-        let refused = outcome.refused.iter().map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
+        let refused = outcome
+            .refused
+            .iter()
+            .map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
         page.table(0, &promoted.chain(before).chain(refused).collect::<Vec<_>>());
         for contested in &outcome.contested {
-            let rivals = contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            page.line([warn("contested:"), plain(&contested.id), dim("disagrees with"), plain(rivals)]);
+            let rivals =
+                contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            page.line([
+                warn("contested:"),
+                plain(&contested.id),
+                dim("disagrees with"),
+                plain(rivals),
+            ]);
         }
     }
 }
@@ -288,7 +354,8 @@ impl Verb for SearchDecisionsInput {
     const NAME: &'static str = "search_decisions";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Search decisions";
-    const ABOUT: &'static str = "Search decisions in any scope, by words and meaning, best match first.";
+    const ABOUT: &'static str =
+        "Search decisions in any scope, by words and meaning, best match first.";
     const EXAMPLE: &'static str = "twining search-decisions \"session storage\" --status active";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["query"];
@@ -301,7 +368,10 @@ impl Verb for SearchDecisionsInput {
     }
 
     fn show(outcome: &SearchDecisionsOutcome, page: &mut TextPage) {
-        rows::hits(outcome.results.iter().map(|hit| (hit.relevance, rows::decision_row(&hit.decision))), page);
+        rows::hits(
+            outcome.results.iter().map(|hit| (hit.relevance, rows::decision_row(&hit.decision))),
+            page,
+        );
         rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
         rows::truncated_note(page, outcome.truncated, "search for less at a time");
     }
@@ -325,7 +395,12 @@ impl Verb for LinkCommitInput {
 
     fn show(outcome: &LinkCommitOutcome, page: &mut TextPage) {
         let state = if outcome.linked { good("linked") } else { dim("linked before") };
-        page.line([state, plain(&outcome.commit_hash), dim("to"), plain(&outcome.decision_summary)]);
+        page.line([
+            state,
+            plain(&outcome.commit_hash),
+            dim("to"),
+            plain(&outcome.decision_summary),
+        ]);
     }
 }
 
@@ -350,7 +425,13 @@ impl Verb for CommitsInput {
             page.line([dim("no decision is linked to"), plain(&outcome.commit_hash)]);
         }
         let rows = outcome.decisions.iter().map(|decision| {
-            vec![dim(&decision.id), standing(decision.status), place(&decision.scope), dim(&decision.commit_hash), plain(&decision.summary)]
+            vec![
+                dim(&decision.id),
+                standing(decision.status),
+                place(&decision.scope),
+                dim(&decision.commit_hash),
+                plain(&decision.summary),
+            ]
         });
         page.table(0, &rows.collect::<Vec<_>>());
     }
@@ -376,15 +457,24 @@ impl Verb for ImpactInput {
         rows::section(
             page,
             "Decisions that rest on it",
-            impact.dependents.iter().map(|decision| vec![dim(&decision.id), standing(decision.status), plain(&decision.summary)]),
+            impact.dependents.iter().map(|decision| {
+                vec![dim(&decision.id), standing(decision.status), plain(&decision.summary)]
+            }),
         );
         rows::section(page, "Files", impact.affected_files.iter().map(|file| vec![place(file)]));
-        rows::section(page, "Symbols", impact.affected_symbols.iter().map(|symbol| vec![plain(symbol)]));
+        rows::section(
+            page,
+            "Symbols",
+            impact.affected_symbols.iter().map(|symbol| vec![plain(symbol)]),
+        );
         rows::section(page, "Entities", impact.entities.iter().map(rows::entity_row));
         rows::section(
             page,
             "Entries",
-            impact.entries.iter().map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
+            impact
+                .entries
+                .iter()
+                .map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
         );
         rows::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
         rows::truncated_note(page, impact.truncated, "trace one of the decisions that rest on it");
@@ -401,16 +491,26 @@ pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
         return RenameHistory::default();
     }
     let Some(head) = ctx.history.head() else { return RenameHistory::default() };
-    let known: Option<RenameHistory> = store.local_state().note(KEPT).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<RenameHistory> = store
+        .local_state()
+        .note(KEPT)
+        .ok()
+        .flatten()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let known = known.unwrap_or_default();
     if known.head == head {
         return known;
     }
     // A branch that does not go on from there has a past of its own.
     let goes_on = !known.head.is_empty() && ctx.history.is_before(&known.head, &head);
-    let since = goes_on.then_some(known.head.as_str()).filter(|since| ctx.history.revision(since).is_ok());
+    let since =
+        goes_on.then_some(known.head.as_str()).filter(|since| ctx.history.revision(since).is_ok());
     let Some(fresh) = ctx.history.moves(since) else { return known };
-    let moves = if since.is_some() { known.clone().up_to(&head, fresh) } else { RenameHistory::default().up_to(&head, fresh) };
+    let moves = if since.is_some() {
+        known.clone().up_to(&head, fresh)
+    } else {
+        RenameHistory::default().up_to(&head, fresh)
+    };
     // If it cannot be kept, the next call asks again.
     let _ = serde_json::to_vec(&moves).map(|bytes| store.local_state().write_note(KEPT, &bytes));
     moves
@@ -425,7 +525,13 @@ mod tests {
         let shown = |overridden, authority| {
             let mut page = TextPage::default();
             OverrideInput::show(
-                &OverrideOutcome { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None, redacted: vec![] },
+                &OverrideOutcome {
+                    overridden,
+                    old_summary: "Use JWT".to_owned(),
+                    authority,
+                    replacement: None,
+                    redacted: vec![],
+                },
                 &mut page,
             );
             anstream::adapter::strip_str(page.as_str()).to_string()

@@ -2,14 +2,17 @@
 
 use twining_engine::governance::PolicySource;
 use twining_engine::{
-    CheckGatesInput, CheckGatesOutcome, Failure, GateEvidence, GateProfile, GateStatus, GatesInput, GatesOutcome, Prompt, PromptInput,
-    RecordTurnInput, RecordTurnOutcome, Role, RoleInput, SuggestModeInput, SuggestModeOutcome, TurnsInput, TurnsOutcome,
+    CheckGatesInput, CheckGatesOutcome, Failure, GateEvidence, GateProfile, GateStatus, GatesInput,
+    GatesOutcome, Prompt, PromptInput, RecordTurnInput, RecordTurnOutcome, Role, RoleInput,
+    SuggestModeInput, SuggestModeOutcome, TurnsInput, TurnsOutcome,
 };
 
 use super::rows;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
-use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when};
+use crate::render::text_page::{
+    StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when,
+};
 use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for RoleInput {
@@ -36,8 +39,20 @@ impl Verb for RoleInput {
             ("Asks before", "ask_before", &role.ask_before),
             ("Escalates when", "escalate_when", &role.escalate_when),
         ] {
-            let sources = role.sources.get(name).into_iter().flatten().chain(std::iter::repeat(&PolicySource::DEFAULT));
-            rows::section(page, heading, items.iter().zip(sources).map(|(item, source)| vec![dim(source.to_string()), plain(item)]));
+            let sources = role
+                .sources
+                .get(name)
+                .into_iter()
+                .flatten()
+                .chain(std::iter::repeat(&PolicySource::DEFAULT));
+            rows::section(
+                page,
+                heading,
+                items
+                    .iter()
+                    .zip(sources)
+                    .map(|(item, source)| vec![dim(source.to_string()), plain(item)]),
+            );
         }
         rows::mistakes(&role.mistakes, page);
     }
@@ -60,7 +75,10 @@ impl Verb for GatesInput {
     }
 
     fn show(outcome: &GatesOutcome, page: &mut TextPage) {
-        page.line([strong(&outcome.profile.id), dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity))]);
+        page.line([
+            strong(&outcome.profile.id),
+            dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity)),
+        ]);
         page.table(2, &bars(&outcome.profile));
         outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
         rows::mistakes(&outcome.mistakes, page);
@@ -87,8 +105,16 @@ fn bars(profile: &GateProfile) -> Vec<Vec<StyledText>> {
     let arch = profile.arch_review_threshold.map(|threshold| threshold.to_string());
     let coverage = profile.coverage_threshold.map(|threshold| threshold.to_string());
     vec![
-        vec![plain("architecture"), bar(profile.arch_review_required, arch), source(["arch_review_required", "arch_review_threshold"])],
-        vec![plain("coverage"), bar(profile.coverage_required, coverage), source(["coverage_required", "coverage_threshold"])],
+        vec![
+            plain("architecture"),
+            bar(profile.arch_review_required, arch),
+            source(["arch_review_required", "arch_review_threshold"]),
+        ],
+        vec![
+            plain("coverage"),
+            bar(profile.coverage_required, coverage),
+            source(["coverage_required", "coverage_threshold"]),
+        ],
         vec![plain("tests"), tests, source(["tests_required", "tests_must_pass"])],
     ]
 }
@@ -144,7 +170,8 @@ impl Verb for PromptInput {
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Prompt";
     const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, the turn before, mode, decisions and warnings in scope.";
-    const EXAMPLE: &'static str = "twining prompt coach --task TASK-GE-001 --task-type feature --complexity 5 --turn 2";
+    const EXAMPLE: &'static str =
+        "twining prompt coach --task TASK-GE-001 --task-type feature --complexity 5 --turn 2";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["role"];
     const DESCRIBED: &'static [&'static str] = &["role", "turn"];
@@ -190,7 +217,8 @@ impl Verb for TurnsInput {
     const NAME: &'static str = "turns";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Turns";
-    const ABOUT: &'static str = "What earlier player-coach turns of a feature came to, oldest first.";
+    const ABOUT: &'static str =
+        "What earlier player-coach turns of a feature came to, oldest first.";
     const EXAMPLE: &'static str = "twining turns FEAT-GE --task TASK-GE-001 --last 3";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["feature"];
@@ -206,12 +234,21 @@ impl Verb for TurnsInput {
             page.line([dim("no turns")]);
         }
         for turn in &outcome.turns {
-            page.table(0, &[vec![dim(&turn.id), when(&turn.timestamp), verdict(&turn.coach_decision), strong(&turn.player_decision)]]);
+            page.table(
+                0,
+                &[vec![
+                    dim(&turn.id),
+                    when(&turn.timestamp),
+                    verdict(&turn.coach_decision),
+                    strong(&turn.player_decision),
+                ]],
+            );
             page.block(2, &turn.progress_summary);
             page.block(2, &turn.coach_feedback);
         }
         rows::truncated_note(page, outcome.truncated, "give --last");
-        let unreadable = outcome.unreadable.iter().map(|file| vec![place(&file.file), plain(&file.why)]);
+        let unreadable =
+            outcome.unreadable.iter().map(|file| vec![place(&file.file), plain(&file.why)]);
         rows::section(page, "Skipped, because they are no turns", unreadable);
     }
 }
@@ -228,7 +265,8 @@ impl Verb for SuggestModeInput {
     const NAME: &'static str = "suggest_mode";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Suggest a mode";
-    const ABOUT: &'static str = "How much ceremony fits a task: mode, when to use it, pitfalls. Advice, not a gate.";
+    const ABOUT: &'static str =
+        "How much ceremony fits a task: mode, when to use it, pitfalls. Advice, not a gate.";
     const EXAMPLE: &'static str = "twining suggest-mode feature 3";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["task_type", "complexity"];
@@ -243,8 +281,15 @@ impl Verb for SuggestModeInput {
     fn show(suggested: &SuggestModeOutcome, page: &mut TextPage) {
         match &suggested.suggestion {
             Some(mode) => {
-                page.line([strong(&mode.mode), dim(format!("{} ceremony; advice only", mode.ceremony.as_str()))]);
-                rows::section(page, "Meant for", mode.when_to_use.iter().map(|item| vec![plain(item)]));
+                page.line([
+                    strong(&mode.mode),
+                    dim(format!("{} ceremony; advice only", mode.ceremony.as_str())),
+                ]);
+                rows::section(
+                    page,
+                    "Meant for",
+                    mode.when_to_use.iter().map(|item| vec![plain(item)]),
+                );
                 rows::section(page, "Beware", mode.pitfalls.iter().map(|item| vec![plain(item)]));
             }
             None => page.line([dim("no mode is defined")]),

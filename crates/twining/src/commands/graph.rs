@@ -1,8 +1,9 @@
 //! The graph: what the code is made of.
 
 use twining_engine::{
-    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, Failure, GraphQueryInput, GraphQueryOutcome, NeighborsInput,
-    NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome,
+    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, Failure,
+    GraphQueryInput, GraphQueryOutcome, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
+    PruneInput, PruneOutcome,
 };
 
 use super::rows;
@@ -15,7 +16,8 @@ impl Verb for AddEntityInput {
     const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add an entity";
     const ABOUT: &'static str = "Add a thing in the code to the graph. The same name and type is updated: properties merge.";
-    const EXAMPLE: &'static str = "twining add-entity SessionStore class --property file=src/auth/session.ts";
+    const EXAMPLE: &'static str =
+        "twining add-entity SessionStore class --property file=src/auth/session.ts";
     const EFFECT: Effect = Effect::AddsOnce;
     const WORDS: &'static [&'static str] = &["name", "type"];
     const DESCRIBED: &'static [&'static str] = &["agent_id"];
@@ -72,10 +74,17 @@ impl Verb for NeighborsInput {
         page.table(0, &[rows::entity_row(&outcome.center)]);
         let rows = outcome.neighbors.iter().map(|neighbor| {
             let arrow = rows::arrow(&neighbor.relation, neighbor.direction);
-            [dim(neighbor.depth.to_string()), plain(arrow)].into_iter().chain(rows::walked_entity_row(&neighbor.entity)).collect()
+            [dim(neighbor.depth.to_string()), plain(arrow)]
+                .into_iter()
+                .chain(rows::walked_entity_row(&neighbor.entity))
+                .collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
-        rows::truncated_note(page, outcome.truncated, "ask for a smaller depth or for one relation type");
+        rows::truncated_note(
+            page,
+            outcome.truncated,
+            "ask for a smaller depth or for one relation type",
+        );
     }
 }
 
@@ -98,7 +107,11 @@ impl Verb for PathInput {
     fn show(outcome: &PathOutcome, page: &mut TextPage) {
         if !outcome.found {
             page.line([dim("no path")]);
-            rows::truncated_note(page, outcome.truncated, "the search stopped at its limit; ask for one relation type");
+            rows::truncated_note(
+                page,
+                outcome.truncated,
+                "the search stopped at its limit; ask for one relation type",
+            );
             return;
         }
         page.line([dim(count(outcome.length, "step"))]);
@@ -134,7 +147,11 @@ impl Verb for GraphQueryInput {
             page.line([dim("nothing matches")]);
         }
         page.table(0, &outcome.entities.iter().map(rows::entity_row).collect::<Vec<_>>());
-        rows::truncated_note(page, outcome.truncated, "raise --limit or search for more of the name");
+        rows::truncated_note(
+            page,
+            outcome.truncated,
+            "raise --limit or search for more of the name",
+        );
     }
 }
 
@@ -156,8 +173,16 @@ impl Verb for PruneInput {
     fn show(outcome: &PruneOutcome, page: &mut TextPage) {
         let verb = if outcome.dry_run { warn("would remove") } else { good("removed") };
         let entities = count(outcome.removed_entity_count, "entity");
-        page.line([verb, plain(entities), dim("and"), plain(count(outcome.removed_relation_count, "relation"))]);
-        let rows = outcome.removed_entities.iter().map(|entity| vec![dim(&entity.id), dim(&entity.kind), plain(&entity.name)]);
+        page.line([
+            verb,
+            plain(entities),
+            dim("and"),
+            plain(count(outcome.removed_relation_count, "relation")),
+        ]);
+        let rows = outcome
+            .removed_entities
+            .iter()
+            .map(|entity| vec![dim(&entity.id), dim(&entity.kind), plain(&entity.name)]);
         page.table(2, &rows.collect::<Vec<_>>());
         if outcome.dry_run && outcome.removed_entity_count + outcome.removed_relation_count > 0 {
             page.line([dim("to do it: twining prune-graph --dry-run false")]);

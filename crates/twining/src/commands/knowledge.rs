@@ -2,8 +2,9 @@
 
 use clap::{Arg, ArgAction, Command};
 use twining_engine::{
-    Failure, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput,
-    KnowledgeUpdateInput, KnowledgeUpdateOutcome, RetrieveOutcome, ReviewContext, ReviewContextInput,
+    Failure, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgePack,
+    KnowledgePackInput, KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdateOutcome,
+    RetrieveOutcome, ReviewContext, ReviewContextInput,
 };
 
 use crate::commands::with_command_names;
@@ -36,7 +37,11 @@ impl Verb for KnowledgeRetrieveInput {
 /// The subgraph, and what is to be known of it.
 fn show_found(found: &RetrieveOutcome, page: &mut TextPage) {
     page.verbatim(&found.subgraph);
-    page.line([dim(format!("// {} found, {} around them", found.hits.len(), found.neighbors.len()))]);
+    page.line([dim(format!(
+        "// {} found, {} around them",
+        found.hits.len(),
+        found.neighbors.len()
+    ))]);
     if found.omitted > 0 {
         page.line([dim(format!("// {} more did not fit; ask for less at a time", found.omitted))]);
     }
@@ -53,7 +58,8 @@ impl Verb for KnowledgePackInput {
     const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Pack knowledge for a story";
     const ABOUT: &'static str = "The part of the knowledge graph a story needs, found by its key terms. Call when you plan it.";
-    const EXAMPLE: &'static str = "twining knowledge pack \"Add CORS headers to the API\" --story S-12";
+    const EXAMPLE: &'static str =
+        "twining knowledge pack \"Add CORS headers to the API\" --story S-12";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["description"];
     const DESCRIBED: &'static [&'static str] = &["description", "story_id", "max_results"];
@@ -74,10 +80,8 @@ impl Verb for KnowledgeUpdateInput {
     const NAME: &'static str = "knowledge_update";
     const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Edit the knowledge graph";
-    const ABOUT: &'static str =
-        "Add, change or remove nodes and edges of the knowledge graph. The whole graph is checked first; comments and layout stay.";
-    const EXAMPLE: &'static str =
-        "twining knowledge update --op '{\"op\":\"update_node\",\"id\":\"code-style\",\"status\":\"deprecated\"}'";
+    const ABOUT: &'static str = "Add, change or remove nodes and edges of the knowledge graph. The whole graph is checked first; comments and layout stay.";
+    const EXAMPLE: &'static str = "twining knowledge update --op '{\"op\":\"update_node\",\"id\":\"code-style\",\"status\":\"deprecated\"}'";
     const EFFECT: Effect = Effect::Removes;
     const DESCRIBED: &'static [&'static str] = &["operations"];
 
@@ -90,11 +94,19 @@ impl Verb for KnowledgeUpdateInput {
     fn show(updated: &KnowledgeUpdateOutcome, page: &mut TextPage) {
         let done = if updated.written { good("written:") } else { dim("not written:") };
         let (nodes, edges) = (updated.nodes as u64, updated.edges as u64);
-        page.line([done, plain(&updated.file), dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge")))]);
+        page.line([
+            done,
+            plain(&updated.file),
+            dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge"))),
+        ]);
         if updated.joined {
             page.line([dim("  both sides of a merge that git had left were made one")]);
         }
-        for (what, ids) in [("added", &updated.nodes_added), ("changed", &updated.nodes_changed), ("removed", &updated.nodes_removed)] {
+        for (what, ids) in [
+            ("added", &updated.nodes_added),
+            ("changed", &updated.nodes_changed),
+            ("removed", &updated.nodes_removed),
+        ] {
             ids.iter().for_each(|id| page.line([dim(format!("  {what}")), strong(id)]));
         }
         for (what, number) in [("added", updated.edges_added), ("removed", updated.edges_removed)] {
@@ -114,8 +126,7 @@ impl Verb for KnowledgeCheckInput {
     const NAME: &'static str = "knowledge_check";
     const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Check the knowledge graph";
-    const ABOUT: &'static str =
-        "Everything wrong with the project's knowledge graph (knowledge.dot), with line and suggestion. Call after editing it by hand.";
+    const ABOUT: &'static str = "Everything wrong with the project's knowledge graph (knowledge.dot), with line and suggestion. Call after editing it by hand.";
     const EXAMPLE: &'static str = "twining knowledge check";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["path"];
@@ -131,7 +142,10 @@ impl Verb for KnowledgeCheckInput {
     }
 
     fn flags(command: Command) -> Command {
-        let create = Arg::new(CREATE).long(CREATE).action(ArgAction::SetTrue).conflicts_with_all(["word path", "field path"]);
+        let create = Arg::new(CREATE)
+            .long(CREATE)
+            .action(ArgAction::SetTrue)
+            .conflicts_with_all(["word path", "field path"]);
         command.arg(create.help("First make a graph if there is none"))
     }
 
@@ -143,11 +157,19 @@ impl Verb for KnowledgeCheckInput {
             show_finding(&outcome.file, finding, warn(&finding.message), page);
         }
         let wrong = u64::try_from(outcome.errors.len()).unwrap_or(u64::MAX);
-        let verdict = if outcome.valid { good("valid:") } else { bad(format!("{}:", count(wrong, "error"))) };
+        let verdict =
+            if outcome.valid { good("valid:") } else { bad(format!("{}:", count(wrong, "error"))) };
         let (nodes, edges) = (number(outcome.nodes), number(outcome.edges));
-        page.line([verdict, plain(&outcome.file), dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge")))]);
+        page.line([
+            verdict,
+            plain(&outcome.file),
+            dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge"))),
+        ]);
         if outcome.omitted > 0 {
-            page.line([dim(format!("{} more; mend these first", count(outcome.omitted, "finding")))]);
+            page.line([dim(format!(
+                "{} more; mend these first",
+                count(outcome.omitted, "finding")
+            ))]);
         }
     }
 

@@ -1,13 +1,16 @@
 //! Learning: what rules stopped, and the rules made from it.
 
 use twining_engine::{
-    CreateGuardInput, CreateGuardOutcome, Failure, GuardsInput, GuardsOutcome, PatternsInput, PatternsOutcome, QueryTracesInput,
-    QueryTracesOutcome, SearchMode, StoreTraceInput, StoreTraceOutcome,
+    CreateGuardInput, CreateGuardOutcome, Failure, GuardsInput, GuardsOutcome, PatternsInput,
+    PatternsOutcome, QueryTracesInput, QueryTracesOutcome, SearchMode, StoreTraceInput,
+    StoreTraceOutcome,
 };
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when};
+use crate::render::text_page::{
+    StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when,
+};
 use crate::verbs::verb::{Effect, Verb, VerbGroup};
 
 impl Verb for StoreTraceInput {
@@ -35,7 +38,8 @@ impl Verb for QueryTracesInput {
     const NAME: &'static str = "query_traces";
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Query traces";
-    const ABOUT: &'static str = "Find violations, corrections and approvals of the past, before you decide.";
+    const ABOUT: &'static str =
+        "Find violations, corrections and approvals of the past, before you decide.";
     const EXAMPLE: &'static str = "twining query-traces \"push to main\" --type correction";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["query"];
@@ -65,9 +69,14 @@ impl Verb for QueryTracesInput {
         });
         page.table(0, &rows.collect::<Vec<_>>());
         if let Some(next) = outcome.next_offset {
-            page.line([dim(format!("{} in all; give --offset {next} for more", count(outcome.total as u64, "trace")))]);
+            page.line([dim(format!(
+                "{} in all; give --offset {next} for more",
+                count(outcome.total as u64, "trace")
+            ))]);
         }
-        if outcome.mode == SearchMode::Keyword && outcome.traces.iter().any(|hit| hit.relevance.is_some()) {
+        if outcome.mode == SearchMode::Keyword
+            && outcome.traces.iter().any(|hit| hit.relevance.is_some())
+        {
             page.line([dim("searched by words alone")]);
         }
     }
@@ -86,7 +95,8 @@ impl Verb for PatternsInput {
     const NAME: &'static str = "extract_patterns";
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Extract patterns";
-    const ABOUT: &'static str = "What keeps going wrong, by agent, guard or action, and reason; with what it proposes.";
+    const ABOUT: &'static str =
+        "What keeps going wrong, by agent, guard or action, and reason; with what it proposes.";
     const EXAMPLE: &'static str = "twining extract-patterns --threshold 5";
     const EFFECT: Effect = Effect::Reads;
     const DESCRIBED: &'static [&'static str] = &["threshold", "limit"];
@@ -99,11 +109,19 @@ impl Verb for PatternsInput {
 
     fn show(outcome: &PatternsOutcome, page: &mut TextPage) {
         if outcome.patterns.is_empty() {
-            page.line([dim(format!("nothing keeps happening in {}", count(outcome.traces as u64, "trace")))]);
+            page.line([dim(format!(
+                "nothing keeps happening in {}",
+                count(outcome.traces as u64, "trace")
+            ))]);
         }
         for pattern in &outcome.patterns {
             let about = pattern.guard.as_deref().unwrap_or(&pattern.action);
-            page.line([dim(&pattern.id), strong(format!("{}×", pattern.count)), strong(&pattern.agent), plain(about)]);
+            page.line([
+                dim(&pattern.id),
+                strong(format!("{}×", pattern.count)),
+                strong(&pattern.agent),
+                plain(about),
+            ]);
             page.block(2, &pattern.reason);
             if pattern.counted < pattern.count {
                 page.line([dim(format!("  {} of them count", pattern.counted))]);
@@ -122,9 +140,9 @@ impl Verb for CreateGuardInput {
     const NAME: &'static str = "create_guard";
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Create a guard";
-    const ABOUT: &'static str =
-        "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
-    const EXAMPLE: &'static str = "twining create-guard pattern-7c0d5e21b3a4f698 --id no-push --command \"git push\"";
+    const ABOUT: &'static str = "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
+    const EXAMPLE: &'static str =
+        "twining create-guard pattern-7c0d5e21b3a4f698 --id no-push --command \"git push\"";
     const EFFECT: Effect = Effect::AddsOnce;
     const WORDS: &'static [&'static str] = &["pattern"];
     const DESCRIBED: &'static [&'static str] = &["commands"];
@@ -148,7 +166,8 @@ impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Guards";
-    const ABOUT: &'static str = "The guards that hold: what each does, and whether it is proposed or dead.";
+    const ABOUT: &'static str =
+        "The guards that hold: what each does, and whether it is proposed or dead.";
     const EXAMPLE: &'static str = "twining guards";
     const EFFECT: Effect = Effect::Reads;
 

@@ -7,8 +7,8 @@ use clap::{Arg, Command, ValueHint, value_parser};
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
-    ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, ExportSize, Failure, KnowledgeMetrics, StatusInput,
-    StatusReport, VerifyInput, VerifyOutcome,
+    ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, ExportSize, Failure,
+    KnowledgeMetrics, StatusInput, StatusReport, VerifyInput, VerifyOutcome,
 };
 use twining_model::InvalidInput;
 
@@ -24,8 +24,7 @@ impl Verb for ArchiveInput {
     const NAME: &'static str = "archive";
     const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Archive entries";
-    const ABOUT: &'static str =
-        "Move old entries off the blackboard into the archive. Decisions and open needs, questions and warnings stay.";
+    const ABOUT: &'static str = "Move old entries off the blackboard into the archive. Decisions and open needs, questions and warnings stay.";
     const EXAMPLE: &'static str = "twining archive --before 2026-11-01";
     const EFFECT: Effect = Effect::Removes;
     const DESCRIBED: &'static [&'static str] = &["before", "summarize", "agent_id"];
@@ -40,7 +39,12 @@ impl Verb for ArchiveInput {
         if outcome.archived_count == 0 {
             page.line([dim("nothing to archive")]);
         } else {
-            page.line([good("archived"), dim(count(outcome.archived_count, "entry")), dim("to"), place(&outcome.archive_file)]);
+            page.line([
+                good("archived"),
+                dim(count(outcome.archived_count, "entry")),
+                dim("to"),
+                place(&outcome.archive_file),
+            ]);
         }
         if outcome.kept_open > 0 {
             page.line([dim(format!("{} still open and kept", count(outcome.kept_open, "entry")))]);
@@ -85,8 +89,10 @@ impl Verb for StatusInput {
             ("agents at work", report.active_agents),
             ("handoffs to take over", report.open_handoffs),
         ];
-        let last = (!report.last_activity.is_empty()).then(|| vec![dim("last activity"), when(&report.last_activity)]);
-        let counted = counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
+        let last = (!report.last_activity.is_empty())
+            .then(|| vec![dim("last activity"), when(&report.last_activity)]);
+        let counted =
+            counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
         page.table(2, &counted.chain(last).collect::<Vec<_>>());
         rows::section(page, "Held", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
@@ -115,8 +121,17 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
     let rows = [
         ("packs made", metrics.packs_built.to_string()),
         ("packs reused", metrics.packs_reused.to_string()),
-        ("largest pack", format!("{} nodes, {} bytes", metrics.largest_pack_nodes, metrics.largest_pack_bytes)),
-        ("time to make one", format!("{} ms in the middle, {} ms at most", metrics.median_pack_ms, metrics.slowest_pack_ms)),
+        (
+            "largest pack",
+            format!("{} nodes, {} bytes", metrics.largest_pack_nodes, metrics.largest_pack_bytes),
+        ),
+        (
+            "time to make one",
+            format!(
+                "{} ms in the middle, {} ms at most",
+                metrics.median_pack_ms, metrics.slowest_pack_ms
+            ),
+        ),
         ("edits of the graph", metrics.knowledge_changes.to_string()),
         ("nodes added", metrics.nodes_added.to_string()),
         ("reviews", metrics.reviews.to_string()),
@@ -137,8 +152,7 @@ impl Verb for VerifyInput {
     const NAME: &'static str = "verify";
     const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Verify";
-    const ABOUT: &'static str =
-        "Check that decisions are tested, warnings heeded and code has not drifted from them. Call before you finish; posts the result.";
+    const ABOUT: &'static str = "Check that decisions are tested, warnings heeded and code has not drifted from them. Call before you finish; posts the result.";
     const EXAMPLE: &'static str = "twining verify src/auth/ --check drift,warnings";
     const EFFECT: Effect = Effect::Adds;
     const WORDS: &'static [&'static str] = &["scope"];
@@ -166,7 +180,13 @@ impl Verb for VerifyInput {
             rows::section(
                 page,
                 name,
-                check.items.iter().map(|item| vec![dim(&item.id), place(item.file.as_deref().unwrap_or_default()), plain(&item.summary)]),
+                check.items.iter().map(|item| {
+                    vec![
+                        dim(&item.id),
+                        place(item.file.as_deref().unwrap_or_default()),
+                        plain(&item.summary),
+                    ]
+                }),
             );
         }
     }
@@ -213,8 +233,14 @@ impl Verb for ExportInput {
 
     /// Only at a command line: an agent has its own tools for files.
     fn flags(command: Command) -> Command {
-        let out = Arg::new(OUT).long(OUT).value_name("PATH").value_parser(value_parser!(PathBuf)).value_hint(ValueHint::AnyPath);
-        command.arg(out.help("Write it to this file, or madr into this folder; all of it, however large"))
+        let out = Arg::new(OUT)
+            .long(OUT)
+            .value_name("PATH")
+            .value_parser(value_parser!(PathBuf))
+            .value_hint(ValueHint::AnyPath);
+        command.arg(
+            out.help("Write it to this file, or madr into this folder; all of it, however large"),
+        )
     }
 
     fn show(exported: &ExportAnswer, page: &mut TextPage) {
@@ -238,7 +264,10 @@ impl Verb for ExportInput {
 /// Writes the documents out, and takes them from the answer.
 fn write(outcome: &mut ExportOutcome, out: &Path) -> Result<Vec<String>, Failure> {
     let failed = |path: &Path, error: &std::io::Error| {
-        Failure::from(InvalidInput::new("out", "cannot be written").because(format!("{}: {error}", path.display())))
+        Failure::from(
+            InvalidInput::new("out", "cannot be written")
+                .because(format!("{}: {error}", path.display())),
+        )
     };
     let mut written = Vec::new();
     let mut put = |path: PathBuf, content: &str| {

@@ -1,13 +1,16 @@
 //! The verbs, one file for each group, and the table every entry point is made from.
 
 use twining_engine::{
-    AcknowledgeInput, AddEntityInput, AddRelationInput, AgentsInput, ArchiveInput, AssembleInput, CheckGatesInput, ClaimInput,
-    CommitsInput, CreateGuardInput, DecideInput, DelegateInput, DiscoverInput, DismissInput, ExportInput, FeaturesInput, GatesInput,
-    GraphQueryInput, GuardsInput, HandoffInput, ImpactInput, KnowledgeCheckInput, KnowledgePackInput, KnowledgeRetrieveInput,
-    KnowledgeUpdateInput, LinkCommitInput, NeighborsInput, NextInput, OverrideInput, PathInput, PatternsInput, PostInput, PromoteInput,
-    PromptInput, PruneInput, QueryInput, QueryTracesInput, ReadInput, RecentInput, ReconsiderInput, RecordTurnInput, RegisterInput,
-    ReportInput, ReviewContextInput, RoleInput, SearchDecisionsInput, StatusInput, StoreTraceInput, SuggestModeInput, SummarizeInput,
-    TraceInput, TurnsInput, VerifyInput, WhatChangedInput, WhyInput,
+    AcknowledgeInput, AddEntityInput, AddRelationInput, AgentsInput, ArchiveInput, AssembleInput,
+    CheckGatesInput, ClaimInput, CommitsInput, CreateGuardInput, DecideInput, DelegateInput,
+    DiscoverInput, DismissInput, ExportInput, FeaturesInput, GatesInput, GraphQueryInput,
+    GuardsInput, HandoffInput, ImpactInput, KnowledgeCheckInput, KnowledgePackInput,
+    KnowledgeRetrieveInput, KnowledgeUpdateInput, LinkCommitInput, NeighborsInput, NextInput,
+    OverrideInput, PathInput, PatternsInput, PostInput, PromoteInput, PromptInput, PruneInput,
+    QueryInput, QueryTracesInput, ReadInput, RecentInput, ReconsiderInput, RecordTurnInput,
+    RegisterInput, ReportInput, ReviewContextInput, RoleInput, SearchDecisionsInput, StatusInput,
+    StoreTraceInput, SuggestModeInput, SummarizeInput, TraceInput, TurnsInput, VerifyInput,
+    WhatChangedInput, WhyInput,
 };
 
 pub use crate::commands::rows::with_command_names;
@@ -92,7 +95,11 @@ mod tests {
     fn every_name_is_a_tool_name_and_stands_once() {
         for (i, verb) in VERBS.iter().enumerate() {
             assert!(verb.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", verb.name);
-            assert!(VERBS[..i].iter().all(|other| other.name != verb.name), "{} stands twice", verb.name);
+            assert!(
+                VERBS[..i].iter().all(|other| other.name != verb.name),
+                "{} stands twice",
+                verb.name
+            );
         }
     }
 

@@ -4,7 +4,9 @@ use twining_engine::{Mistake, RelationDirection, SearchMode};
 use twining_model::{Decision, Entity, Entry, Trust};
 
 use super::VERBS;
-use crate::render::text_page::{StyledText, TextPage, count, dim, kind, place, plain, standing, strong, warn, when};
+use crate::render::text_page::{
+    StyledText, TextPage, count, dim, kind, place, plain, standing, strong, warn, when,
+};
 use crate::verbs::verb::VerbEntry;
 
 /// A list of entries, one a line.
@@ -18,8 +20,19 @@ pub fn entries(entries: &[Entry], page: &mut TextPage) {
 /// An entry on one line.
 pub fn entry_row(entry: &Entry) -> Vec<StyledText> {
     let from_elsewhere = entry.origin.as_ref().is_none_or(|origin| origin.trust <= Trust::Imported);
-    let author = if from_elsewhere { format!("{} (imported)", entry.agent_id) } else { entry.agent_id.clone() };
-    vec![dim(&entry.id), when(&entry.timestamp), kind(&entry.entry_type), place(&entry.scope), dim(author), plain(&entry.summary)]
+    let author = if from_elsewhere {
+        format!("{} (imported)", entry.agent_id)
+    } else {
+        entry.agent_id.clone()
+    };
+    vec![
+        dim(&entry.id),
+        when(&entry.timestamp),
+        kind(&entry.entry_type),
+        place(&entry.scope),
+        dim(author),
+        plain(&entry.summary),
+    ]
 }
 
 /// A decision on one line.
@@ -36,7 +49,8 @@ pub fn decision_row(decision: &Decision) -> Vec<StyledText> {
 
 /// An entity on one line.
 pub fn entity_row(entity: &Entity) -> Vec<StyledText> {
-    let properties: Vec<String> = entity.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let properties: Vec<String> =
+        entity.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
     vec![dim(&entity.id), kind(&entity.kind), strong(&entity.name), dim(properties.join(" "))]
 }
 
@@ -49,8 +63,11 @@ pub fn walked_entity_row(entity: &Entity) -> Vec<StyledText> {
 
 /// Search results with how well each matches.
 pub fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut TextPage) {
-    let rows: Vec<Vec<StyledText>> =
-        results.map(|(relevance, row)| std::iter::once(dim(format!("{:3.0}%", relevance * 100.0))).chain(row).collect()).collect();
+    let rows: Vec<Vec<StyledText>> = results
+        .map(|(relevance, row)| {
+            std::iter::once(dim(format!("{:3.0}%", relevance * 100.0))).chain(row).collect()
+        })
+        .collect();
     if rows.is_empty() {
         page.line([dim("nothing matches")]);
     }
@@ -101,7 +118,9 @@ pub fn with_command_names(words: &str) -> String {
     let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
     // The longest first: no name may be taken for the beginning of another.
     verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));
-    verbs.iter().fold(words.to_owned(), |words, verb| words.replace(&verb.tool_name(), &format!("twining {}", verb.command_name())))
+    verbs.iter().fold(words.to_owned(), |words, verb| {
+        words.replace(&verb.tool_name(), &format!("twining {}", verb.command_name()))
+    })
 }
 
 #[cfg(test)]
@@ -110,6 +129,9 @@ mod tests {
 
     #[test]
     fn no_tool_is_taken_for_the_beginning_of_another() {
-        assert_eq!(with_command_names("twining_search_decisions or twining_why"), "twining search-decisions or twining why");
+        assert_eq!(
+            with_command_names("twining_search_decisions or twining_why"),
+            "twining search-decisions or twining why"
+        );
     }
 }

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use twining_engine::workflow::FeatureStatus;
-use twining_engine::{Failure, Feature, FeaturesInput, FeaturesOutcome, NextInput, NextOutcome, ReportContext, ReportInput, ReportOutcome};
+use twining_engine::{
+    Failure, Feature, FeaturesInput, FeaturesOutcome, NextInput, NextOutcome, ReportContext,
+    ReportInput, ReportOutcome,
+};
 use twining_guard::checks::tests_changed::{compare_files, is_test_file};
 use twining_model::limits;
 use twining_store::disk;
@@ -17,10 +20,8 @@ impl Verb for FeaturesInput {
     const NAME: &'static str = "features";
     const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "Features";
-    const ABOUT: &'static str =
-        "List, add or update features. A status moves one step at a time; tested needs a recorded run. Prefer twining_report for progress.";
-    const EXAMPLE: &'static str =
-        "twining features add F7 --description \"Log out everywhere\" --file src/auth/ --criterion \"old tokens are refused\"";
+    const ABOUT: &'static str = "List, add or update features. A status moves one step at a time; tested needs a recorded run. Prefer twining_report for progress.";
+    const EXAMPLE: &'static str = "twining features add F7 --description \"Log out everywhere\" --file src/auth/ --criterion \"old tokens are refused\"";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["action", "id"];
     const DESCRIBED: &'static [&'static str] = &["priority"];
@@ -36,7 +37,11 @@ impl Verb for FeaturesInput {
             page.line([dim("no features")]);
         }
         page.table(0, &outcome.features.iter().map(row).collect::<Vec<_>>());
-        super::rows::truncated_note(page, outcome.truncated, "--limit shows more, --status chooses");
+        super::rows::truncated_note(
+            page,
+            outcome.truncated,
+            "--limit shows more, --status chooses",
+        );
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
         outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
     }
@@ -58,16 +63,25 @@ fn coloured(status: FeatureStatus, text: impl AsRef<str>) -> StyledText {
 }
 
 fn row(feature: &Feature) -> Vec<StyledText> {
-    let waits = if feature.depends_on.is_empty() { String::new() } else { format!("after {}", feature.depends_on.join(", ")) };
-    vec![strong(&feature.id), standing(feature), dim(format!("p{}", feature.priority)), dim(waits), plain(&feature.description)]
+    let waits = if feature.depends_on.is_empty() {
+        String::new()
+    } else {
+        format!("after {}", feature.depends_on.join(", "))
+    };
+    vec![
+        strong(&feature.id),
+        standing(feature),
+        dim(format!("p{}", feature.priority)),
+        dim(waits),
+        plain(&feature.description),
+    ]
 }
 
 impl Verb for NextInput {
     const NAME: &'static str = "next";
     const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "What to do now";
-    const ABOUT: &'static str =
-        "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for whoever does it.";
+    const ABOUT: &'static str = "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for whoever does it.";
     const EXAMPLE: &'static str = "twining next";
     const EFFECT: Effect = Effect::Reads;
     const DESCRIBED: &'static [&'static str] = &["prompt"];
@@ -110,10 +124,14 @@ impl Verb for ReportInput {
     type Output = ReportOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<ReportOutcome, Failure> {
-        let is_hash = |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hash =
+            |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_ancestor = |commit: &str| is_hash(commit) && ctx.history.is_before(commit, "HEAD");
         let tests_changed = tests_changed(ctx.history, ctx.checkout);
-        let context = ReportContext { tests_changed: tests_changed.as_deref(), is_ancestor: Some(&is_ancestor) };
+        let context = ReportContext {
+            tests_changed: tests_changed.as_deref(),
+            is_ancestor: Some(&is_ancestor),
+        };
         ctx.engine.report(&ctx.caller, ctx.checkout, self, &context)
     }
 
@@ -132,15 +150,21 @@ impl Verb for ReportInput {
 fn tests_changed(history: &Git, checkout: &Path) -> Option<String> {
     let BranchChanges { base, files, .. } = history.branch_changes()?;
     let base = base.unwrap_or_else(|| "HEAD".to_owned());
-    let paths: Vec<String> = files.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
-    let before = history.blobs(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
-    let before: Vec<Option<String>> = before.into_iter().map(|bytes| String::from_utf8(bytes?).ok()).collect();
+    let paths: Vec<String> =
+        files.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
+    let before =
+        history.blobs(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
+    let before: Vec<Option<String>> =
+        before.into_iter().map(|bytes| String::from_utf8(bytes?).ok()).collect();
     let after = |path: &String| {
         let bytes = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let after: Vec<Option<String>> = paths.iter().map(after).collect();
-    let versions =
-        paths.iter().zip(&before).zip(&after).map(|((path, before), after)| (path.as_str(), before.as_deref(), after.as_deref()));
+    let versions = paths
+        .iter()
+        .zip(&before)
+        .zip(&after)
+        .map(|((path, before), after)| (path.as_str(), before.as_deref(), after.as_deref()));
     compare_files(versions).summary()
 }

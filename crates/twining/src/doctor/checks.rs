@@ -24,17 +24,32 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
     let shown = here.as_deref().map_or_else(String::new, |path| format!(" ({})", path.display()));
     let this = DoctorCheck::new("program", Health::Ok, format!("{version}{shown}"));
     let on_path = match (on_path(NAME), here) {
-        (None, _) => DoctorCheck::new("path", Health::Warn, "hosts start `twining` by its name, and it is not on PATH").hinted(path_hint()),
-        (Some(found), Some(here)) if is_same(&found, &here) => DoctorCheck::new("path", Health::Ok, "hosts start this program"),
+        (None, _) => DoctorCheck::new(
+            "path",
+            Health::Warn,
+            "hosts start `twining` by its name, and it is not on PATH",
+        )
+        .hinted(path_hint()),
+        (Some(found), Some(here)) if is_same(&found, &here) => {
+            DoctorCheck::new("path", Health::Ok, "hosts start this program")
+        }
         (Some(found), _) => match version_of(&found) {
-            Ok(told) if told == version => {
-                DoctorCheck::new("path", Health::Ok, format!("hosts start {}, of the same version", found.display()))
-            }
-            Ok(told) => {
-                DoctorCheck::new("path", Health::Warn, format!("hosts start {}, which says `{told}`, not `{version}`", found.display()))
-                    .hinted("install one version, or put the folder of this one first on PATH")
-            }
-            Err(why) => DoctorCheck::new("path", Health::Fail, format!("{} cannot be started: {why}", found.display())),
+            Ok(told) if told == version => DoctorCheck::new(
+                "path",
+                Health::Ok,
+                format!("hosts start {}, of the same version", found.display()),
+            ),
+            Ok(told) => DoctorCheck::new(
+                "path",
+                Health::Warn,
+                format!("hosts start {}, which says `{told}`, not `{version}`", found.display()),
+            )
+            .hinted("install one version, or put the folder of this one first on PATH"),
+            Err(why) => DoctorCheck::new(
+                "path",
+                Health::Fail,
+                format!("{} cannot be started: {why}", found.display()),
+            ),
         },
     };
     vec![this, on_path]
@@ -42,7 +57,9 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
 
 /// How hosts come to find the program.
 pub fn path_hint() -> String {
-    let here = std::env::current_exe().ok().filter(|here| here.file_name().is_some_and(|name| name == NAME));
+    let here = std::env::current_exe()
+        .ok()
+        .filter(|here| here.file_name().is_some_and(|name| name == NAME));
     match here.as_deref().and_then(Path::parent) {
         Some(folder) => format!("add {} to PATH where the host is started, then start it anew", folder.display()),
         None => "add the folder that has `twining` to PATH where the host is started, then start it anew".to_owned(),
@@ -51,7 +68,8 @@ pub fn path_hint() -> String {
 
 /// What a program says of its version.
 pub fn version_of(program: &Path) -> Result<String, String> {
-    run(Command::new(program).arg("--version"), "").map(|said| twining_model::text::excerpt(said.out.trim(), 60))
+    run(Command::new(program).arg("--version"), "")
+        .map(|said| twining_model::text::excerpt(said.out.trim(), 60))
 }
 
 /// What this one says.
@@ -137,12 +155,22 @@ pub(super) fn secrets(project: &Project) -> DoctorCheck {
         Err(failure) => return DoctorCheck::failed("secrets", &CommandError::from(failure)),
     };
     let Some(first) = scan.found.first() else {
-        return DoctorCheck::new("secrets", Health::Ok, format!("no secret in {} records", scan.records));
+        return DoctorCheck::new(
+            "secrets",
+            Health::Ok,
+            format!("no secret in {} records", scan.records),
+        );
     };
     let place = format!("{}, record {}, {}", first.file, first.id, first.field);
-    let message = format!("{} in {} records; the first is {} in {place}", counted(scan.secrets), scan.records, with_article(&first.kind));
-    DoctorCheck::new("secrets", Health::Fail, message)
-        .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
+    let message = format!(
+        "{} in {} records; the first is {} in {place}",
+        counted(scan.secrets),
+        scan.records,
+        with_article(&first.kind)
+    );
+    DoctorCheck::new("secrets", Health::Fail, message).hinted(
+        "have each replaced where it is valid, then take it out of the file; git keeps its history",
+    )
 }
 
 pub(super) fn with_article(kind: &str) -> String {
@@ -161,7 +189,9 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
     let store = project.engine.store();
     for path in super::memory::blocking_files(&folder) {
         // Whoever put it there may want it back, unless it is nothing.
-        let aside = (1..100).map(|n| path.with_extension(format!("aside-{n}"))).find(|aside| fs::symlink_metadata(aside).is_err());
+        let aside = (1..100)
+            .map(|n| path.with_extension(format!("aside-{n}")))
+            .find(|aside| fs::symlink_metadata(aside).is_err());
         if fs::remove_dir(&path).is_ok() {
             done.push(format!("removed the empty folder {}", path.display()));
         } else if let Some(aside) = aside.filter(|aside| fs::rename(&path, aside).is_ok()) {
@@ -177,7 +207,8 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
         }
     }
     let (before, _) = super::memory::checks(project);
-    let is_ill = |name: &str| before.iter().any(|check| check.name == name && check.finding >= Health::Warn);
+    let is_ill =
+        |name: &str| before.iter().any(|check| check.name == name && check.finding >= Health::Warn);
     if is_ill("folder") && store.installation().complete().is_ok() {
         done.push(format!("added what {FOLDER}/ lacked"));
     }
@@ -186,7 +217,9 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
     }
     project.finish_writes();
     match init::mend(project) {
-        Ok(files) => done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does"))),
+        Ok(files) => {
+            done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does")))
+        }
         Err(problem) => output::warn_about(&problem),
     }
     done
@@ -203,7 +236,11 @@ pub(super) fn show(checks: &[DoctorCheck], fixed: &[String], page: &mut TextPage
             Health::Warn => warn("warn"),
             Health::Fail => bad("fail"),
         };
-        page.line([finding, dim(format!("{:<8}", check.name)), plain(with_command_names(&check.message))]);
+        page.line([
+            finding,
+            dim(format!("{:<8}", check.name)),
+            plain(with_command_names(&check.message)),
+        ]);
         if let Some(hint) = &check.hint {
             page.block(14, &format!("hint: {}", with_command_names(hint)));
         }

@@ -27,13 +27,21 @@ const TRIALS: [TrialMerge; 5] = [
     TrialMerge {
         kind: "lines",
         file: ".twining/blackboard.jsonl",
-        versions: ["{\"id\":\"a\"}\n", "{\"id\":\"a\"}\n{\"id\":\"left\"}\n", "{\"id\":\"a\"}\n{\"id\":\"right\"}\n"],
+        versions: [
+            "{\"id\":\"a\"}\n",
+            "{\"id\":\"a\"}\n{\"id\":\"left\"}\n",
+            "{\"id\":\"a\"}\n{\"id\":\"right\"}\n",
+        ],
         holds: ["left", "right"],
     },
     TrialMerge {
         kind: "array",
         file: ".twining/graph/entities.json",
-        versions: ["[\n]\n", "[\n {\"id\":\"left\",\"name\":\"l\"}\n]\n", "[\n {\"id\":\"right\",\"name\":\"r\"}\n]\n"],
+        versions: [
+            "[\n]\n",
+            "[\n {\"id\":\"left\",\"name\":\"l\"}\n]\n",
+            "[\n {\"id\":\"right\",\"name\":\"r\"}\n]\n",
+        ],
         holds: ["left", "right"],
     },
     TrialMerge {
@@ -78,11 +86,15 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         Err(problem) => return vec![DoctorCheck::failed("git", &problem)],
     };
     if !reported.faults.is_empty() {
-        let fault = |words: &String| DoctorCheck::new("git", Health::Fail, words.clone()).hinted(MENDED);
+        let fault =
+            |words: &String| DoctorCheck::new("git", Health::Fail, words.clone()).hinted(MENDED);
         return reported.faults.iter().map(fault).collect();
     }
     let Some(program) = reported.program else {
-        let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", reported.drift.join(", "));
+        let message = format!(
+            "git merges our files line by line and knows no hooks of ours: {} would change",
+            reported.drift.join(", ")
+        );
         return vec![DoctorCheck::new("git", Health::Warn, message).hinted(MENDED)];
     };
     let started = match started(&program, &project.located.checkout) {
@@ -91,20 +103,38 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
     };
     let mut checks: Vec<DoctorCheck> = started.into_iter().collect();
     if !reported.drift.is_empty() {
-        let message = format!("git was told otherwise than today: {} would change", reported.drift.join(", "));
+        let message = format!(
+            "git was told otherwise than today: {} would change",
+            reported.drift.join(", ")
+        );
         checks.push(DoctorCheck::new("git", Health::Warn, message).hinted(MENDED));
         return checks;
     }
-    checks.extend(reported.notes.iter().map(|note| DoctorCheck::new("git", Health::Warn, note.clone())));
+    checks.extend(
+        reported.notes.iter().map(|note| DoctorCheck::new("git", Health::Warn, note.clone())),
+    );
     let in_place = if reported.notes.is_empty() { "drivers and hooks" } else { "drivers" };
     checks.push(match tried(&TRIALS, &program) {
         Ok(failed) if failed.is_empty() => {
-            let message = format!("{in_place} are in place and start {program}; {} trial merges came out right", TRIALS.len());
+            let message = format!(
+                "{in_place} are in place and start {program}; {} trial merges came out right",
+                TRIALS.len()
+            );
             DoctorCheck::new("git", Health::Ok, message)
         }
-        Ok(failed) => DoctorCheck::new("git", Health::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))
-            .hinted(format!("{program} may be older than this program; twining doctor --fix has git start this one")),
-        Err(why) => DoctorCheck::new("git", Health::NotChecked, format!("no trial merge could be made: {why}")),
+        Ok(failed) => DoctorCheck::new(
+            "git",
+            Health::Fail,
+            format!("a trial merge went wrong with the driver for {}", failed.join(", ")),
+        )
+        .hinted(format!(
+            "{program} may be older than this program; twining doctor --fix has git start this one"
+        )),
+        Err(why) => DoctorCheck::new(
+            "git",
+            Health::NotChecked,
+            format!("no trial merge could be made: {why}"),
+        ),
     });
     checks
 }
@@ -112,9 +142,21 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
 /// A lock of git's settings that is older than any command takes.
 pub fn lock(project: &Project) -> Option<DoctorCheck> {
     let lock = project.history.shape()?.common.join("config.lock");
-    let age = fs::symlink_metadata(&lock).and_then(|found| found.modified()).ok()?.elapsed().ok().filter(|age| *age > STALE)?;
-    let words = format!("{} is {} minutes old: nobody can change git's settings while it is there", lock.display(), age.as_secs() / 60);
-    let hint = format!("if no git command runs here, one was interrupted: rm {}", program_path::for_shell(&lock.to_string_lossy()));
+    let age = fs::symlink_metadata(&lock)
+        .and_then(|found| found.modified())
+        .ok()?
+        .elapsed()
+        .ok()
+        .filter(|age| *age > STALE)?;
+    let words = format!(
+        "{} is {} minutes old: nobody can change git's settings while it is there",
+        lock.display(),
+        age.as_secs() / 60
+    );
+    let hint = format!(
+        "if no git command runs here, one was interrupted: rm {}",
+        program_path::for_shell(&lock.to_string_lossy())
+    );
     Some(DoctorCheck::new("git", Health::Warn, words).hinted(hint))
 }
 
@@ -124,14 +166,22 @@ const MENDED: &str = "twining init, or twining doctor --fix, tells git";
 /// Whether the program that git starts is this one. What is told beside it where it
 /// is another; an error where it must not or cannot be tried.
 fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorCheck> {
-    let ill = |finding: Health, words: String| DoctorCheck::new("git", finding, words).hinted(MENDED);
+    let ill =
+        |finding: Health, words: String| DoctorCheck::new("git", finding, words).hinted(MENDED);
     let path = Path::new(program);
     if !path.is_absolute() {
-        let words = format!("git starts `{program}` by its name, so whatever is called so first on PATH merges and is asked at commits");
+        let words = format!(
+            "git starts `{program}` by its name, so whatever is called so first on PATH merges and is asked at commits"
+        );
         return Err(ill(Health::Warn, words));
     }
     if !path.is_file() {
-        return Err(ill(Health::Fail, format!("git is to start {program}, which is gone: merges fail, and commits are not looked at")));
+        return Err(ill(
+            Health::Fail,
+            format!(
+                "git is to start {program}, which is gone: merges fail, and commits are not looked at"
+            ),
+        ));
     }
     if std::env::current_exe().is_ok_and(|here| program_path::is_same(path, &here)) {
         return Ok(None);
@@ -141,10 +191,20 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
     }
     match version_of(path) {
         Ok(reported) if reported == this_version() => Ok(Some(
-            DoctorCheck::new("git", Health::Ok, format!("git starts {program}, another program of the same version")).hinted(MENDED),
+            DoctorCheck::new(
+                "git",
+                Health::Ok,
+                format!("git starts {program}, another program of the same version"),
+            )
+            .hinted(MENDED),
         )),
-        Ok(reported) => Ok(Some(ill(Health::Warn, format!("git starts {program}, which says `{reported}`, not `{}`", this_version())))),
-        Err(why) => Err(ill(Health::Fail, format!("git is to start {program}, which cannot be: {why}"))),
+        Ok(reported) => Ok(Some(ill(
+            Health::Warn,
+            format!("git starts {program}, which says `{reported}`, not `{}`", this_version()),
+        ))),
+        Err(why) => {
+            Err(ill(Health::Fail, format!("git is to start {program}, which cannot be: {why}")))
+        }
     }
 }
 
@@ -163,11 +223,18 @@ fn tried(trials: &[TrialMerge], program: &str) -> Result<Vec<&'static str>, Stri
     }
     let attributes: String = DRIVERS
         .iter()
-        .flat_map(|driver: &MergeDriver| driver.files.iter().map(move |file| format!("{file} merge={}\n", driver.name())))
+        .flat_map(|driver: &MergeDriver| {
+            driver.files.iter().map(move |file| format!("{file} merge={}\n", driver.name()))
+        })
         .collect();
     write(&place.path().join(".gitattributes"), &attributes)?;
-    let version = |number: usize| trials.iter().try_for_each(|trial| write(&place.path().join(trial.file), trial.versions[number]));
-    let commit = |name: &str| step(&["add", "-A", "-f"]).and_then(|()| step(&["commit", "-q", "-m", name]));
+    let version = |number: usize| {
+        trials
+            .iter()
+            .try_for_each(|trial| write(&place.path().join(trial.file), trial.versions[number]))
+    };
+    let commit =
+        |name: &str| step(&["add", "-A", "-f"]).and_then(|()| step(&["commit", "-q", "-m", name]));
     version(0)?;
     commit("base")?;
     step(&["branch", "right"])?;
@@ -177,7 +244,9 @@ fn tried(trials: &[TrialMerge], program: &str) -> Result<Vec<&'static str>, Stri
     version(2)?;
     commit("right")?;
     // A conflict is told by the files, one by one.
-    let _ = git.run_in_throwaway(&["merge", "-q", "-m", "both", "-"]).map_err(|error| error.to_string())?;
+    let _ = git
+        .run_in_throwaway(&["merge", "-q", "-m", "both", "-"])
+        .map_err(|error| error.to_string())?;
     let well = |trial: &&TrialMerge| {
         let text = fs::read_to_string(place.path().join(trial.file)).unwrap_or_default();
         trial.holds.iter().all(|held| text.contains(held)) && !text.contains("<<<<<<<")

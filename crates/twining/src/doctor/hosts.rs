@@ -45,9 +45,15 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         match wiring.host {
             HostKind::OpenCode if wiring.replaced.is_some() => checks.push(replaced(wiring)),
             HostKind::OpenCode => {
-                checks.push(DoctorCheck::new("hook", Health::NotChecked, "opencode: its plugin runs inside of it and was not tried"));
+                checks.push(DoctorCheck::new(
+                    "hook",
+                    Health::NotChecked,
+                    "opencode: its plugin runs inside of it and was not tried",
+                ));
             }
-            host if !hooks.iter().any(|tried| tried.host == host.name()) => checks.push(does_not_fire(host.name(), hook_trial::NO_GATE)),
+            host if !hooks.iter().any(|tried| tried.host == host.name()) => {
+                checks.push(does_not_fire(host.name(), hook_trial::NO_GATE))
+            }
             _ => {}
         }
         checks.extend(server(project, wiring));
@@ -65,15 +71,27 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
 /// Agents that are used here and do not call us: those that came after `init`, too.
 fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
     let ground = init::environment(project, Visibility::Team);
-    let is_new = |host: &HostKind| !wired.iter().any(|wiring| wiring.host == *host) && host.is_here(&ground);
+    let is_new =
+        |host: &HostKind| !wired.iter().any(|wiring| wiring.host == *host) && host.is_here(&ground);
     let new: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_new).collect();
     if wired.is_empty() && new.is_empty() {
-        let check = DoctorCheck::new("agents", Health::Warn, "no agent is wired up in this project, and none was found");
-        return vec![check.hinted("install one and run twining init, or name it: twining init --agent claude")];
+        let check = DoctorCheck::new(
+            "agents",
+            Health::Warn,
+            "no agent is wired up in this project, and none was found",
+        );
+        return vec![
+            check.hinted(
+                "install one and run twining init, or name it: twining init --agent claude",
+            ),
+        ];
     }
     let told = |host: HostKind| {
-        let check =
-            DoctorCheck::new("agents", Health::Warn, format!("{} is used here and not wired up, so no guard stops it", host.name()));
+        let check = DoctorCheck::new(
+            "agents",
+            Health::Warn,
+            format!("{} is used here and not wired up, so no guard stops it", host.name()),
+        );
         check.hinted(format!("twining init --agent {} wires it up", host.name()))
     };
     new.into_iter().map(told).collect()
@@ -83,22 +101,30 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
 fn proof(project: &Project) -> GuardSet {
     let mut guards = hook::guards_as_written(project);
     guards.guards.retain(|guard| guard.id == GUARD);
-    guards.guards.iter_mut().for_each(|guard| guard.examples.retain(|example| example.tool() == "Write"));
+    guards
+        .guards
+        .iter_mut()
+        .for_each(|guard| guard.examples.retain(|example| example.tool() == "Write"));
     guards
 }
 
 /// What came of trying one file's hooks.
 fn fires(tried: &HostTrial) -> Vec<DoctorCheck> {
     if tried.tried > 0 && tried.problems.is_empty() {
-        let message = format!("{}: a forbidden call was stopped and an allowed one was not ({})", tried.host, tried.file);
+        let message = format!(
+            "{}: a forbidden call was stopped and an allowed one was not ({})",
+            tried.host, tried.file
+        );
         return vec![DoctorCheck::new("hook", Health::Ok, message)];
     }
     tried.problems.iter().map(|problem| does_not_fire(tried.host, problem)).collect()
 }
 
 fn does_not_fire(host: &str, problem: &str) -> DoctorCheck {
-    let hint =
-        way(problem, "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, writes the hooks anew");
+    let hint = way(
+        problem,
+        "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, writes the hooks anew",
+    );
     DoctorCheck::new("hook", Health::Fail, format!("{host}: {problem}")).hinted(hint)
 }
 
@@ -110,10 +136,15 @@ fn settings(wiring: &HostState) -> DoctorCheck {
             .hinted("mend the file; twining init writes what is missing");
     }
     if wiring.drift.is_empty() {
-        return DoctorCheck::new("agents", Health::Ok, format!("{name} is wired up as it should be"));
+        return DoctorCheck::new(
+            "agents",
+            Health::Ok,
+            format!("{name} is wired up as it should be"),
+        );
     }
     let message = format!("{name}: {} differ from what is written today", wiring.drift.join(", "));
-    DoctorCheck::new("agents", Health::Warn, message).hinted("twining doctor --fix, or twining init, brings them up to date")
+    DoctorCheck::new("agents", Health::Warn, message)
+        .hinted("twining doctor --fix, or twining init, brings them up to date")
 }
 
 /// A file of which its host reads nothing: neither hook nor server is there for it.
@@ -121,20 +152,28 @@ fn unread(wiring: &HostState) -> Option<DoctorCheck> {
     let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
     let message = format!("{name} takes plain JSON only and reads nothing of {files}");
     let hint = "take comments and trailing commas out of it";
-    (!wiring.unread.is_empty()).then(|| DoctorCheck::new("agents", Health::Fail, message).hinted(hint))
+    (!wiring.unread.is_empty())
+        .then(|| DoctorCheck::new("agents", Health::Fail, message).hinted(hint))
 }
 
 /// A plugin that is not ours asks nobody.
 fn replaced(wiring: &HostState) -> DoctorCheck {
     let file = wiring.replaced.as_deref().unwrap_or_default();
-    let message = format!("{}: {file} is gone or not ours: nothing asks us before a tool runs, so no rule holds", wiring.host.name());
+    let message = format!(
+        "{}: {file} is gone or not ours: nothing asks us before a tool runs, so no rule holds",
+        wiring.host.name()
+    );
     let hint = "twining doctor --fix puts back what twining init wrote; where it did not, move the file away and run twining init";
     DoctorCheck::new("hook", Health::Fail, message).hinted(hint)
 }
 
 /// What to do about a program that does not answer: one that is not found is no fault of an entry.
 fn way(why: &str, usual: &str) -> String {
-    if why.contains(program_path::NOT_ON_PATH) { super::checks::path_hint() } else { usual.to_owned() }
+    if why.contains(program_path::NOT_ON_PATH) {
+        super::checks::path_hint()
+    } else {
+        usual.to_owned()
+    }
 }
 
 /// What comes of a host's entry for our server.
@@ -163,20 +202,32 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
 /// Speaks to the configured server as old and as new clients do.
 fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
     let mut told = Vec::new();
-    for (era, version) in [(ProtocolEra::Handshake, "2025-11-25"), (ProtocolEra::Stateless, "2026-07-28")] {
+    for (era, version) in
+        [(ProtocolEra::Handshake, "2025-11-25"), (ProtocolEra::Stateless, "2026-07-28")]
+    {
         let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(&project.located.checkout);
         // A server that never answers must not keep us: what it said by then counts.
         let (done, answer) = mpsc::channel();
         std::thread::spawn(move || {
             let began = Instant::now();
-            let spoken = McpClient::open(command, "doctor", era).and_then(|mut client| client.tools().map(|tools| tools.len()));
+            let spoken = McpClient::open(command, "doctor", era)
+                .and_then(|mut client| client.tools().map(|tools| tools.len()));
             let _ = done.send((spoken, began.elapsed()));
         });
         match answer.recv_timeout(TRIAL_TIMEOUT) {
-            Ok((Ok(tools), took)) => told.push(format!("{version}: {tools} tools after {} ms", took.as_millis())),
-            Ok((Err(error), _)) => return Err(format!("cannot be spoken to in protocol {version}: {error}")),
-            Err(_) => return Err(format!("gives no answer in {} s, protocol {version}", TRIAL_TIMEOUT.as_secs())),
+            Ok((Ok(tools), took)) => {
+                told.push(format!("{version}: {tools} tools after {} ms", took.as_millis()))
+            }
+            Ok((Err(error), _)) => {
+                return Err(format!("cannot be spoken to in protocol {version}: {error}"));
+            }
+            Err(_) => {
+                return Err(format!(
+                    "gives no answer in {} s, protocol {version}",
+                    TRIAL_TIMEOUT.as_secs()
+                ));
+            }
         }
     }
     Ok(told.join(", "))
@@ -184,8 +235,11 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
 
 /// Whether a package runner starts our package.
 fn is_launched(words: &[String]) -> bool {
-    let launches = matches!(words.first().map(String::as_str), Some("npx" | "bunx" | "pnpm" | "yarn"));
-    let is_package = |word: &String| word.rsplit('/').next().is_some_and(|name| name == NAME || name.starts_with("twining@"));
+    let launches =
+        matches!(words.first().map(String::as_str), Some("npx" | "bunx" | "pnpm" | "yarn"));
+    let is_package = |word: &String| {
+        word.rsplit('/').next().is_some_and(|name| name == NAME || name.starts_with("twining@"))
+    };
     launches && words.iter().skip(1).any(is_package) && words.iter().any(|word| word == "mcp")
 }
 
@@ -198,37 +252,69 @@ fn shown(words: &[String]) -> String {
 fn program_of(project: &Project, words: &[String]) -> Result<PathBuf, String> {
     let [word, verb, ..] = words else { return Err("does not start Twining".to_owned()) };
     let found = program_path::ours(word, &project.located.checkout)?;
-    if verb == "mcp" { Ok(found) } else { Err("does not start Twining with `mcp`, so it was not started".to_owned()) }
+    if verb == "mcp" {
+        Ok(found)
+    } else {
+        Err("does not start Twining with `mcp`, so it was not started".to_owned())
+    }
 }
 
 /// Codex skips hooks it does not trust, without a word; it is asked.
 fn codex_trust(project: &Project) -> DoctorCheck {
     let Some(codex) = on_path("codex") else {
-        return DoctorCheck::new("trust", Health::NotChecked, "codex is not on PATH, so it could not be asked whether it trusts the hooks");
+        return DoctorCheck::new(
+            "trust",
+            Health::NotChecked,
+            "codex is not on PATH, so it could not be asked whether it trusts the hooks",
+        );
     };
-    let ask = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
-    let info = json!({"clientInfo": {"name": "twining-doctor", "version": env!("CARGO_PKG_VERSION")}});
+    let ask = |id: u64, method: &str, params: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+    };
+    let info =
+        json!({"clientInfo": {"name": "twining-doctor", "version": env!("CARGO_PKG_VERSION")}});
     let lines = [
         ask(1, "initialize", info),
         json!({"jsonrpc": "2.0", "method": "initialized"}).to_string(),
         ask(2, "hooks/list", json!({"cwds": [project.located.checkout]})),
     ];
-    let answered = |out: &str| out.lines().any(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"] == 2));
+    let answered = |out: &str| {
+        out.lines()
+            .any(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"] == 2))
+    };
     let mut command = Command::new(codex);
     command.arg("app-server").current_dir(&project.located.checkout);
     let said = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
         Ok(said) => said.out,
-        Err(why) => return DoctorCheck::new("trust", Health::NotChecked, format!("codex was asked whether it trusts the hooks: {why}")),
+        Err(why) => {
+            return DoctorCheck::new(
+                "trust",
+                Health::NotChecked,
+                format!("codex was asked whether it trusts the hooks: {why}"),
+            );
+        }
     };
-    let listed = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|line| line["id"] == 2).unwrap_or_default();
+    let listed = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|line| line["id"] == 2)
+        .unwrap_or_default();
     let mut hooks = Vec::new();
     trusts(&listed, &mut hooks);
-    let untrusted = hooks.iter().filter(|(_, trust)| trust != "trusted" && trust != "managed").count();
+    let untrusted =
+        hooks.iter().filter(|(_, trust)| trust != "trusted" && trust != "managed").count();
     let hint = "start codex here once and trust the hooks; until then it skips them without a word";
     match (hooks.len(), untrusted) {
-        (0, _) => DoctorCheck::new("trust", Health::Warn, "codex lists no hook of ours").hinted(hint),
+        (0, _) => {
+            DoctorCheck::new("trust", Health::Warn, "codex lists no hook of ours").hinted(hint)
+        }
         (all, 0) => DoctorCheck::new("trust", Health::Ok, format!("codex trusts all {all} hooks")),
-        (all, some) => DoctorCheck::new("trust", Health::Fail, format!("codex does not trust {some} of {all} hooks")).hinted(hint),
+        (all, some) => DoctorCheck::new(
+            "trust",
+            Health::Fail,
+            format!("codex does not trust {some} of {all} hooks"),
+        )
+        .hinted(hint),
     }
 }
 
@@ -244,7 +330,9 @@ fn claude_consent(project: &Project) -> Option<DoctorCheck> {
     let said_yes = |file: Option<PathBuf>, above: &[&str]| {
         let get = |key: &str| open(file.as_deref()?)?.get(&[above, &[key]].concat());
         get("enableAllProjectMcpServers") == Some(json!(true))
-            || get("enabledMcpjsonServers").is_some_and(|list| list.as_array().is_some_and(|list| list.contains(&json!("twining"))))
+            || get("enabledMcpjsonServers").is_some_and(|list| {
+                list.as_array().is_some_and(|list| list.contains(&json!("twining")))
+            })
     };
     let yes = said_yes(in_home(".claude.json"), &["projects", &here])
         || said_yes(in_home(".claude/settings.json"), &[])
@@ -252,8 +340,12 @@ fn claude_consent(project: &Project) -> Option<DoctorCheck> {
     Some(if yes {
         DoctorCheck::new("trust", Health::Ok, "claude may start the server in .mcp.json")
     } else {
-        DoctorCheck::new("trust", Health::NotChecked, "claude: nobody is on record for letting it start the server in .mcp.json")
-            .hinted("start claude here once and say yes; `claude mcp list` shows it")
+        DoctorCheck::new(
+            "trust",
+            Health::NotChecked,
+            "claude: nobody is on record for letting it start the server in .mcp.json",
+        )
+        .hinted("start claude here once and say yes; `claude mcp list` shows it")
     })
 }
 
@@ -261,9 +353,10 @@ fn claude_consent(project: &Project) -> Option<DoctorCheck> {
 fn trusts(value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
-            if let (Some(command), Some(trust)) =
-                (fields.get("command").and_then(Value::as_str), fields.get("trustStatus").and_then(Value::as_str))
-                && command.contains("twining hook")
+            if let (Some(command), Some(trust)) = (
+                fields.get("command").and_then(Value::as_str),
+                fields.get("trustStatus").and_then(Value::as_str),
+            ) && command.contains("twining hook")
             {
                 found.push((command.to_owned(), trust.to_lowercase()));
             }
@@ -278,19 +371,28 @@ fn trusts(value: &Value, found: &mut Vec<(String, String)>) {
 fn switches(project: &Project) -> Vec<DoctorCheck> {
     let home = init::home();
     let at_home = home.iter().map(|home| home.join(".claude/settings.json"));
-    let here = [".claude/settings.json", ".claude/settings.local.json"].map(|file| project.located.checkout.join(file));
+    let here = [".claude/settings.json", ".claude/settings.local.json"]
+        .map(|file| project.located.checkout.join(file));
     let mut checks = Vec::new();
     for file in here.into_iter().chain(at_home) {
         let Some(settings) = open(&file) else { continue };
         if settings.get(&["disableAllHooks"]) == Some(json!(true)) {
-            let message = format!("{} turns all hooks of Claude Code off (disableAllHooks)", file.display());
-            checks.push(DoctorCheck::new("hook", Health::Fail, message).hinted("remove the setting, or no rule holds"));
+            let message =
+                format!("{} turns all hooks of Claude Code off (disableAllHooks)", file.display());
+            checks.push(
+                DoctorCheck::new("hook", Health::Fail, message)
+                    .hinted("remove the setting, or no rule holds"),
+            );
         }
-        let off = settings
-            .get(&["disabledMcpjsonServers"])
-            .is_some_and(|list| list.as_array().is_some_and(|list| list.contains(&json!("twining"))));
+        let off = settings.get(&["disabledMcpjsonServers"]).is_some_and(|list| {
+            list.as_array().is_some_and(|list| list.contains(&json!("twining")))
+        });
         if off {
-            checks.push(DoctorCheck::new("server", Health::Warn, format!("{} tells Claude Code not to start the server", file.display())));
+            checks.push(DoctorCheck::new(
+                "server",
+                Health::Warn,
+                format!("{} tells Claude Code not to start the server", file.display()),
+            ));
         }
     }
     checks
@@ -308,20 +410,33 @@ fn duplicate_servers(project: &Project) -> Vec<DoctorCheck> {
         ("cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
     ] {
         let mut servers = entries(&checkout.join(in_project), &["mcpServers"]);
-        for file in home.iter().map(|home| home.join(at_home)).filter(|file| *file != checkout.join(in_project)) {
+        for file in home
+            .iter()
+            .map(|home| home.join(at_home))
+            .filter(|file| *file != checkout.join(in_project))
+        {
             servers.extend(entries(&file, &["mcpServers"]));
             servers.extend(entries(&file, &own));
         }
-        for (shown, _) in servers.iter().filter(|(_, entry)| entry.to_string().contains("twining-mcp")) {
-            let check = DoctorCheck::new("server", Health::Warn, format!("{host} starts the TypeScript server: {shown}"));
-            checks.push(check.hinted("remove that entry and run twining init: the memory stays as it is"));
+        for (shown, _) in
+            servers.iter().filter(|(_, entry)| entry.to_string().contains("twining-mcp"))
+        {
+            let check = DoctorCheck::new(
+                "server",
+                Health::Warn,
+                format!("{host} starts the TypeScript server: {shown}"),
+            );
+            checks.push(
+                check.hinted("remove that entry and run twining init: the memory stays as it is"),
+            );
         }
         let mut found: Vec<String> = servers.into_iter().map(|(shown, _)| shown).collect();
         if host == "claude" {
             found.extend(plugins(home.as_deref()));
         }
         if found.len() > 1 {
-            let message = format!("{host} starts the server {} times: {}", found.len(), found.join(", "));
+            let message =
+                format!("{host} starts the server {} times: {}", found.len(), found.join(", "));
             checks.push(
                 DoctorCheck::new("server", Health::Warn, message)
                     .hinted("keep one of them; each costs a process and shows its tools again"),
@@ -340,14 +455,28 @@ fn entries(file: &Path, path: &[&str]) -> Vec<(String, Value)> {
 
 /// Plugins of ours that are turned on in Claude Code.
 fn plugins(home: Option<&Path>) -> Vec<String> {
-    let on = home.and_then(|home| open(&home.join(".claude/settings.json"))).and_then(|settings| settings.get(&["enabledPlugins"]));
-    let ours = |(name, on): &(&String, &Value)| name.starts_with("twining@") && **on == Value::Bool(true);
-    on.unwrap_or_default().as_object().into_iter().flatten().filter(ours).map(|(name, _)| format!("the plugin {name}")).collect()
+    let on = home
+        .and_then(|home| open(&home.join(".claude/settings.json")))
+        .and_then(|settings| settings.get(&["enabledPlugins"]));
+    let ours =
+        |(name, on): &(&String, &Value)| name.starts_with("twining@") && **on == Value::Bool(true);
+    on.unwrap_or_default()
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(ours)
+        .map(|(name, _)| format!("the plugin {name}"))
+        .collect()
 }
 
 fn is_twining(entry: &Value) -> bool {
-    let words = entry["command"].as_str().into_iter().chain(entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str));
-    words.map(|word| word.rsplit('/').next().unwrap_or(word)).any(|word| word == "twining" || word.starts_with("twining-mcp"))
+    let words = entry["command"]
+        .as_str()
+        .into_iter()
+        .chain(entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str));
+    words
+        .map(|word| word.rsplit('/').next().unwrap_or(word))
+        .any(|word| word == "twining" || word.starts_with("twining-mcp"))
 }
 
 fn open(file: &Path) -> Option<JsoncFile> {

@@ -44,7 +44,11 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     };
     if !found.is_dir() {
         let what = if found.is_symlink() { "a link" } else { "a file" };
-        let check = DoctorCheck::new("folder", Health::Fail, format!("{} is {what}, and must be a folder", folder.display()));
+        let check = DoctorCheck::new(
+            "folder",
+            Health::Fail,
+            format!("{} is {what}, and must be a folder", folder.display()),
+        );
         return (vec![check.hinted("move it away; the first write makes the folder")], false);
     }
     let mut checks = vec![DoctorCheck::new("folder", Health::Ok, folder.display().to_string())];
@@ -57,9 +61,12 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
         // Everything else would say the same in worse words.
         let told = |path: &PathBuf| {
             let what = if path.is_dir() { "a folder" } else { "no file" };
-            let message =
-                format!("{} is {what} where Twining keeps a file: nothing can be read or recorded until it is gone", path.display());
-            DoctorCheck::new("lock", Health::Fail, message).hinted("twining doctor --fix moves it aside, and Twining makes the file anew")
+            let message = format!(
+                "{} is {what} where Twining keeps a file: nothing can be read or recorded until it is gone",
+                path.display()
+            );
+            DoctorCheck::new("lock", Health::Fail, message)
+                .hinted("twining doctor --fix moves it aside, and Twining makes the file anew")
         };
         checks.extend(blocking_files.iter().map(told));
         return (checks, false);
@@ -81,44 +88,74 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
 
 /// Parts of the memory that this user may not write to.
 fn locked_out(folder: &Path) -> Option<DoctorCheck> {
-    let parts = ["", "blackboard.jsonl", "decisions", "graph", "local"].map(|name| folder.join(name));
-    let closed = |path: &&PathBuf| path.exists() && rustix::fs::access(path.as_path(), rustix::fs::Access::WRITE_OK).is_err();
+    let parts =
+        ["", "blackboard.jsonl", "decisions", "graph", "local"].map(|name| folder.join(name));
+    let closed = |path: &&PathBuf| {
+        path.exists() && rustix::fs::access(path.as_path(), rustix::fs::Access::WRITE_OK).is_err()
+    };
     let found = parts.iter().find(closed)?;
-    let message = format!("{} cannot be written to by this user: everything can be read, and nothing recorded", found.display());
-    Some(DoctorCheck::new("folder", Health::Fail, message).hinted("give it back to whoever runs the agents: chown, or chmod u+w"))
+    let message = format!(
+        "{} cannot be written to by this user: everything can be read, and nothing recorded",
+        found.display()
+    );
+    Some(
+        DoctorCheck::new("folder", Health::Fail, message)
+            .hinted("give it back to whoever runs the agents: chown, or chmod u+w"),
+    )
 }
 
 fn config(engine: &Engine) -> DoctorCheck {
     match engine.store().config() {
         Ok(config) if config.version > VERSION => {
-            let message = format!("format version {} is newer than {VERSION}, which this program knows", config.version);
+            let message = format!(
+                "format version {} is newer than {VERSION}, which this program knows",
+                config.version
+            );
             let hint = "update twining; until then the memory can be read, not written".to_owned();
             DoctorCheck { hint: Some(hint), ..DoctorCheck::new("config", Health::Fail, message) }
         }
-        Ok(config) if config.notes.is_empty() => DoctorCheck::new("config", Health::Ok, format!("format version {}", config.version)),
+        Ok(config) if config.notes.is_empty() => {
+            DoctorCheck::new("config", Health::Ok, format!("format version {}", config.version))
+        }
         Ok(config) => DoctorCheck::new("config", Health::Warn, config.notes.join("; ")),
-        Err(error) => DoctorCheck::failed("config", &CommandError::from(twining_engine::Failure::from(error))),
+        Err(error) => {
+            DoctorCheck::failed("config", &CommandError::from(twining_engine::Failure::from(error)))
+        }
     }
 }
 
 fn embeddings(engine: &Engine) -> DoctorCheck {
     match engine.model_state() {
         Ok(ModelState::Ready) => match engine.embedding_worker().scan() {
-            Ok(embedding) if embedding.waiting == 0 => DoctorCheck::new("search", Health::Ok, "every record can be found by its meaning"),
+            Ok(embedding) if embedding.waiting == 0 => {
+                DoctorCheck::new("search", Health::Ok, "every record can be found by its meaning")
+            }
             Ok(embedding) => {
                 let texts = count(embedding.waiting, "text");
                 DoctorCheck::new(
                     "search",
                     Health::Ok,
-                    format!("{texts} can be found by words alone so far; a running server makes the rest"),
+                    format!(
+                        "{texts} can be found by words alone so far; a running server makes the rest"
+                    ),
                 )
             }
-            Err(error) => DoctorCheck::failed("search", &CommandError::from(twining_engine::Failure::from(error))),
+            Err(error) => DoctorCheck::failed(
+                "search",
+                &CommandError::from(twining_engine::Failure::from(error)),
+            ),
         },
-        Ok(ModelState::Off) => DoctorCheck::new("search", Health::Ok, "by words alone, as config.yml says (search.embeddings)"),
+        Ok(ModelState::Off) => DoctorCheck::new(
+            "search",
+            Health::Ok,
+            "by words alone, as config.yml says (search.embeddings)",
+        ),
         Ok(ModelState::Unusable(why)) => {
             let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();
-            DoctorCheck { hint: Some(hint), ..DoctorCheck::new("search", Health::Warn, format!("by words alone: {why}")) }
+            DoctorCheck {
+                hint: Some(hint),
+                ..DoctorCheck::new("search", Health::Warn, format!("by words alone: {why}"))
+            }
         }
         Err(failure) => DoctorCheck::failed("search", &CommandError::from(failure)),
     }
@@ -128,28 +165,53 @@ fn embeddings(engine: &Engine) -> DoctorCheck {
 fn policy(project: &Project) -> Vec<DoctorCheck> {
     let guards = hook::guards_as_written(project);
     let mut mistakes = project.engine.policy(&user_policy::read()).mistakes;
-    mistakes.extend(guards.mistakes.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect::<Vec<_>>());
+    mistakes.extend(
+        guards
+            .mistakes
+            .iter()
+            .filter(|mistake| !mistakes.contains(mistake))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     let (finding, hint) = if guards.unread.is_some() {
-        (Health::Fail, "mend that line: until then no guard of the project is known, and agents are kept from changing anything else")
+        (
+            Health::Fail,
+            "mend that line: until then no guard of the project is known, and agents are kept from changing anything else",
+        )
     } else {
-        (Health::Warn, "the rest of the file holds; twining gates, twining role and twining guard list show what does")
+        (
+            Health::Warn,
+            "the rest of the file holds; twining gates, twining role and twining guard list show what does",
+        )
     };
-    mistakes.iter().map(|mistake| DoctorCheck::new("policy", finding, mistake.to_string()).hinted(hint)).collect()
+    mistakes
+        .iter()
+        .map(|mistake| DoctorCheck::new("policy", finding, mistake.to_string()).hinted(hint))
+        .collect()
 }
 
 fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
     let finding = if status.summary.starts_with(UNWELL) { Health::Warn } else { Health::Ok };
     let mut checks = vec![DoctorCheck::new("store", finding, status.summary.clone())];
     // A broken policy has checks of its own.
-    for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml") {
+    for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml")
+    {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
         let usual = || "it is kept as it is; mend it by hand or restore it from git".to_owned();
         let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
-        let check = DoctorCheck::new("files", Health::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));
+        let check = DoctorCheck::new(
+            "files",
+            Health::Fail,
+            format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why),
+        );
         checks.push(DoctorCheck { hint: Some(hint), ..check });
     }
     // What could not be read stands above, one by one.
-    for warning in status.warnings.iter().filter(|warning| !matches!(warning.code.as_str(), "unreadable_files" | "no_embeddings")) {
+    for warning in status
+        .warnings
+        .iter()
+        .filter(|warning| !matches!(warning.code.as_str(), "unreadable_files" | "no_embeddings"))
+    {
         let check = DoctorCheck::new("memory", Health::Warn, warning.message.clone());
         checks.push(DoctorCheck { hint: Some(warning.hint.clone()), ..check });
     }
@@ -163,11 +225,15 @@ fn missing_of(project: &Project, file: &str) -> Option<String> {
     if !file.ends_with(".json") {
         return None;
     }
-    let ids = |bytes: &[u8]| -> BTreeSet<String> { array::scan(bytes).elements.iter().filter_map(|(_, one)| array::id_of(one)).collect() };
+    let ids = |bytes: &[u8]| -> BTreeSet<String> {
+        array::scan(bytes).elements.iter().filter_map(|(_, one)| array::id_of(one)).collect()
+    };
     let committed = ids(&Git::at(root).blobs(&[format!("HEAD:./{path}")]).pop()??);
     let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
-    let told =
-        format!("git has {} of it that are missing here: `git restore {path}` brings back what was committed", count(missing, "element"));
+    let told = format!(
+        "git has {} of it that are missing here: `git restore {path}` brings back what was committed",
+        count(missing, "element")
+    );
     (missing > 0).then_some(told)
 }
 
@@ -184,11 +250,16 @@ fn text_of(path: &Path) -> String {
 /// Lines of the traces that cannot be read; nothing where all can.
 fn traces(folder: &Path) -> Option<DoctorCheck> {
     let file = plain(&folder.join(TRACES))?;
-    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
-    let torn = lines.filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read_partial(line).is_none());
+    let lines =
+        BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
+    let torn = lines
+        .filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read_partial(line).is_none());
     let numbers: Vec<usize> = torn.map(|(at, _)| at + 1).collect();
     let first = numbers.first()?;
-    let message = format!("{TRACES}: {} cannot be read, the first is line {first}", count(numbers.len() as u64, "line"));
+    let message = format!(
+        "{TRACES}: {} cannot be read, the first is line {first}",
+        count(numbers.len() as u64, "line")
+    );
     Some(
         DoctorCheck::new("files", Health::Fail, message)
             .hinted("they are kept as they are; mend them by hand or restore the file from git"),
@@ -209,20 +280,27 @@ fn index(project: &Project) -> DoctorCheck {
         for id in &decisions {
             missing += u64::from(view.decisions().get(id)?.is_none());
         }
-        let indexed = tally.entries + tally.active + tally.provisional + tally.superseded + tally.overridden;
+        let indexed =
+            tally.entries + tally.active + tally.provisional + tally.superseded + tally.overridden;
         Ok::<_, StoreError>((missing, indexed))
     });
     let in_files = (entries.len() + decisions.len()) as u64;
     match compared {
-        Ok((0, indexed)) if indexed <= in_files || entries.len() >= MOST_LINES => {
-            DoctorCheck::new("index", Health::Ok, format!("says what the files say ({})", count(in_files, "record")))
-        }
+        Ok((0, indexed)) if indexed <= in_files || entries.len() >= MOST_LINES => DoctorCheck::new(
+            "index",
+            Health::Ok,
+            format!("says what the files say ({})", count(in_files, "record")),
+        ),
         Ok((missing, indexed)) => {
             let surplus = (indexed + missing).saturating_sub(in_files);
-            let message = format!("differs from the files: {missing} missing, {surplus} that no file has");
-            DoctorCheck::new("index", Health::Fail, message).hinted("twining doctor --fix, or twining reindex, builds it anew")
+            let message =
+                format!("differs from the files: {missing} missing, {surplus} that no file has");
+            DoctorCheck::new("index", Health::Fail, message)
+                .hinted("twining doctor --fix, or twining reindex, builds it anew")
         }
-        Err(error) => DoctorCheck::failed("index", &CommandError::from(twining_engine::Failure::from(error))),
+        Err(error) => {
+            DoctorCheck::failed("index", &CommandError::from(twining_engine::Failure::from(error)))
+        }
     }
 }
 
@@ -230,7 +308,10 @@ fn index(project: &Project) -> DoctorCheck {
 fn entry_ids(folder: &Path) -> BTreeSet<String> {
     let Some(board) = plain(&folder.join("blackboard.jsonl")) else { return BTreeSet::new() };
     let lines = BufReader::new(board).lines().map_while(Result::ok).take(MOST_LINES);
-    lines.filter_map(|line| serde_json::from_str::<Entry>(&line).ok()).map(|entry| entry.id.to_string()).collect()
+    lines
+        .filter_map(|line| serde_json::from_str::<Entry>(&line).ok())
+        .map(|entry| entry.id.to_string())
+        .collect()
 }
 
 fn decision_ids(folder: &Path) -> BTreeSet<Id> {
@@ -239,7 +320,9 @@ fn decision_ids(folder: &Path) -> BTreeSet<Id> {
         let text = text_of(&entry.path());
         serde_json::from_str::<twining_model::Decision>(&text).is_ok()
     });
-    let stem = |entry: fs::DirEntry| entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = |entry: fs::DirEntry| {
+        entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned())
+    };
     readable.filter_map(stem).filter_map(|stem| Id::read(&stem)).collect()
 }
 
@@ -248,12 +331,22 @@ fn absent(project: &Project) -> DoctorCheck {
     let root = project.located.place.project.display();
     let git_knows_us = init::git_state(project).is_ok_and(|told| told.program.is_some());
     if !git_knows_us && init::wired(project).map_or(true, |hosts| hosts.is_empty()) {
-        return DoctorCheck::new("folder", Health::Ok, format!("{root} has no memory yet; the first write makes it"));
+        return DoctorCheck::new(
+            "folder",
+            Health::Ok,
+            format!("{root} has no memory yet; the first write makes it"),
+        );
     }
     // Git's settings never come with a clone: an installation here made them, and a memory.
     let finding = if git_knows_us { Health::Fail } else { Health::Warn };
-    DoctorCheck::new("folder", finding, format!("{root} is wired up, and its memory is gone: there is no {FOLDER}/"))
-        .hinted(format!("git checkout -- {FOLDER} brings back what was committed; twining init begins a new one"))
+    DoctorCheck::new(
+        "folder",
+        finding,
+        format!("{root} is wired up, and its memory is gone: there is no {FOLDER}/"),
+    )
+    .hinted(format!(
+        "git checkout -- {FOLDER} brings back what was committed; twining init begins a new one"
+    ))
 }
 
 /// Who holds the write lock right now, and locks that nobody will ever let go.
@@ -266,39 +359,56 @@ fn locks(folder: &Path) -> Vec<DoctorCheck> {
         .and_then(|lock| lock.lock_holder())
         .flatten();
     if let Some(pid) = holder {
-        let check = DoctorCheck::new("lock", Health::Warn, format!("process {pid} is writing right now"));
+        let check =
+            DoctorCheck::new("lock", Health::Warn, format!("process {pid} is writing right now"));
         checks.push(check.hinted("a write takes milliseconds; if it stays, look at that process"));
     }
     for lock in stale_locks(folder) {
         let message = format!("{} was left behind by the TypeScript server", lock.display());
-        checks.push(DoctorCheck::new("lock", Health::Warn, message).hinted("twining doctor --fix removes it"));
+        checks.push(
+            DoctorCheck::new("lock", Health::Warn, message)
+                .hinted("twining doctor --fix removes it"),
+        );
     }
     checks
 }
 
 /// What stands where a lock of ours belongs and is no file.
 pub fn blocking_files(folder: &Path) -> Vec<PathBuf> {
-    let locks = ["lock", "checkpoint.lock", "index.lock"].map(|name| folder.join("local").join(name));
-    locks.into_iter().filter(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_file())).collect()
+    let locks =
+        ["lock", "checkpoint.lock", "index.lock"].map(|name| folder.join("local").join(name));
+    locks
+        .into_iter()
+        .filter(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()))
+        .collect()
 }
 
 /// Lock folders of the TypeScript server that are long dead.
 pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
     let inside = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten();
-    let all = ["", "decisions", "graph", "agents", "handoffs"].into_iter().flat_map(|name| inside(folder.join(name)));
+    let all = ["", "decisions", "graph", "agents", "handoffs"]
+        .into_iter()
+        .flat_map(|name| inside(folder.join(name)));
     let is_old = |entry: &fs::DirEntry| {
-        entry.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STALE))
+        entry
+            .metadata()
+            .and_then(|found| found.modified())
+            .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STALE))
     };
     let is_lock = |entry: &fs::DirEntry| {
-        entry.path().extension().is_some_and(|ending| ending == "lock") && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        entry.path().extension().is_some_and(|ending| ending == "lock")
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
     };
     all.filter(|entry| is_lock(entry) && is_old(entry)).map(|entry| entry.path()).collect()
 }
 
 /// Files that a folder made by another program lacks, and lines that somebody took out of them.
 fn scaffold(folder: &Path) -> Vec<DoctorCheck> {
-    let ill = |message: String| DoctorCheck::new("folder", Health::Warn, message).hinted("twining doctor --fix adds it");
-    let (there, missing): (Vec<&str>, Vec<&str>) = DEFAULT_FILES.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());
+    let ill = |message: String| {
+        DoctorCheck::new("folder", Health::Warn, message).hinted("twining doctor --fix adds it")
+    };
+    let (there, missing): (Vec<&str>, Vec<&str>) =
+        DEFAULT_FILES.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());
     let mut checks = Vec::new();
     if !missing.is_empty() {
         checks.push(ill(format!("{FOLDER}/ has no {}", missing.join(", "))));
@@ -311,7 +421,8 @@ fn scaffold(folder: &Path) -> Vec<DoctorCheck> {
             } else {
                 "a clone without our drivers merges those files worse"
             };
-            checks.push(ill(format!("{FOLDER}/{name} lacks `{}`, so {harm}", lacking.join("`, `"))));
+            checks
+                .push(ill(format!("{FOLDER}/{name} lacks `{}`, so {harm}", lacking.join("`, `"))));
         }
     }
     checks

@@ -30,7 +30,9 @@ pub fn bypass(
     given: Option<&str>,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
-    let lasts = lasts.ok_or_else(|| CommandError::refused(&InvalidInput::new("--for", "is required, such as `--for 10m`")))?;
+    let lasts = lasts.ok_or_else(|| {
+        CommandError::refused(&InvalidInput::new("--for", "is required, such as `--for 10m`"))
+    })?;
     let (minutes, reason) = (minutes(lasts)?, reason_of(given)?);
     if guard == PERSON_COMMANDS {
         return Err(CommandError::unavailable(
@@ -42,9 +44,8 @@ pub fn bypass(
     let store = project.engine.store();
     if !hook::guards(&project).guards.iter().any(|known| known.id == guard) {
         let named = text::excerpt(guard, 40);
-        return Err(
-            CommandError::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them")
-        );
+        return Err(CommandError::unavailable("NOT_FOUND", format!("there is no guard `{named}`"))
+            .with_hint("`twining guard list` shows them"));
     }
     let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000).to_string();
     let what = format!("the guard `{guard}` is lifted until {until}");
@@ -53,27 +54,48 @@ pub fn bypass(
 }
 
 /// Lets a proposed guard block.
-pub fn promote(project: Option<PathBuf>, guard: &str, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn promote(
+    project: Option<PathBuf>,
+    guard: &str,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let project = open(project)?;
     let backtest = project.engine.backtest(&user_policy::read(), guard)?;
-    let caller = person_check::confirm(&format!("`{guard}` will block from now on; it {}", backtest.say()), guard)?;
+    let caller = person_check::confirm(
+        &format!("`{guard}` will block from now on; it {}", backtest.say()),
+        guard,
+    )?;
     let promoted = project.engine.promote_guard(&caller, guard)?;
     Ok(output::answer(
         style,
         || json!(promoted),
-        |page| page.line([good(Verdict::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]),
+        |page| {
+            page.line([good(Verdict::Block.as_str()), strong(&promoted.id), dim(&promoted.place)])
+        },
         ExitStatus::Done,
     ))
 }
 
 /// Lets a finding of the commit check through, in the next commit.
-pub fn allow(project: Option<PathBuf>, subject: &str, given: Option<&str>, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn allow(
+    project: Option<PathBuf>,
+    subject: &str,
+    given: Option<&str>,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let reason = reason_of(given)?;
     let project = open(project)?;
     let subject = subject.trim_start_matches("./").to_owned();
-    let until = Time::from_ms(project.engine.store().ids().now().as_ms() + ALLOWANCE_MS).to_string();
+    let until =
+        Time::from_ms(project.engine.store().ids().now().as_ms() + ALLOWANCE_MS).to_string();
     let what = format!("`{subject}` is allowed in the next commit");
-    let given = Allowance { subject, until, reason, head: project.history.head().unwrap_or_default(), ..Allowance::default() };
+    let given = Allowance {
+        subject,
+        until,
+        reason,
+        head: project.history.head().unwrap_or_default(),
+        ..Allowance::default()
+    };
     grant(&project, |allowed| &mut allowed.commits, "commit-check", &what, given, style)
 }
 
@@ -93,19 +115,34 @@ fn grant(
     let answer = json!({"subject": given.subject, "until": given.until, "reason": given.reason});
     let mut allowed = PersonAllowances::read(store);
     let list = list(&mut allowed);
-    list.retain(|other| other.subject != given.subject && is_before(store.ids().now(), &other.until));
+    list.retain(|other| {
+        other.subject != given.subject && is_before(store.ids().now(), &other.until)
+    });
     list.push(Allowance { by: caller.agent, ..given });
     allowed.write(store)?;
-    Ok(output::answer(style, || answer, |page| page.line([good("done:"), plain(what)]), ExitStatus::Done))
+    Ok(output::answer(
+        style,
+        || answer,
+        |page| page.line([good("done:"), plain(what)]),
+        ExitStatus::Done,
+    ))
 }
 
 /// Shows the commands that guards verify by, or allows one, or takes that back.
-pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn trust(
+    project: Option<PathBuf>,
+    guard: Option<&str>,
+    revoke: bool,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let project = open(project)?;
     let store = project.engine.store();
     let mut allowed = PersonAllowances::read(store);
     let all = project.engine.list_guards(&user_policy::read()).guards;
-    let commands: Vec<(&str, &str)> = all.iter().filter_map(|guard| Some((guard.id.as_str(), guard.verify.as_deref()?))).collect();
+    let commands: Vec<(&str, &str)> = all
+        .iter()
+        .filter_map(|guard| Some((guard.id.as_str(), guard.verify.as_deref()?)))
+        .collect();
     let Some(guard) = guard else { return Ok(shown(&commands, &allowed, style)) };
     if revoke {
         // Less is allowed: that needs nobody's yes.
@@ -115,20 +152,39 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
     }
     let mut named = commands.iter().filter(|(id, _)| *id == guard);
     let (Some((_, command)), None) = (named.next(), named.next()) else {
-        let why = format!("there is no one guard `{}` that verifies by a command", text::excerpt(guard, 40));
-        return Err(CommandError::unavailable("NOT_FOUND", why).with_hint("`twining trust` shows them"));
+        let why = format!(
+            "there is no one guard `{}` that verifies by a command",
+            text::excerpt(guard, 40)
+        );
+        return Err(
+            CommandError::unavailable("NOT_FOUND", why).with_hint("`twining trust` shows them")
+        );
     };
-    let caller = person_check::confirm(&format!("`{guard}` will run this on your machine before tools do:\n  {command}"), guard)?;
+    let caller = person_check::confirm(
+        &format!("`{guard}` will run this on your machine before tools do:\n  {command}"),
+        guard,
+    )?;
     allowed.trusted.retain(|trusted| trusted.guard != guard);
     let at = store.ids().now().to_string();
-    allowed.trusted.push(TrustedCommand { guard: guard.to_owned(), command: (*command).to_owned(), by: caller.agent.clone(), at });
-    project.engine.approve(&caller, guard, &format!("the command of `{guard}` was allowed"), command)?;
+    allowed.trusted.push(TrustedCommand {
+        guard: guard.to_owned(),
+        command: (*command).to_owned(),
+        by: caller.agent.clone(),
+        at,
+    });
+    project.engine.approve(
+        &caller,
+        guard,
+        &format!("the command of `{guard}` was allowed"),
+        command,
+    )?;
     allowed.write(store)?;
     Ok(shown(&commands, &allowed, style))
 }
 
 fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFormat) -> ExitStatus {
-    let rows: Vec<(&str, &str, bool)> = commands.iter().map(|(id, command)| (*id, *command, allowed.trusts(id, command))).collect();
+    let rows: Vec<(&str, &str, bool)> =
+        commands.iter().map(|(id, command)| (*id, *command, allowed.trusts(id, command))).collect();
     output::answer(
         style,
         || json!({"commands": rows.iter().map(|(guard, command, trusted)| json!({"guard": guard, "command": command, "trusted": trusted})).collect::<Vec<_>>()}),
@@ -137,7 +193,13 @@ fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFor
                 page.line([dim("no guard verifies by a command")]);
             }
             let told = |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
-            page.table(0, &rows.iter().map(|(id, command, trusted)| vec![strong(id), told(*trusted), plain(command)]).collect::<Vec<_>>());
+            page.table(
+                0,
+                &rows
+                    .iter()
+                    .map(|(id, command, trusted)| vec![strong(id), told(*trusted), plain(command)])
+                    .collect::<Vec<_>>(),
+            );
         },
         ExitStatus::Done,
     )
@@ -147,7 +209,8 @@ fn open(project: Option<PathBuf>) -> Result<Project, CommandError> {
     let project = Project::open(project)?;
     match project.engine.store().exists() {
         Ok(true) => Ok(project),
-        _ => Err(CommandError::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")),
+        _ => Err(CommandError::unavailable("NOT_FOUND", "there is no .twining here")
+            .with_hint("`twining seed` begins one")),
     }
 }
 
@@ -158,17 +221,20 @@ fn reason_of(given: Option<&str>) -> Result<String, CommandError> {
 
 /// `10m`, `2h`, `90` minutes; at most a day.
 fn minutes(given: &str) -> Result<i64, CommandError> {
-    let (number, unit) = given.trim().split_at(given.trim().trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+    let (number, unit) =
+        given.trim().split_at(given.trim().trim_end_matches(|c: char| !c.is_ascii_digit()).len());
     let each = match unit.trim() {
         "" | "m" | "min" => Some(1),
         "h" => Some(60),
         _ => None,
     };
     let most = i64::try_from(limits::BYPASS_MINUTES).unwrap_or(i64::MAX);
-    let minutes = each.zip(number.parse::<i64>().ok()).and_then(|(each, number)| number.checked_mul(each));
+    let minutes =
+        each.zip(number.parse::<i64>().ok()).and_then(|(each, number)| number.checked_mul(each));
     minutes.filter(|minutes| (1..=most).contains(minutes)).ok_or_else(|| {
         CommandError::refused(
-            &InvalidInput::new("--for", "must be from 1m to 24h").because(format!("`{}` was given", text::excerpt(given, 20))),
+            &InvalidInput::new("--for", "must be from 1m to 24h")
+                .because(format!("`{}` was given", text::excerpt(given, 20))),
         )
     })
 }

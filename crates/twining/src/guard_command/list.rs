@@ -32,7 +32,12 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Runs `list`, `test` or `explain`; the first two of one guard, where it is named.
-pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn run(
+    project: Option<PathBuf>,
+    what: &str,
+    named: &str,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let project = Project::open(project)?;
     match what {
         "explain" => explain(project, style),
@@ -41,19 +46,32 @@ pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: OutputForma
     }
 }
 
-fn list(project: &Project, style: OutputFormat, named: &str, must_hold: bool) -> Result<ExitStatus, CommandError> {
+fn list(
+    project: &Project,
+    style: OutputFormat,
+    named: &str,
+    must_hold: bool,
+) -> Result<ExitStatus, CommandError> {
     let mut all = hook::guards_as_written(project);
     if !named.is_empty() {
         if !all.guards.iter().any(|guard| guard.id == named) {
-            let known = all.guards.iter().map(|guard| guard.id.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(CommandError::misuse(format!("no guard is called `{}`; there are {known}", text::excerpt(named, 80))));
+            let known =
+                all.guards.iter().map(|guard| guard.id.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(CommandError::misuse(format!(
+                "no guard is called `{}`; there are {known}",
+                text::excerpt(named, 80)
+            )));
         }
         all.guards.retain(|guard| guard.id == named);
     }
     let dead = all.guards.iter().any(|guard| guard.standing != GuardHealth::Alive);
     let wired = if must_hold { hook_trial::check(project, &all) } else { Vec::new() };
     let unwired = wired.iter().any(|host| !host.problems.is_empty());
-    let ending = if must_hold && (dead || unwired || !all.mistakes.is_empty()) { ExitStatus::FoundProblems } else { ExitStatus::Done };
+    let ending = if must_hold && (dead || unwired || !all.mistakes.is_empty()) {
+        ExitStatus::FoundProblems
+    } else {
+        ExitStatus::Done
+    };
     let to_json = || {
         let guards = all.guards.iter().map(|guard| {
             let dead = if let GuardHealth::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
@@ -71,23 +89,38 @@ fn list(project: &Project, style: OutputFormat, named: &str, must_hold: bool) ->
         |page| {
             let rows = all.guards.iter().map(|guard| {
                 let standing = match &guard.standing {
-                    GuardHealth::Alive if guard.proposed => warn(format!("proposed: {}", guard.say)),
+                    GuardHealth::Alive if guard.proposed => {
+                        warn(format!("proposed: {}", guard.say))
+                    }
                     GuardHealth::Alive => plain(&guard.say),
                     GuardHealth::Dead(why) => bad(format!("dead: {why}")),
                 };
-                vec![strong(&guard.id), level(guard.action), dim(guard.source.to_string()), standing]
+                vec![
+                    strong(&guard.id),
+                    level(guard.action),
+                    dim(guard.source.to_string()),
+                    standing,
+                ]
             });
             page.table(0, &rows.collect::<Vec<_>>());
-            all.mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
+            all.mistakes
+                .iter()
+                .for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
             for host in &wired {
-                let fires = if host.problems.is_empty() { good("fires") } else { bad("does not fire") };
+                let fires =
+                    if host.problems.is_empty() { good("fires") } else { bad("does not fire") };
                 let tried = format!("{} calls tried through {}", host.tried, host.file);
                 page.line([strong(host.host), fires, dim(tried)]);
-                host.problems.iter().for_each(|problem| page.line([bad("  problem"), plain(problem)]));
+                host.problems
+                    .iter()
+                    .for_each(|problem| page.line([bad("  problem"), plain(problem)]));
                 host.notes.iter().for_each(|note| page.line([warn("  note"), plain(note)]));
             }
             if must_hold && wired.is_empty() {
-                page.line([warn("no host is wired"), dim("nothing calls `twining hook` in this project, so nothing is stopped")]);
+                page.line([
+                    warn("no host is wired"),
+                    dim("nothing calls `twining hook` in this project, so nothing is stopped"),
+                ]);
             }
         },
         ending,
@@ -111,12 +144,20 @@ fn explain(project: Project, style: OutputFormat) -> Result<ExitStatus, CommandE
         style,
         || json!(evaluation),
         |page| {
-            let verdict = if evaluation.verdict == Verdict::Off { good("allowed") } else { level(evaluation.verdict) };
+            let verdict = if evaluation.verdict == Verdict::Off {
+                good("allowed")
+            } else {
+                level(evaluation.verdict)
+            };
             page.line([strong("verdict"), verdict]);
-            let rows = evaluation
-                .findings
-                .iter()
-                .map(|finding| vec![strong(&finding.guard), level(finding.verdict), dim(&finding.source), plain(&finding.effect)]);
+            let rows = evaluation.findings.iter().map(|finding| {
+                vec![
+                    strong(&finding.guard),
+                    level(finding.verdict),
+                    dim(&finding.source),
+                    plain(&finding.effect),
+                ]
+            });
             page.table(0, &rows.collect::<Vec<_>>());
         },
         ExitStatus::Done,

@@ -30,17 +30,37 @@ pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
     let Some(next) = next(context) else { return HookReply::Silence };
     let said = &next.next;
     if !said.action.is_work() {
-        return HookReply::Notice(format!("Twining: {} ({}). {}", said.say, said.why, counted(&next)));
+        return HookReply::Notice(format!(
+            "Twining: {} ({}). {}",
+            said.say,
+            said.why,
+            counted(&next)
+        ));
     }
     let asked = notes.held.entry(format!("loop: {} {}", said.say, said.attempt)).or_default();
-    if *asked >= MOST_ASKED || (context.event.stop_hook_active && *asked > 0) || notes.steps >= MOST_STEPS {
-        let why = if notes.steps >= MOST_STEPS { "the session took too many steps" } else { "nothing came of it" };
+    if *asked >= MOST_ASKED
+        || (context.event.stop_hook_active && *asked > 0)
+        || notes.steps >= MOST_STEPS
+    {
+        let why = if notes.steps >= MOST_STEPS {
+            "the session took too many steps"
+        } else {
+            "nothing came of it"
+        };
         if *asked <= MOST_ASKED {
             // Once: a session that stops again and again need not be told of again.
             *asked = MOST_ASKED + 1;
-            context.post("question", &format!("The feature loop stopped at `{}`: {why}", said.say), None);
+            context.post(
+                "question",
+                &format!("The feature loop stopped at `{}`: {why}", said.say),
+                None,
+            );
         }
-        return HookReply::Notice(format!("Twining lets the session go at `{}`: {why}. {}", said.say, counted(&next)));
+        return HookReply::Notice(format!(
+            "Twining lets the session go at `{}`: {why}. {}",
+            said.say,
+            counted(&next)
+        ));
     }
     *asked += 1;
     notes.steps += 1;
@@ -50,16 +70,23 @@ pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
 /// What to do now, if the loop runs by itself here.
 fn next(context: &HookContext) -> Option<NextOutcome> {
     let engine = &context.project.engine;
-    let is_auto = engine.store().exists().unwrap_or(false) && engine.store().config().is_ok_and(|config| config.workflow.auto);
+    let is_auto = engine.store().exists().unwrap_or(false)
+        && engine.store().config().is_ok_and(|config| config.workflow.auto);
     // A list that cannot be read drives nobody.
-    if is_auto { engine.next(&user_policy::read(), NextInput { prompt: Some(true) }).ok() } else { None }
+    if is_auto {
+        engine.next(&user_policy::read(), NextInput { prompt: Some(true) }).ok()
+    } else {
+        None
+    }
 }
 
 /// The step, for an agent that delegates where it can.
 fn step(next: &NextOutcome) -> String {
     let role = next.role.unwrap_or("player");
     let whom = match role {
-        "coach" => "Start a tester subagent for it where you can; else do it yourself, as somebody who did not write the code.",
+        "coach" => {
+            "Start a tester subagent for it where you can; else do it yourself, as somebody who did not write the code."
+        }
         "initializer" => "Start an initializer subagent for it where you can; else do it yourself.",
         _ => "Start a coding subagent for it where you can; else do it yourself.",
     };
@@ -78,7 +105,13 @@ fn counted(next: &NextOutcome) -> String {
     let counts = serde_json::to_value(next.counts).unwrap_or_default();
     let told: Vec<String> = counts
         .as_object()
-        .map(|counts| counts.iter().filter(|(_, n)| n.as_u64() != Some(0)).map(|(name, n)| format!("{n} {name}")).collect())
+        .map(|counts| {
+            counts
+                .iter()
+                .filter(|(_, n)| n.as_u64() != Some(0))
+                .map(|(name, n)| format!("{n} {name}"))
+                .collect()
+        })
         .unwrap_or_default();
     if told.is_empty() { String::new() } else { format!("Features: {}.", told.join(", ")) }
 }

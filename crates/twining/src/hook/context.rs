@@ -9,7 +9,9 @@ use twining_engine::secrets::redact_name;
 use twining_engine::workflow::EvidenceVerdict;
 use twining_engine::{Caller, Engine, FeatureProofs, PostInput};
 use twining_guard::hosts::HookEvent;
-use twining_guard::{ClaimOrigin, Claimant, Evaluation, EvidenceLookup, Facts, FeatureProof, ForeignClaims, GuardSet};
+use twining_guard::{
+    ClaimOrigin, Claimant, Evaluation, EvidenceLookup, Facts, FeatureProof, ForeignClaims, GuardSet,
+};
 use twining_model::{Channel, Origin, Time, Trust, text};
 
 use super::session_state::SessionState;
@@ -32,8 +34,12 @@ pub struct HookContext {
 impl HookContext {
     /// Opens the project that an event happens in.
     pub fn open(project: Option<PathBuf>, event: HookEvent) -> Result<Self, String> {
-        let project = Project::open_from(project, &event.cwd)
-            .map_err(|problem| problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned())?;
+        let project = Project::open_from(project, &event.cwd).map_err(|problem| {
+            problem.to_json()["message"]
+                .as_str()
+                .unwrap_or("the project cannot be opened")
+                .to_owned()
+        })?;
         project.engine.store().set_deadline(INDEX_TIMEOUT);
         Ok(Self::of(project, event))
     }
@@ -69,7 +75,12 @@ impl HookContext {
 
     fn with_facts(&self, evaluate: impl Fn(&Facts<'_>) -> Evaluation) -> Evaluation {
         let claims = self.claims();
-        evaluate(&Facts { root: &self.files.root, files: &self.files, evidence: &self.runs(), claims: &claims })
+        evaluate(&Facts {
+            root: &self.files.root,
+            files: &self.files,
+            evidence: &self.runs(),
+            claims: &claims,
+        })
     }
 
     /// What proves that features work.
@@ -82,7 +93,9 @@ impl HookContext {
         let event = &self.event.event;
         let store = self.project.engine.store();
         // A file of claims that cannot be read claims nothing.
-        let Some(bytes) = store.documents().claims().ok().flatten() else { return ForeignClaims::default() };
+        let Some(bytes) = store.documents().claims().ok().flatten() else {
+            return ForeignClaims::default();
+        };
         // Asked only where a claim names a process: a tool waits.
         let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
@@ -94,19 +107,24 @@ impl HookContext {
     /// of it since this session began.
     fn is_abandoned(&self, origin: &ClaimOrigin<'_>) -> bool {
         if let Some((_, process)) = origin.session.rsplit_once('@') {
-            return cfg!(target_os = "linux") && !std::path::Path::new("/proc").join(process).exists();
+            return cfg!(target_os = "linux")
+                && !std::path::Path::new("/proc").join(process).exists();
         }
         let Some(began) = self.notes().began else { return false };
         let calls = self.project.engine.store().local_state().latest_calls().unwrap_or_default();
-        let is_heard = |call: RecordedCall| call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began);
-        origin.since.is_some_and(|since| since < began) && !calls.iter().filter_map(|line| RecordedCall::read(line)).any(is_heard)
+        let is_heard = |call: RecordedCall| {
+            call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began)
+        };
+        origin.since.is_some_and(|since| since < began)
+            && !calls.iter().filter_map(|line| RecordedCall::read(line)).any(is_heard)
     }
 
     /// What hooks remember of the session.
     pub fn notes(&self) -> SessionState {
         let store = self.project.engine.store();
         let note = store.local_state().note(&self.event.session).ok().flatten();
-        let mut notes: SessionState = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut notes: SessionState =
+            note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         notes.began.get_or_insert_with(|| store.ids().now());
         notes
     }
@@ -116,7 +134,9 @@ impl HookContext {
     pub fn save_notes(&self, notes: &SessionState) -> bool {
         let store = self.project.engine.store();
         self.has_memory()
-            && serde_json::to_vec(notes).is_ok_and(|bytes| store.local_state().write_note(&self.event.session, &bytes).is_ok())
+            && serde_json::to_vec(notes).is_ok_and(|bytes| {
+                store.local_state().write_note(&self.event.session, &bytes).is_ok()
+            })
     }
 
     /// Posts to the board, for whoever looks at it next.
@@ -124,7 +144,13 @@ impl HookContext {
         let whole = text::visible(summary).replace('\n', " ");
         let (summary, scope) = (text::excerpt(&whole, 190), scope.map(str::to_owned));
         let detail = (summary != whole).then_some(whole);
-        let entry = PostInput { entry_type: entry_type.to_owned(), summary, detail, scope, ..PostInput::default() };
+        let entry = PostInput {
+            entry_type: entry_type.to_owned(),
+            summary,
+            detail,
+            scope,
+            ..PostInput::default()
+        };
         // If the board cannot be written, the person still reads the message.
         let _ = self.project.engine.post(&self.caller(), &entry);
     }
@@ -145,7 +171,10 @@ impl<'a> RecordedRuns<'a> {
     }
 
     fn proofs(&self) -> Result<&FeatureProofs<'a>, String> {
-        self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string())).as_ref().map_err(Clone::clone)
+        self.proofs
+            .get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string()))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     /// Whether a feature was found to work when it was last reported: what changed or

@@ -27,14 +27,22 @@ pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
     match event {
         "pre-commit" => {
             // Each tells what is wrong; one refusal is enough to stop the commit.
-            let refused = projects.into_iter().filter(|project| !super::git_hooks::check(project.clone())).count();
+            let refused = projects
+                .into_iter()
+                .filter(|project| !super::git_hooks::check(project.clone()))
+                .count();
             if refused > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS }
         }
         "post-commit" => {
             for problem in projects.into_iter().filter_map(|project| after_commit(project).err()) {
                 // The commit is made; all that is left is to say so.
-                let _ = anstream::stderr()
-                    .write_all(format!("twining: the commit was not linked\n{}", crate::output::words(&problem)).as_bytes());
+                let _ = anstream::stderr().write_all(
+                    format!(
+                        "twining: the commit was not linked\n{}",
+                        crate::output::words(&problem)
+                    )
+                    .as_bytes(),
+                );
             }
             ExitCode::SUCCESS
         }
@@ -49,7 +57,8 @@ fn told() -> Vec<Option<PathBuf>> {
         let clues = LocateInput::of_process(None).ok()?;
         let GitFolders { top, common, .. } = GitFolders::of(&clues.here)?;
         let prefixes = init::projects(&fs::read_to_string(common.join("info/attributes")).ok()?);
-        let folders = prefixes.iter().map(|prefix| top.join(prefix)).filter(|folder| folder.is_dir());
+        let folders =
+            prefixes.iter().map(|prefix| top.join(prefix)).filter(|folder| folder.is_dir());
         Some(folders.map(Some).collect::<Vec<_>>())
     };
     below().filter(|projects| !projects.is_empty()).unwrap_or_else(|| vec![None])
@@ -63,12 +72,24 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
         return Ok(());
     }
     if store.config().map_err(failed)?.archive.auto_archive_on_commit {
-        store.queues().queue_action(r#"{"action":"archive","trigger":"commit"}"#).map_err(failed)?;
+        store
+            .queues()
+            .queue_action(r#"{"action":"archive","trigger":"commit"}"#)
+            .map_err(failed)?;
     }
     let Some(commit) = project.history.commit("HEAD") else { return Ok(()) };
     let before = || commit.parents.first().and_then(|parent| project.history.committed_at(parent));
-    let origin = Origin { client: None, session: crate::project::session_of_host(), via: Channel::Hook, trust: Trust::Tool };
-    project.engine.link_new_commit(&Caller { agent: "git".to_owned(), origin }, &commit, &before)?;
+    let origin = Origin {
+        client: None,
+        session: crate::project::session_of_host(),
+        via: Channel::Hook,
+        trust: Trust::Tool,
+    };
+    project.engine.link_new_commit(
+        &Caller { agent: "git".to_owned(), origin },
+        &commit,
+        &before,
+    )?;
     Ok(())
 }
 
@@ -112,7 +133,11 @@ fn notices(project: &Project) -> Vec<CheckNotice> {
     let files = WorkingTree::of(project);
     let mut comparison = TreeComparison::new(project, &guards, &files, Stage::Commit);
     comparison.prefix = prefix(project);
-    comparison.changed = staged.iter().filter_map(|path| path.strip_prefix(&comparison.prefix)).map(str::to_owned).collect();
+    comparison.changed = staged
+        .iter()
+        .filter_map(|path| path.strip_prefix(&comparison.prefix))
+        .map(str::to_owned)
+        .collect();
     comparison.before = git.sides();
     // The first commit of all takes what is there: there is nothing to compare it with.
     let checks = if is_first { &COMMIT_CHECKS[..1] } else { &COMMIT_CHECKS[..] };
@@ -123,9 +148,14 @@ fn notices(project: &Project) -> Vec<CheckNotice> {
 /// The way from the top of the working tree to the project. git starts its hooks at the top.
 fn prefix(project: &Project) -> String {
     let checkout = &project.located.checkout;
-    let here = std::env::var_os("GIT_INDEX_FILE").and_then(|_| std::env::current_dir().ok()).filter(|here| checkout.starts_with(here));
-    let top = here.or_else(|| project.history.shape().map(|shape| shape.top)).unwrap_or_else(|| checkout.clone());
-    let within = checkout.strip_prefix(&top).map(|within| within.display().to_string()).unwrap_or_default();
+    let here = std::env::var_os("GIT_INDEX_FILE")
+        .and_then(|_| std::env::current_dir().ok())
+        .filter(|here| checkout.starts_with(here));
+    let top = here
+        .or_else(|| project.history.shape().map(|shape| shape.top))
+        .unwrap_or_else(|| checkout.clone());
+    let within =
+        checkout.strip_prefix(&top).map(|within| within.display().to_string()).unwrap_or_default();
     if within.is_empty() { within } else { format!("{within}/") }
 }
 
@@ -135,13 +165,18 @@ fn not_allowed(project: &Project, refused: Vec<CheckNotice>) -> Vec<CheckNotice>
         return refused;
     }
     let store = project.engine.store();
-    let (given, now, head) = (PersonAllowances::read(store), store.ids().now(), project.history.head());
+    let (given, now, head) =
+        (PersonAllowances::read(store), store.ids().now(), project.history.head());
     let path_of = |notice: &CheckNotice| notice.path.clone().unwrap_or_default();
     let refused: Vec<CheckNotice> = refused
         .into_iter()
-        .filter(|notice| given.commit_allowance(&notice.rule, &path_of(notice), head.as_deref(), now).is_none())
+        .filter(|notice| {
+            given.commit_allowance(&notice.rule, &path_of(notice), head.as_deref(), now).is_none()
+        })
         .collect();
-    let Some(reason) = allowances::from_environment().filter(|_| !refused.is_empty()) else { return refused };
+    let Some(reason) = allowances::from_environment().filter(|_| !refused.is_empty()) else {
+        return refused;
+    };
     let findings: Vec<String> = refused.iter().map(|notice| notice.text.clone()).collect();
     match allowances::allow_commit(project, &reason, &findings) {
         Ok(()) => {

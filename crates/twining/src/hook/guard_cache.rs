@@ -32,16 +32,23 @@ pub fn guards(project: &Project) -> GuardSet {
     let (user, policy) = policies(project);
     let key = key_of(&user, &policy);
     let store = project.engine.store();
-    let known: Option<CachedGuards> =
-        store.local_state().note(COMPILED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let guards = known.filter(|known| known.key == key).map(|known| known.guards).unwrap_or_else(|| {
-        let compiled = CachedGuards { key, guards: GuardSet::load(&user, &policy, Examples::Read) };
-        // Without the note the policies are read again.
-        if store.exists().unwrap_or(false) {
-            let _ = serde_json::to_vec(&compiled).map(|bytes| store.local_state().write_note(COMPILED, &bytes));
-        }
-        compiled.guards
-    });
+    let known: Option<CachedGuards> = store
+        .local_state()
+        .note(COMPILED)
+        .ok()
+        .flatten()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let guards =
+        known.filter(|known| known.key == key).map(|known| known.guards).unwrap_or_else(|| {
+            let compiled =
+                CachedGuards { key, guards: GuardSet::load(&user, &policy, Examples::Read) };
+            // Without the note the policies are read again.
+            if store.exists().unwrap_or(false) {
+                let _ = serde_json::to_vec(&compiled)
+                    .map(|bytes| store.local_state().write_note(COMPILED, &bytes));
+            }
+            compiled.guards
+        });
     completed(guards, project, &user, &clauses(project))
 }
 
@@ -57,7 +64,12 @@ pub fn on_unreadable() -> Verdict {
 }
 
 fn policies(project: &Project) -> (UserPolicy, TextFile) {
-    let policy = project.engine.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
+    let policy = project
+        .engine
+        .store()
+        .documents()
+        .policy()
+        .unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
     (user_policy::read(), policy)
 }
 
@@ -67,10 +79,20 @@ fn key_of(user: &UserPolicy, policy: &TextFile) -> String {
     format!("{} {:x} {:016x}", env!("CARGO_PKG_VERSION"), text.len(), hash_of(text.as_bytes()))
 }
 
-fn completed(mut guards: GuardSet, project: &Project, user: &UserPolicy, clauses: &[Clause]) -> GuardSet {
+fn completed(
+    mut guards: GuardSet,
+    project: &Project,
+    user: &UserPolicy,
+    clauses: &[Clause],
+) -> GuardSet {
     let settings = Path::new(&user.name).parent().filter(|dir| dir.is_absolute());
     let root = project.located.checkout.display().to_string();
-    guards.protect(&settings.map(|dir| inside(&root, &dir.display().to_string())).into_iter().collect::<Vec<_>>());
+    guards.protect(
+        &settings
+            .map(|dir| inside(&root, &dir.display().to_string()))
+            .into_iter()
+            .collect::<Vec<_>>(),
+    );
     guards.add_clauses(clauses);
     guards
 }
@@ -89,8 +111,12 @@ fn clauses(project: &Project) -> Vec<Clause> {
     let store = project.engine.store();
     // Before they are read: what changes meanwhile is asked for again.
     let Ok(Some(state)) = store.documents().binding_state() else { return Vec::new() };
-    let known: Option<CachedClauses> =
-        store.local_state().note(CLAUSES).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<CachedClauses> = store
+        .local_state()
+        .note(CLAUSES)
+        .ok()
+        .flatten()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let is_current = |known: &CachedClauses| {
         known.decisions == state.decisions
             && known.knowledge == state.knowledge
@@ -101,8 +127,14 @@ fn clauses(project: &Project) -> Vec<Clause> {
         known => match project.engine.clauses() {
             Ok(clauses) => {
                 let made = store.ids().now().as_ms();
-                let known = CachedClauses { decisions: state.decisions, knowledge: state.knowledge, made, clauses };
-                let _ = serde_json::to_vec(&known).map(|bytes| store.local_state().write_note(CLAUSES, &bytes));
+                let known = CachedClauses {
+                    decisions: state.decisions,
+                    knowledge: state.knowledge,
+                    made,
+                    clauses,
+                };
+                let _ = serde_json::to_vec(&known)
+                    .map(|bytes| store.local_state().write_note(CLAUSES, &bytes));
                 known.clauses
             }
             // Where the index cannot be asked now, what was known holds.

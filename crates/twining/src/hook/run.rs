@@ -33,20 +33,28 @@ pub(super) fn failed(kind: EventKind, why: String) -> HookReply {
         return HookReply::Failed(why);
     }
     match super::guard_cache::on_unreadable() {
-        Verdict::Block => HookReply::Deny(format!("Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`.")),
+        Verdict::Block => HookReply::Deny(format!(
+            "Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`."
+        )),
         Verdict::Ask => HookReply::Ask(format!("Twining could not judge this: {why}")),
         Verdict::Off | Verdict::Warn => HookReply::Failed(why),
     }
 }
 
-pub(super) fn respond(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> Result<HookReply, String> {
+pub(super) fn respond(
+    project: Option<PathBuf>,
+    host: &HostAdapter,
+    event: &str,
+) -> Result<HookReply, String> {
     let json = read_event()?;
     let hook_event = host.parse(event, &json, &current_dir()).ok_or("the event is not known")?;
     let context = HookContext::open(project, hook_event)?;
     Ok(match context.event.event.kind {
         EventKind::PreToolUse => super::tool_call::before(&context),
         EventKind::PostToolUse | EventKind::ToolFailed => super::tool_call::after(&context),
-        EventKind::Stop | EventKind::SubagentStop | EventKind::TaskCompleted => super::stop::reply(&context),
+        EventKind::Stop | EventKind::SubagentStop | EventKind::TaskCompleted => {
+            super::stop::reply(&context)
+        }
         EventKind::SessionStart => super::session::started(&context),
         EventKind::SubagentStart => super::session::subagent_started(&context),
         EventKind::UserPromptSubmit => super::session::prompted(&context),
@@ -62,7 +70,9 @@ pub fn read_any_event() -> Result<HookEvent, String> {
     let json = read_event()?;
     let named = json.get("hook_event_name").and_then(Value::as_str).unwrap_or("PreToolUse");
     let parsed = HOSTS.into_iter().find_map(|host| host.parse(named, &json, &current_dir()));
-    parsed.ok_or_else(|| format!("`{}` is no event of a known host", twining_model::text::excerpt(named, 40)))
+    parsed.ok_or_else(|| {
+        format!("`{}` is no event of a known host", twining_model::text::excerpt(named, 40))
+    })
 }
 
 pub(super) fn read_event() -> Result<Value, String> {

@@ -12,15 +12,24 @@ use twining_model::Time;
 const MAX_AGENTS: usize = 256;
 
 /// Agents that are sent to change files.
-const CODERS: [&str; 7] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player", "twining-worker"];
+const CODERS: [&str; 7] = [
+    "coding-agent",
+    "coder",
+    "coding",
+    "implementer",
+    "implementation-agent",
+    "player",
+    "twining-worker",
+];
 
 /// Programs that look and change nothing.
 const READ_ONLY_PROGRAMS: [&str; 24] = [
-    "cat", "head", "tail", "less", "nl", "ls", "pwd", "grep", "egrep", "rg", "wc", "stat", "diff", "cmp", "cut", "tr", "echo", "printf",
-    "true", "cd", "jq", "find", "which", "sleep",
+    "cat", "head", "tail", "less", "nl", "ls", "pwd", "grep", "egrep", "rg", "wc", "stat", "diff",
+    "cmp", "cut", "tr", "echo", "printf", "true", "cd", "jq", "find", "which", "sleep",
 ];
 /// What git tells without changing anything.
-const READ_ONLY_GIT: [&str; 8] = ["status", "diff", "log", "show", "blame", "ls-files", "rev-parse", "branch"];
+const READ_ONLY_GIT: [&str; 8] =
+    ["status", "diff", "log", "show", "blame", "ls-files", "rev-parse", "branch"];
 
 /// What hooks remember of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +83,9 @@ impl SessionState {
     /// Whether any agent of the session changed something in this turn, or may have.
     pub fn acted_this_turn(&self) -> bool {
         let began = self.turn_start();
-        self.agents.values().any(|agent| agent.last_change.is_some_and(|at| began.is_none_or(|began| at >= began)))
+        self.agents
+            .values()
+            .any(|agent| agent.last_change.is_some_and(|at| began.is_none_or(|began| at >= began)))
     }
 
     /// When the turn began.
@@ -101,9 +112,14 @@ impl SessionState {
 fn may_change_something(event: &GuardEvent) -> bool {
     match &event.action {
         ToolAction::Read(_) | ToolAction::ReadPart(_) | ToolAction::ReadMany(_) => false,
-        ToolAction::Nothing => ["twining_post", "twining_decide", "twining_report"].iter().any(|verb| event.tool.ends_with(verb)),
+        ToolAction::Nothing => ["twining_post", "twining_decide", "twining_report"]
+            .iter()
+            .any(|verb| event.tool.ends_with(verb)),
         ToolAction::Shell(line) => match shell::read(line) {
-            Ok(read) => !read.writes.is_empty() || read.commands.iter().any(|command| !is_read_only(&command.words)),
+            Ok(read) => {
+                !read.writes.is_empty()
+                    || read.commands.iter().any(|command| !is_read_only(&command.words))
+            }
             Err(_) => true,
         },
         _ => true,
@@ -113,7 +129,10 @@ fn may_change_something(event: &GuardEvent) -> bool {
 fn is_read_only(words: &[String]) -> bool {
     let Some((program, rest)) = words.split_first() else { return true };
     match program.rsplit('/').next().unwrap_or(program) {
-        "git" => rest.iter().find(|word| !word.starts_with('-')).is_some_and(|verb| READ_ONLY_GIT.contains(&verb.as_str())),
+        "git" => rest
+            .iter()
+            .find(|word| !word.starts_with('-'))
+            .is_some_and(|verb| READ_ONLY_GIT.contains(&verb.as_str())),
         name => READ_ONLY_PROGRAMS.contains(&name),
     }
 }
@@ -158,7 +177,9 @@ mod tests {
 
     #[test]
     fn a_coder_may_say_that_there_was_nothing_to_do() {
-        assert!(says_nothing_to_do("The retry is already implemented in src/net.rs, so no changes were needed."));
+        assert!(says_nothing_to_do(
+            "The retry is already implemented in src/net.rs, so no changes were needed."
+        ));
         assert!(!says_nothing_to_do("I will now look at the code."));
     }
 }

@@ -30,19 +30,27 @@ pub fn reply(context: &HookContext) -> HookReply {
     }
     let mut notes = context.notes();
     let guards = guard_cache::guards(&context.project);
-    let mut notices = if notes.acted_this_turn() { compared(context, &guards, &notes) } else { Vec::new() };
+    let mut notices =
+        if notes.acted_this_turn() { compared(context, &guards, &notes) } else { Vec::new() };
     notices.extend(returns_empty(context, &guards, &notes));
     lift(context, &mut notices);
     let new = new_notices(context, notices);
-    let (holding, told): (Vec<CheckNotice>, Vec<CheckNotice>) = new.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
+    let (holding, told): (Vec<CheckNotice>, Vec<CheckNotice>) =
+        new.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
     for notice in &told {
-        context.post(if notice.rule == "tests-changed" { "finding" } else { "warning" }, &notice.text, notice.path.as_deref());
+        context.post(
+            if notice.rule == "tests-changed" { "finding" } else { "warning" },
+            &notice.text,
+            notice.path.as_deref(),
+        );
     }
     let told: Vec<String> = told.into_iter().map(|notice| notice.text).collect();
     let reply = match hold(context, &mut notes, &holding) {
         Some(reason) => HookReply::Hold([vec![reason], told].concat().join("\n")),
         None if !told.is_empty() => HookReply::Notice(told.join("\n")),
-        None if context.event.event.kind == EventKind::Stop => auto_loop::at_stop(context, &mut notes),
+        None if context.event.event.kind == EventKind::Stop => {
+            auto_loop::at_stop(context, &mut notes)
+        }
         None => HookReply::Silence,
     };
     match (reply, context.save_notes(&notes)) {
@@ -55,13 +63,17 @@ pub fn reply(context: &HookContext) -> HookReply {
 /// What the working tree shows against HEAD and the merge base with upstream.
 fn compared(context: &HookContext, guards: &GuardSet, notes: &SessionState) -> Vec<CheckNotice> {
     let git = &context.project.history;
-    let Some(BranchChanges { base, head_written, files }) = git.branch_changes() else { return Vec::new() };
-    let mut comparison = TreeComparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
+    let Some(BranchChanges { base, head_written, files }) = git.branch_changes() else {
+        return Vec::new();
+    };
+    let mut comparison =
+        TreeComparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
     comparison.changed = files;
     // What is being merged or squashed is others' work.
     comparison.before = git.sides();
     // git counts in whole seconds.
-    let changed_this_turn = |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
+    let changed_this_turn =
+        |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
     comparison.has_committed = base.is_some() && changed_this_turn(head_written);
     comparison.base = base;
     // `git cat-file` takes paths from the top; `./` makes them the working directory's.
@@ -74,16 +86,26 @@ fn compared(context: &HookContext, guards: &GuardSet, notes: &SessionState) -> V
 /// Whether a file was written since the turn began; one that is gone may have been.
 fn changed_since(root: &str, path: &str, since: Option<Time>) -> bool {
     let Some(since) = since else { return true };
-    let modified = std::fs::symlink_metadata(format!("{root}/{path}")).and_then(|found| found.modified());
+    let modified =
+        std::fs::symlink_metadata(format!("{root}/{path}")).and_then(|found| found.modified());
     let Ok(modified) = modified else { return true };
-    let ms = modified.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_millis()).ok());
+    let ms = modified
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i64::try_from(since.as_millis()).ok());
     ms.is_none_or(|ms| ms >= since.as_ms())
 }
 
 /// A coding agent that returns, changed nothing and does not say why.
-fn returns_empty(context: &HookContext, guards: &GuardSet, notes: &SessionState) -> Option<CheckNotice> {
+fn returns_empty(
+    context: &HookContext,
+    guards: &GuardSet,
+    notes: &SessionState,
+) -> Option<CheckNotice> {
     let event = &context.event.event;
-    let is_empty = event.kind == EventKind::SubagentStop && guards.blocks(RETURNS) && notes.returns_empty(event);
+    let is_empty = event.kind == EventKind::SubagentStop
+        && guards.blocks(RETURNS)
+        && notes.returns_empty(event);
     if !is_empty || says_nothing_to_do(&context.event.last_message) {
         return None;
     }
@@ -118,25 +140,40 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
     }
     let store = context.project.engine.store();
     let note = store.local_state().note(REPORTED).ok().flatten();
-    let mut told: BTreeSet<String> = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let mut told: BTreeSet<String> =
+        note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let known = told.len();
-    let new: Vec<CheckNotice> =
-        notices.into_iter().filter(|notice| notice.weight == NoticeLevel::Refuse || told.insert(notice.text.clone())).collect();
+    let new: Vec<CheckNotice> = notices
+        .into_iter()
+        .filter(|notice| notice.weight == NoticeLevel::Refuse || told.insert(notice.text.clone()))
+        .collect();
     if told.len() > known {
         while told.len() > MAX_REPORTED {
             told.pop_first();
         }
-        let _ = serde_json::to_vec(&told).map(|bytes| store.local_state().write_note(REPORTED, &bytes));
+        let _ =
+            serde_json::to_vec(&told).map(|bytes| store.local_state().write_note(REPORTED, &bytes));
     }
     new
 }
 
 /// Holds the agent for what it was not held for before.
-fn hold(context: &HookContext, notes: &mut SessionState, holding: &[CheckNotice]) -> Option<String> {
+fn hold(
+    context: &HookContext,
+    notes: &mut SessionState,
+    holding: &[CheckNotice],
+) -> Option<String> {
     let agent = context.event.event.agent_id.clone().unwrap_or_default();
     let mut reasons = Vec::new();
     for notice in holding {
-        let count = notes.held.entry(format!("{agent} {} {}", notice.rule, notice.path.as_deref().unwrap_or_default())).or_default();
+        let count = notes
+            .held
+            .entry(format!(
+                "{agent} {} {}",
+                notice.rule,
+                notice.path.as_deref().unwrap_or_default()
+            ))
+            .or_default();
         *count += 1;
         match *count {
             1 if !context.event.stop_hook_active => {

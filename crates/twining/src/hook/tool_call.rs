@@ -11,7 +11,9 @@ pub fn before(context: &HookContext) -> HookReply {
     let guards = guard_cache::guards(&context.project);
     let evaluation = trace_log::revise_and_record(context, context.evaluate(&guards));
     match evaluation.verdict {
-        Verdict::Off => unread_note(context, &evaluation).map_or(HookReply::Silence, HookReply::Context),
+        Verdict::Off => {
+            unread_note(context, &evaluation).map_or(HookReply::Silence, HookReply::Context)
+        }
         Verdict::Warn => HookReply::Context(evaluation.message()),
         Verdict::Ask => HookReply::Ask(evaluation.message()),
         Verdict::Block => HookReply::Deny(evaluation.message()),
@@ -21,7 +23,10 @@ pub fn before(context: &HookContext) -> HookReply {
 /// A word about what could not be read, where the line speaks of our files.
 fn unread_note(context: &HookContext, evaluation: &Evaluation) -> Option<String> {
     let ToolAction::Shell(line) = &context.event.event.action else { return None };
-    let first = evaluation.unread.first().filter(|_| line.contains(".twining") || line.contains("feature-list"))?;
+    let first = evaluation
+        .unread
+        .first()
+        .filter(|_| line.contains(".twining") || line.contains("feature-list"))?;
     Some(format!(
         "Note: Twining could not read all of this command ({first}) and let it through. What it changes in `.twining` is compared when the turn ends."
     ))
@@ -56,9 +61,17 @@ fn captured(context: &HookContext) -> Option<String> {
     let here = inside(&context.files.root, &context.files.real_path(&event.cwd));
     let folder = (!here.starts_with('/')).then_some(here.as_str());
     let checkout = &context.project.located.checkout;
-    context.project.engine.capture_run(&context.caller(), checkout, folder, command, result).ok()??.notice()
+    context
+        .project
+        .engine
+        .capture_run(&context.caller(), checkout, folder, command, result)
+        .ok()??
+        .notice()
 }
 
 fn is_output_tool(tool: &str) -> bool {
-    matches!(tool, "BashOutput" | "TaskOutput" | "write_stdin" | "read_terminal" | "get_terminal_output")
+    matches!(
+        tool,
+        "BashOutput" | "TaskOutput" | "write_stdin" | "read_terminal" | "get_terminal_output"
+    )
 }

@@ -49,7 +49,9 @@ pub fn revise_and_record(context: &HookContext, evaluation: Evaluation) -> Evalu
 pub fn preview(project: &Project, evaluation: Evaluation) -> Evaluation {
     let allowed = PersonAllowances::read(project.engine.store());
     let not_run = |_: &str| CommandVerdict::Failed("it is not run to explain".to_owned());
-    evaluation.revised(&mut |finding| revise(project, &allowed, finding, not_run).map(|revised| revised.answer))
+    evaluation.revised(&mut |finding| {
+        revise(project, &allowed, finding, not_run).map(|revised| revised.answer)
+    })
 }
 
 /// What a finding comes to.
@@ -65,30 +67,48 @@ fn revise(
     run: impl Fn(&str) -> CommandVerdict,
 ) -> Option<RevisedFinding> {
     if let Some(bypass) = allowed.bypass(&finding.guard, project.engine.store().ids().now()) {
-        let lifted = Some(BypassedGuard { guard: finding.guard.clone(), reason: bypass.reason.clone() });
+        let lifted =
+            Some(BypassedGuard { guard: finding.guard.clone(), reason: bypass.reason.clone() });
         let why = format!("lifted by {} until {}: {}", bypass.by, bypass.until, bypass.reason);
         return Some(RevisedFinding { answer: (Verdict::Off, why), lifted });
     }
     let wanted = finding.verify.as_ref()?;
     let answer = if allowed.trusts(&finding.guard, &wanted.command) {
         match run(&wanted.command) {
-            CommandVerdict::Passed => (Verdict::Off, "its command says that all is well".to_owned()),
-            CommandVerdict::Failed(how) => (finding.verdict, format!("{}; `{}`: {how}", finding.effect, wanted.command)),
-            CommandVerdict::Unknown(why) => (wanted.unverified, format!("{}; {why}, so `on_error` holds", finding.effect)),
+            CommandVerdict::Passed => {
+                (Verdict::Off, "its command says that all is well".to_owned())
+            }
+            CommandVerdict::Failed(how) => {
+                (finding.verdict, format!("{}; `{}`: {how}", finding.effect, wanted.command))
+            }
+            CommandVerdict::Unknown(why) => {
+                (wanted.unverified, format!("{}; {why}, so `on_error` holds", finding.effect))
+            }
         }
     } else {
-        let why = format!("{}; its command may not run until a person allows it: `twining trust {}`", finding.effect, finding.guard);
+        let why = format!(
+            "{}; its command may not run until a person allows it: `twining trust {}`",
+            finding.effect, finding.guard
+        );
         (wanted.unverified, why)
     };
     Some(RevisedFinding { answer, lifted: None })
 }
 
 fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuard]) {
-    let (event, root, store) = (&context.event.event, &context.files.root, context.project.engine.store());
+    let (event, root, store) =
+        (&context.event.event, &context.files.root, context.project.engine.store());
     if !context.has_memory() {
         return;
     }
-    let call = RecordedCall::of(store.ids().next().into(), store.ids().now(), &context.event.session, root, event, evaluation);
+    let call = RecordedCall::of(
+        store.ids().next().into(),
+        store.ids().now(),
+        &context.event.session,
+        root,
+        event,
+        evaluation,
+    );
     if let Some(line) = call.to_line() {
         let _ = store.local_state().record_call(&line);
     }
@@ -97,16 +117,21 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuar
         return;
     }
     let action = action_summary(event, root);
-    let speaking = evaluation.speaking().into_iter().take(MAX_FINDINGS).map(|finding| ObservedTrace {
-        kind: TraceType::Violation,
-        source: HOOK,
-        guard: Some(&finding.guard),
-        what_happened: action_text(event, &action),
-        what_was_correct: if finding.instead.is_empty() { finding.why.clone() } else { finding.instead.clone() },
-        why: finding.effect.clone(),
-        blocked: finding.verdict == Verdict::Block,
-        ..ObservedTrace::default()
-    });
+    let speaking =
+        evaluation.speaking().into_iter().take(MAX_FINDINGS).map(|finding| ObservedTrace {
+            kind: TraceType::Violation,
+            source: HOOK,
+            guard: Some(&finding.guard),
+            what_happened: action_text(event, &action),
+            what_was_correct: if finding.instead.is_empty() {
+                finding.why.clone()
+            } else {
+                finding.instead.clone()
+            },
+            why: finding.effect.clone(),
+            blocked: finding.verdict == Verdict::Block,
+            ..ObservedTrace::default()
+        });
     let passed = lifted.iter().map(|lifted| ObservedTrace {
         kind: TraceType::Approval,
         source: "person",
@@ -115,7 +140,10 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuar
         why: lifted.reason.clone(),
         ..ObservedTrace::default()
     });
-    let seen = speaking.chain(passed).map(|seen| ObservedTrace { action: action.clone(), call: Some(call.id.clone()), ..seen }).collect();
+    let seen = speaking
+        .chain(passed)
+        .map(|seen| ObservedTrace { action: action.clone(), call: Some(call.id.clone()), ..seen })
+        .collect();
     leave(context, seen, Trust::Agent);
 }
 
@@ -125,7 +153,9 @@ pub fn approved(context: &HookContext) {
     let Some(call) = latest(context).find(|call| call.tool == event.tool) else { return };
     let again = RecordedCall { action: Some(event.action.clone()), ..RecordedCall::default() };
     let again = again.to_line().and_then(|line| RecordedCall::read(&line));
-    if call.verdict != Verdict::Ask.as_str() || again.is_none_or(|again| again.action != call.action && !call.cut) {
+    if call.verdict != Verdict::Ask.as_str()
+        || again.is_none_or(|again| again.action != call.action && !call.cut)
+    {
         return;
     }
     let action = action_summary(event, &context.files.root);
@@ -134,7 +164,10 @@ pub fn approved(context: &HookContext) {
         source: "person",
         guard: Some(guard),
         action: action.clone(),
-        what_happened: format!("a person who was asked let it run: {}", action_text(event, &action)),
+        what_happened: format!(
+            "a person who was asked let it run: {}",
+            action_text(event, &action)
+        ),
         // The host asked, and nobody told us what was answered.
         guessed: true,
         call: Some(call.id.clone()),
@@ -150,7 +183,9 @@ pub fn prompted(context: &HookContext) {
         return;
     }
     if is_correction(&context.event.prompt)
-        && let Some(call) = latest(context).take_while(|call| !call.is_prompt()).find(RecordedCall::may_have_changed)
+        && let Some(call) = latest(context)
+            .take_while(|call| !call.is_prompt())
+            .find(RecordedCall::may_have_changed)
     {
         let event = call.event();
         let action = action_summary(&event, &call.root);
@@ -166,7 +201,11 @@ pub fn prompted(context: &HookContext) {
         };
         leave(context, vec![seen], Trust::Tool);
     }
-    let marker = RecordedCall::of_prompt(store.ids().next().into(), store.ids().now(), &context.event.session);
+    let marker = RecordedCall::of_prompt(
+        store.ids().next().into(),
+        store.ids().now(),
+        &context.event.session,
+    );
     if let Some(line) = marker.to_line() {
         let _ = store.local_state().record_call(&line);
     }
@@ -174,14 +213,25 @@ pub fn prompted(context: &HookContext) {
 
 /// Records that an agent was held at its end.
 pub fn held(context: &HookContext, rule: &str, reason: &str) {
-    let seen = at_stop(context, rule, TraceType::Violation, HOOK, format!("wanted to stop: {reason}"), String::new());
+    let seen = at_stop(
+        context,
+        rule,
+        TraceType::Violation,
+        HOOK,
+        format!("wanted to stop: {reason}"),
+        String::new(),
+    );
     leave(context, vec![ObservedTrace { blocked: true, ..seen }], Trust::Agent);
 }
 
 /// Records that an agent was not held, since a person lifted the rule.
 pub fn lifted_at_stop(context: &HookContext, rule: &str, found: &str, reason: &str) {
     let what = format!("stopped past a lifted guard: {found}");
-    leave(context, vec![at_stop(context, rule, TraceType::Approval, "person", what, reason.to_owned())], Trust::Agent);
+    leave(
+        context,
+        vec![at_stop(context, rule, TraceType::Approval, "person", what, reason.to_owned())],
+        Trust::Agent,
+    );
 }
 
 fn at_stop<'r>(
@@ -193,14 +243,26 @@ fn at_stop<'r>(
     why: String,
 ) -> ObservedTrace<'r> {
     let action = context.event.event.kind.as_str().to_owned();
-    ObservedTrace { kind, source, guard: Some(rule), action, what_happened, why, ..ObservedTrace::default() }
+    ObservedTrace {
+        kind,
+        source,
+        guard: Some(rule),
+        action,
+        what_happened,
+        why,
+        ..ObservedTrace::default()
+    }
 }
 
 /// The calls of this session, newest first.
 fn latest(context: &HookContext) -> impl Iterator<Item = RecordedCall> {
     let session = text::excerpt(&context.event.session, 200);
     let lines = context.project.engine.store().local_state().latest_calls().unwrap_or_default();
-    lines.into_iter().rev().filter_map(|line| RecordedCall::read(&line)).filter(move |call| call.session == session)
+    lines
+        .into_iter()
+        .rev()
+        .filter_map(|line| RecordedCall::read(&line))
+        .filter(move |call| call.session == session)
 }
 
 /// What was tried, at more length.
@@ -220,7 +282,10 @@ fn leave(context: &HookContext, seen: Vec<ObservedTrace<'_>>, trust: Trust) {
     let session = Some(text::excerpt(&context.event.session, 200));
     let origin = Origin { client: None, session, via: Channel::Hook, trust };
     let at = store.ids().now().to_string();
-    let traces: Vec<Trace> = seen.into_iter().map(|seen| seen.into_trace(store.ids().next().into(), &at, &agent, origin.clone())).collect();
+    let traces: Vec<Trace> = seen
+        .into_iter()
+        .map(|seen| seen.into_trace(store.ids().next().into(), &at, &agent, origin.clone()))
+        .collect();
     // A trace is worth less than an answer in time.
     let _ = store.traces().append_or_spool(&traces);
 }

@@ -35,7 +35,11 @@ impl WorkingTree {
     /// The working tree of a project.
     pub fn of(project: &Project) -> Self {
         let ProjectLocation { place, checkout, .. } = &project.located;
-        Self { root: checkout.display().to_string(), project: place.project.display().to_string(), folders: RefCell::default() }
+        Self {
+            root: checkout.display().to_string(),
+            project: place.project.display().to_string(),
+            folders: RefCell::default(),
+        }
     }
 
     /// The text of a file, by its path from the root; none if it cannot be read.
@@ -46,7 +50,9 @@ impl WorkingTree {
     /// A path with its links followed. What does not exist yet has none; the folder
     /// it will be in may.
     fn followed(&self, path: &Path, links: usize) -> PathBuf {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.to_owned();
+        };
         let here = self.followed_folder(folder, links).join(name);
         match fs::read_link(&here) {
             // Also one that leads to nothing: a write through it makes the file.
@@ -75,19 +81,31 @@ impl FileAccess for WorkingTree {
             Err(error) => return Err(error.to_string()),
             // A pipe would hang every tool call.
             Ok(found) if !found.is_file() => return Err(format!("`{path}` is no file")),
-            Ok(found) if found.len() > MAX_FILE_BYTES => return Err(format!("`{path}` is larger than {MAX_FILE_BYTES} bytes")),
+            Ok(found) if found.len() > MAX_FILE_BYTES => {
+                return Err(format!("`{path}` is larger than {MAX_FILE_BYTES} bytes"));
+            }
             Ok(found) => found.len(),
         };
         // One byte more than there is, so that the end is seen without growing.
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default().saturating_add(1));
-        fs::File::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
+        let mut bytes =
+            Vec::with_capacity(usize::try_from(size).unwrap_or_default().saturating_add(1));
+        fs::File::open(path)
+            .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
+            .map_err(|error| error.to_string())?;
         // Hardly ever anything but UTF-8, and then not gone through piece by piece.
-        Ok(Some(String::from_utf8(bytes).unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())))
+        Ok(Some(
+            String::from_utf8(bytes)
+                .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned()),
+        ))
     }
 
     fn real_path(&self, path: &str) -> String {
         // No system opens a longer one.
-        let whole = if path.len() > MAX_PATH { path.to_owned() } else { self.followed(Path::new(path), 0).display().to_string() };
+        let whole = if path.len() > MAX_PATH {
+            path.to_owned()
+        } else {
+            self.followed(Path::new(path), 0).display().to_string()
+        };
         // Agents in worktrees share one memory: rules about it hold for its real place.
         match inside(&self.project, &whole) {
             within if self.project != self.root && within != whole => normal(&self.root, &within),
@@ -102,6 +120,8 @@ impl FileAccess for WorkingTree {
     }
 
     fn uncommitted_records(&self) -> usize {
-        Git::at(Path::new(&self.project)).changed_in("HEAD", ".twining").map_or(0, |files| files.len())
+        Git::at(Path::new(&self.project))
+            .changed_in("HEAD", ".twining")
+            .map_or(0, |files| files.len())
     }
 }

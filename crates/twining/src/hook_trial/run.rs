@@ -45,13 +45,17 @@ impl TrialFolder {
         }
         let Some(path) = example.path() else { return Ok(()) };
         // An example may name any path; only one inside is ours to write.
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        let parts: Vec<&str> =
+            path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if path.starts_with('/') || parts.contains(&"..") {
             return Ok(());
         }
         let file = parts.iter().fold(self.dir.clone(), |dir, part| dir.join(part));
         let written = match &example.file {
-            Some(text) => file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&file, text)),
+            Some(text) => file
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| fs::write(&file, text)),
             None if file.is_file() && !path.ends_with("policy.yml") => fs::remove_file(&file),
             None => Ok(()),
         };
@@ -71,7 +75,12 @@ fn cache_of(dir: &Path) -> PathBuf {
 }
 
 /// Runs a hook as its host would, and gives what it said.
-pub(super) fn run(words: &[String], told: &Value, place: &TrialFolder, project: &Path) -> Result<String, String> {
+pub(super) fn run(
+    words: &[String],
+    told: &Value,
+    place: &TrialFolder,
+    project: &Path,
+) -> Result<String, String> {
     let (name, rest) = words.split_first().ok_or("it is empty")?;
     let program = program_path::ours(name, project)?;
     let mut command = Command::new(&program);
@@ -124,16 +133,28 @@ pub struct HostTrial {
 /// Tries every host that is wired in this project.
 pub fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
     let found = super::settings::found(&project.located.checkout);
-    let wires: Vec<Vec<HookEntry>> =
-        found.iter().map(|file| file.said.as_ref().map(|said| super::settings::wires(file.host, said)).unwrap_or_default()).collect();
+    let wires: Vec<Vec<HookEntry>> = found
+        .iter()
+        .map(|file| {
+            file.said
+                .as_ref()
+                .map(|said| super::settings::wires(file.host, said))
+                .unwrap_or_default()
+        })
+        .collect();
     // A host takes together what all of its files say.
-    let is_gated =
-        |name: &str| found.iter().zip(&wires).any(|(file, wires)| file.host == name && wires.iter().any(|wire| gate(file.host, wire)));
+    let is_gated = |name: &str| {
+        found.iter().zip(&wires).any(|(file, wires)| {
+            file.host == name && wires.iter().any(|wire| gate(file.host, wire))
+        })
+    };
     let mut tried = Vec::new();
     for (file, wires) in found.iter().zip(&wires) {
         if let Some(host) = HOSTS.into_iter().find(|host| host.name == file.host) {
             // What concerns a host is told once, however many files it has.
-            let is_first = !tried.iter().any(|wiring: &HostTrial| wiring.host == file.host && wiring.tried > 0);
+            let is_first = !tried
+                .iter()
+                .any(|wiring: &HostTrial| wiring.host == file.host && wiring.tried > 0);
             tried.push(try_file(project, host, file, wires, is_gated(file.host), is_first, guards));
         }
     }
@@ -142,7 +163,10 @@ pub fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
 
 /// Whether a hook is called before a tool runs.
 pub(super) fn gate(host: &str, wire: &HookEntry) -> bool {
-    let kind = HOSTS.into_iter().find(|known| known.name == host).and_then(|host| host.event_kind(&wire.event));
+    let kind = HOSTS
+        .into_iter()
+        .find(|known| known.name == host)
+        .and_then(|host| host.event_kind(&wire.event));
     kind == Some(EventKind::PreToolUse) && wire.words.is_ok()
 }
 
@@ -156,25 +180,45 @@ pub(super) fn try_file(
     guards: &GuardSet,
 ) -> HostTrial {
     let shown = &file.shown;
-    let mut wiring =
-        HostTrial { host: host.name, file: shown.clone(), events: Vec::new(), tried: 0, problems: Vec::new(), notes: Vec::new() };
+    let mut wiring = HostTrial {
+        host: host.name,
+        file: shown.clone(),
+        events: Vec::new(),
+        tried: 0,
+        problems: Vec::new(),
+        notes: Vec::new(),
+    };
     let said = match &file.said {
         Ok(said) => said,
         Err(error) => {
-            wiring.problems.push(format!("`{shown}` cannot be read, so {} reads none of it: {error}", host.name));
+            wiring.problems.push(format!(
+                "`{shown}` cannot be read, so {} reads none of it: {error}",
+                host.name
+            ));
             return wiring;
         }
     };
     let is = |place: &str, value: bool| said.pointer(place).and_then(Value::as_bool) == Some(value);
-    if is("/disableAllHooks", true) || is("/features/hooks", false) || is("/features/codex_hooks", false) {
+    if is("/disableAllHooks", true)
+        || is("/features/hooks", false)
+        || is("/features/codex_hooks", false)
+    {
         wiring.problems.push(format!("`{shown}` turns all hooks off"));
     }
-    wiring.events = wires.iter().filter(|wire| wire.words.is_ok()).map(|wire| wire.event.clone()).collect();
+    wiring.events =
+        wires.iter().filter(|wire| wire.words.is_ok()).map(|wire| wire.event.clone()).collect();
     wiring.events.dedup();
-    wiring.problems.extend(wires.iter().filter_map(|wire| wire.words.as_ref().err().map(|why| format!("{}: {why}", wire.event))));
+    wiring.problems.extend(
+        wires.iter().filter_map(|wire| {
+            wire.words.as_ref().err().map(|why| format!("{}: {why}", wire.event))
+        }),
+    );
     for wire in wires {
         if host.event_kind(&wire.event).is_none() {
-            wiring.problems.push(format!("{} has no event `{}`, so this hook never fires", host.name, wire.event));
+            wiring.problems.push(format!(
+                "{} has no event `{}`, so this hook never fires",
+                host.name, wire.event
+            ));
         }
     }
     let gates: Vec<&HookEntry> = wires.iter().filter(|wire| gate(host.name, wire)).collect();
@@ -189,10 +233,15 @@ pub(super) fn try_file(
         wiring.notes.push(format!("{what}; `twining init` writes it anew"));
     }
     if host.name == "codex" && is_first {
-        wiring.notes.push("Codex skips hooks until their hash is trusted; start it once and approve them".to_owned());
+        wiring.notes.push(
+            "Codex skips hooks until their hash is trusted; start it once and approve them"
+                .to_owned(),
+        );
     }
     match TrialFolder::new(project) {
-        Ok(place) => try_calls(&mut wiring, host, &gates, guards, &place, &project.located.checkout),
+        Ok(place) => {
+            try_calls(&mut wiring, host, &gates, guards, &place, &project.located.checkout)
+        }
         Err(error) => wiring.problems.push(format!("no folder to try the hooks in: {error}")),
     }
     wiring
@@ -207,21 +256,32 @@ pub(super) fn try_calls(
     project: &Path,
 ) {
     let speaks = |guard: &&Guard| {
-        guard.standing == GuardHealth::Alive && (guard.action >= Verdict::Ask || (guard.action == Verdict::Warn && host.name != "copilot"))
+        guard.standing == GuardHealth::Alive
+            && (guard.action >= Verdict::Ask
+                || (guard.action == Verdict::Warn && host.name != "copilot"))
     };
-    let calls = guards.guards.iter().filter(speaks).flat_map(|guard| guard.examples.iter().map(move |example| (guard, example)));
+    let calls = guards
+        .guards
+        .iter()
+        .filter(speaks)
+        .flat_map(|guard| guard.examples.iter().map(move |example| (guard, example)));
     for (guard, example) in calls.take(MOST_CALLS) {
         let tool = host.tool(example.tool());
         let Some(gate) = gates.iter().find(|gate| matches_tool(&gate.matcher, tool)) else {
             // A tool that only reads need not be asked about.
             if guard.action >= Verdict::Ask && example.is_stopped {
-                wiring.problems.push(format!("no hook is called before `{tool}`, so `{}` cannot stop it", guard.id));
+                wiring.problems.push(format!(
+                    "no hook is called before `{tool}`, so `{}` cannot stop it",
+                    guard.id
+                ));
             }
             continue;
         };
         let Ok(words) = &gate.words else { continue };
         wiring.tried += 1;
-        let told = place.prepared(example).and_then(|()| run(words, &(host.sample)(tool, &example.input, &place.root()), place, project));
+        let told = place.prepared(example).and_then(|()| {
+            run(words, &(host.sample)(tool, &example.input, &place.root()), place, project)
+        });
         let spoke = match &told {
             Ok(said) => said.contains(&format!("[{}]", guard.id)),
             Err(why) => {
@@ -231,9 +291,13 @@ pub(super) fn try_calls(
         };
         match (example.is_stopped, spoke) {
             (true, false) => {
-                wiring.problems.push(format!("`{}` did not fire for its own example ({tool})", guard.id));
+                wiring
+                    .problems
+                    .push(format!("`{}` did not fire for its own example ({tool})", guard.id));
             }
-            (false, true) => wiring.problems.push(format!("`{}` stopped what its example lets through ({tool})", guard.id)),
+            (false, true) => wiring
+                .problems
+                .push(format!("`{}` stopped what its example lets through ({tool})", guard.id)),
             _ => {}
         }
     }

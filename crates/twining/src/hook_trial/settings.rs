@@ -20,7 +20,11 @@ const IN_PROJECT: [(&str, &str); 7] = [
     ("copilot", ".github/hooks"),
 ];
 /// The same from the user's home, for every project of theirs.
-const AT_HOME: [(&str, &str); 3] = [("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"), ("codex", ".codex/config.toml")];
+const AT_HOME: [(&str, &str); 3] = [
+    ("claude", ".claude/settings.json"),
+    ("codex", ".codex/hooks.json"),
+    ("codex", ".codex/config.toml"),
+];
 /// Bytes of a settings file.
 const MOST_BYTES: u64 = 1024 * 1024;
 
@@ -43,9 +47,13 @@ pub(super) fn found(root: &Path) -> Vec<HookSettingsFile> {
         }
     }
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let codex = std::env::var_os("CODEX_HOME").map(PathBuf::from).filter(|codex| codex.is_absolute());
+    let codex =
+        std::env::var_os("CODEX_HOME").map(PathBuf::from).filter(|codex| codex.is_absolute());
     for (host, place) in AT_HOME {
-        let moved = codex.as_ref().filter(|_| host == "codex").and_then(|codex| Some(codex.join(Path::new(place).file_name()?)));
+        let moved = codex
+            .as_ref()
+            .filter(|_| host == "codex")
+            .and_then(|codex| Some(codex.join(Path::new(place).file_name()?)));
         let path = moved.or_else(|| Some(home.as_ref()?.join(place)));
         // Whoever works in their home folder has both in one.
         if let Some(path) = path.filter(|path| !path.starts_with(root)) {
@@ -65,7 +73,9 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<HookSettingsFile> 
     let said = match host {
         _ if is_toml => codex_toml::as_json(&text),
         // These take comments; the others read nothing of a file that has one.
-        "gemini" | "cursor" => JsoncFile::read(Some(&text)).map(|settings| settings.to_json()).map_err(|why| why.to_string()),
+        "gemini" | "cursor" => JsoncFile::read(Some(&text))
+            .map(|settings| settings.to_json())
+            .map_err(|why| why.to_string()),
         _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
     };
     // Our server stands in the same file, and is no hook.
@@ -80,7 +90,9 @@ fn files_at(root: &Path, place: &str) -> Vec<String> {
         return vec![place.to_owned()];
     }
     let entries = fs::read_dir(root.join(place)).into_iter().flatten().flatten().take(64);
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.ends_with(".json"));
+    let names = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".json"));
     let mut files: Vec<String> = names.map(|name| format!("{place}/{name}")).collect();
     files.sort();
     files
@@ -90,7 +102,8 @@ fn files_at(root: &Path, place: &str) -> Vec<String> {
 pub(super) fn read_small(path: &Path) -> Option<String> {
     let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = String::new();
-    (found.len() <= MOST_BYTES).then(|| fs::File::open(path).ok()?.read_to_string(&mut text).ok())??;
+    (found.len() <= MOST_BYTES)
+        .then(|| fs::File::open(path).ok()?.read_to_string(&mut text).ok())??;
     Some(text)
 }
 
@@ -119,7 +132,11 @@ pub fn wires(host: &str, settings: &Value) -> Vec<HookEntry> {
             continue;
         };
         for entry in entries {
-            found.extend(if is_grouped(host) { of_group(host, event, entry) } else { of_handler(host, event, entry, entry) });
+            found.extend(if is_grouped(host) {
+                of_group(host, event, entry)
+            } else {
+                of_handler(host, event, entry, entry)
+            });
         }
     }
     found
@@ -148,11 +165,16 @@ fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<HookE
     let args_fit = match hook.get("args") {
         None => true,
         // Elsewhere the command is a line for a shell, and words beside it are lost.
-        Some(args) => host == "claude" && args.as_array().is_some_and(|args| args.iter().all(Value::is_string)),
+        Some(args) => {
+            host == "claude"
+                && args.as_array().is_some_and(|args| args.iter().all(Value::is_string))
+        }
     };
     let matcher = group.get("matcher").map_or(Some(""), Value::as_str);
     match matcher {
-        Some(matcher) if is_command && args_fit && hook.get(named).is_some_and(Value::is_string) => {
+        Some(matcher)
+            if is_command && args_fit && hook.get(named).is_some_and(Value::is_string) =>
+        {
             wire(event, matcher, hook).into_iter().collect()
         }
         _ => strays(host, event, hook),
@@ -163,7 +185,9 @@ fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<HookE
 fn strays(host: &str, event: &str, part: &Value) -> Vec<HookEntry> {
     let mut found = Vec::new();
     if let Some(mut wire) = wire(event, "", part) {
-        wire.words = Err(format!("not in a shape the host reads: {host} overlooks this hook, and it never fires"));
+        wire.words = Err(format!(
+            "not in a shape the host reads: {host} overlooks this hook, and it never fires"
+        ));
         found.push(wire);
     }
     let inner: Box<dyn Iterator<Item = &Value>> = match part {
@@ -178,23 +202,34 @@ fn strays(host: &str, event: &str, part: &Value) -> Vec<HookEntry> {
 fn wire(event: &str, matcher: &str, hook: &Value) -> Option<HookEntry> {
     let line = hook.get("command").or_else(|| hook.get("bash")).and_then(Value::as_str)?;
     let args = hook.get("args").and_then(Value::as_array);
-    let spoken: String = args.into_iter().flatten().filter_map(Value::as_str).fold(line.to_owned(), |said, word| format!("{said} {word}"));
+    let spoken: String = args
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .fold(line.to_owned(), |said, word| format!("{said} {word}"));
     if !spoken.contains("twining") {
         return None;
     }
     let words = match args {
-        Some(args) => Ok(std::iter::once(line).chain(args.iter().filter_map(Value::as_str)).map(str::to_owned).collect()),
+        Some(args) => Ok(std::iter::once(line)
+            .chain(args.iter().filter_map(Value::as_str))
+            .map(str::to_owned)
+            .collect()),
         None => split(line),
     };
     let words = words.and_then(|words: Vec<String>| {
-        let program = words.first().map(Path::new).and_then(Path::file_stem).and_then(|name| name.to_str());
+        let program =
+            words.first().map(Path::new).and_then(Path::file_stem).and_then(|name| name.to_str());
         match (program, words.get(1).map(String::as_str)) {
             (Some("twining"), Some("hook")) => Ok(words),
-            _ => Err(format!("`{}` is not plainly `twining hook …`, and is not run here", twining_model::text::excerpt(&spoken, 80))),
+            _ => Err(format!(
+                "`{}` is not plainly `twining hook …`, and is not run here",
+                twining_model::text::excerpt(&spoken, 80)
+            )),
         }
     });
-    let fails_closed =
-        hook.get("onFailure").and_then(Value::as_str) == Some("block") || hook.get("failClosed").and_then(Value::as_bool) == Some(true);
+    let fails_closed = hook.get("onFailure").and_then(Value::as_str) == Some("block")
+        || hook.get("failClosed").and_then(Value::as_bool) == Some(true);
     Some(HookEntry { event: event.to_owned(), matcher: matcher.to_owned(), words, fails_closed })
 }
 
@@ -206,8 +241,12 @@ fn split(line: &str) -> Result<Vec<String>, String> {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (Some('\''), c) => word.push(c),
-            (_, '$' | '`' | '\\') | (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '*' | '?' | '\n') => {
-                return Err(format!("`{}` needs a shell, and is not run here", twining_model::text::excerpt(line, 80)));
+            (_, '$' | '`' | '\\')
+            | (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '*' | '?' | '\n') => {
+                return Err(format!(
+                    "`{}` needs a shell, and is not run here",
+                    twining_model::text::excerpt(line, 80)
+                ));
             }
             (None, '"' | '\'') => (quote, begun) = (Some(c), true),
             (None, ' ' | '\t') => {
@@ -248,10 +287,17 @@ mod tests {
 
     #[test]
     fn only_what_is_plainly_ours_is_run() {
-        let words = |line: &str| wire("PreToolUse", "", &serde_json::json!({ "command": line })).map(|wire| wire.words);
-        assert_eq!(words("twining hook PreToolUse"), Some(Ok(vec!["twining".into(), "hook".into(), "PreToolUse".into()])));
+        let words = |line: &str| {
+            wire("PreToolUse", "", &serde_json::json!({ "command": line })).map(|wire| wire.words)
+        };
         assert_eq!(
-            words("'/opt/my tools/twining' hook Stop").and_then(Result::ok).map(|words| words[0].clone()),
+            words("twining hook PreToolUse"),
+            Some(Ok(vec!["twining".into(), "hook".into(), "PreToolUse".into()]))
+        );
+        assert_eq!(
+            words("'/opt/my tools/twining' hook Stop")
+                .and_then(Result::ok)
+                .map(|words| words[0].clone()),
             Some("/opt/my tools/twining".into())
         );
         for hostile in [
@@ -284,21 +330,51 @@ mod tests {
             assert!(!fires(host, serde_json::json!([handler])), "{host}: no group");
             assert!(!fires(host, group(handler.clone())), "{host}: no list in the group");
             assert!(!fires(host, group(serde_json::json!([bare]))), "{host}: no type");
-            assert!(!fires(host, serde_json::json!({"matcher": "", "hooks": [handler]})), "{host}: no list of groups");
-            assert!(!fires(host, serde_json::json!([{"matcher": ["Bash"], "hooks": [handler]}])), "{host}: a list as matcher");
+            assert!(
+                !fires(host, serde_json::json!({"matcher": "", "hooks": [handler]})),
+                "{host}: no list of groups"
+            );
+            assert!(
+                !fires(host, serde_json::json!([{"matcher": ["Bash"], "hooks": [handler]}])),
+                "{host}: a list as matcher"
+            );
             assert!(!fires(host, group(serde_json::json!([bash]))), "{host}: another host's field");
         }
-        assert!(fires("cursor", serde_json::json!([bare])) && !fires("cursor", group(serde_json::json!([bare]))));
-        assert!(fires("copilot", serde_json::json!([bash])) && !fires("copilot", serde_json::json!([handler])));
+        assert!(
+            fires("cursor", serde_json::json!([bare]))
+                && !fires("cursor", group(serde_json::json!([bare])))
+        );
+        assert!(
+            fires("copilot", serde_json::json!([bash]))
+                && !fires("copilot", serde_json::json!([handler]))
+        );
         let apart = serde_json::json!({"type": "command", "command": "twining", "args": ["hook", "PreToolUse"]});
-        assert!(fires("claude", group(serde_json::json!([apart]))) && !fires("codex", group(serde_json::json!([apart]))));
-        assert_eq!(wires("claude", &serde_json::json!({"hooks": [handler]})).len(), 1, "a list of hooks is told");
-        assert_eq!(wires("codex", &serde_json::json!({"hooks": {"state": {"/twining/hooks.json:0": {"trusted_hash": "x"}}}})), []);
+        assert!(
+            fires("claude", group(serde_json::json!([apart])))
+                && !fires("codex", group(serde_json::json!([apart])))
+        );
+        assert_eq!(
+            wires("claude", &serde_json::json!({"hooks": [handler]})).len(),
+            1,
+            "a list of hooks is told"
+        );
+        assert_eq!(
+            wires(
+                "codex",
+                &serde_json::json!({"hooks": {"state": {"/twining/hooks.json:0": {"trusted_hash": "x"}}}})
+            ),
+            []
+        );
     }
 
     #[test]
     fn a_matcher_is_read_as_hosts_read_it() {
-        for (matcher, tool) in [("", "Bash"), ("*", "Bash"), ("Write|Edit|Bash", "Edit"), ("mcp__.*|Bash", "mcp__x__y")] {
+        for (matcher, tool) in [
+            ("", "Bash"),
+            ("*", "Bash"),
+            ("Write|Edit|Bash", "Edit"),
+            ("mcp__.*|Bash", "mcp__x__y"),
+        ] {
             assert!(matches_tool(matcher, tool), "{matcher} {tool}");
         }
         for (matcher, tool) in [("Write|Edit", "Bash"), ("mcp__twining", "mcp__twining__post")] {

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use twining_engine::Failure;
-use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES, PolicyImport, import_guardkit};
+use twining_engine::governance::{
+    GUARDKIT_GATES, GUARDKIT_OVERRIDES, PolicyImport, import_guardkit,
+};
 use twining_model::limits;
 use twining_store::{TextFile, disk};
 
@@ -24,27 +26,46 @@ pub enum PolicyOutput {
 
 /// Makes a policy of GuardKit's files. One that is there already is left alone:
 /// it may hold comments and guards that no rewrite would keep.
-pub fn guardkit(project: &Project, aim: PolicyOutput, style: OutputFormat) -> Result<ExitStatus, CommandError> {
-    let imported = import_guardkit(read(project, GUARDKIT_OVERRIDES)?.as_deref(), read(project, GUARDKIT_GATES)?.as_deref());
+pub fn guardkit(
+    project: &Project,
+    aim: PolicyOutput,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let imported = import_guardkit(
+        read(project, GUARDKIT_OVERRIDES)?.as_deref(),
+        read(project, GUARDKIT_GATES)?.as_deref(),
+    );
     if imported.files.is_empty() {
-        let message = format!("there is neither `{GUARDKIT_OVERRIDES}` nor `{GUARDKIT_GATES}` in this project");
+        let message = format!(
+            "there is neither `{GUARDKIT_OVERRIDES}` nor `{GUARDKIT_GATES}` in this project"
+        );
         return Err(CommandError::of_error("NOT_FOUND", &std::io::Error::other(message)));
     }
     if aim == PolicyOutput::Print {
-        let ending = output::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), ExitStatus::Done);
+        let ending = output::answer(
+            style,
+            || answer(&imported, false),
+            |page| page.verbatim(&imported.text),
+            ExitStatus::Done,
+        );
         // What is printed may be piped into a file; what was left out of it is for whoever pipes.
         if style == OutputFormat::Words {
             for mistake in &imported.mistakes {
-                output::warn_about(&CommandError::of_error("LEFT_OUT", &std::io::Error::other(format!("left out: {mistake}"))));
+                output::warn_about(&CommandError::of_error(
+                    "LEFT_OUT",
+                    &std::io::Error::other(format!("left out: {mistake}")),
+                ));
             }
         }
         return Ok(ending);
     }
     let store = project.engine.store();
     let failed = |error| CommandError::from(Failure::from(error));
-    let is_there = store.documents().policy().map_err(failed)? == TextFile::Text(imported.text.clone());
+    let is_there =
+        store.documents().policy().map_err(failed)? == TextFile::Text(imported.text.clone());
     if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
-        let error = std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
+        let error =
+            std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
         let hint = "`twining import guardkit --print` shows what to put into it by hand";
         return Err(CommandError::of_error("ALREADY_EXISTS", &error).with_hint(hint));
     }
@@ -54,10 +75,17 @@ pub fn guardkit(project: &Project, aim: PolicyOutput, style: OutputFormat) -> Re
         || answer(&imported, written),
         |page| {
             match written {
-                true => page.line([good("written"), place(POLICY), dim(format!("from {}", imported.files.join(" and ")))]),
+                true => page.line([
+                    good("written"),
+                    place(POLICY),
+                    dim(format!("from {}", imported.files.join(" and "))),
+                ]),
                 false => page.line([place(POLICY), dim("holds all of it already")]),
             }
-            imported.mistakes.iter().for_each(|mistake| page.line([warn("left out"), plain(mistake.to_string())]));
+            imported
+                .mistakes
+                .iter()
+                .for_each(|mistake| page.line([warn("left out"), plain(mistake.to_string())]));
         },
         ExitStatus::Done,
     ))

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command, ValueHint};
 use twining_engine::Caller;
-use twining_engine::import::{FolderText, ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile};
+use twining_engine::import::{
+    FolderText, ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile,
+};
 use twining_model::{Channel, Origin, Trust, text};
 
 use crate::args::{path, switch, word};
@@ -19,7 +21,8 @@ use crate::render::text_page::{StyledText, TextPage, count, dim, good, place, pl
 use super::guardkit::{PolicyOutput, guardkit};
 
 /// What can be imported, as people call it.
-pub const SOURCES: [&str; 7] = ["adr", "madr", "memory-jsonl", "beads", "claude-md", "twining", "guardkit"];
+pub const SOURCES: [&str; 7] =
+    ["adr", "madr", "memory-jsonl", "beads", "claude-md", "twining", "guardkit"];
 
 /// Files of one import, and how large each may be.
 pub(super) const MOST_FILES: usize = 10_000;
@@ -29,7 +32,11 @@ pub(super) const DEPTH: usize = 4;
 
 /// The flags of `import`.
 pub fn flags(command: Command) -> Command {
-    let from = word("from", "PATH", "The file, or the folder for adr, madr and twining; guardkit needs none");
+    let from = word(
+        "from",
+        "PATH",
+        "The file, or the folder for adr, madr and twining; guardkit needs none",
+    );
     command
         .arg(word("source", "SOURCE", "What wrote it").required(true).value_parser(SOURCES))
         .arg(path(from, ValueHint::AnyPath))
@@ -39,47 +46,86 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Imports a file or a folder.
-pub fn run(project: &Project, given: &ArgMatches, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub fn run(
+    project: &Project,
+    given: &ArgMatches,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let intent = if given.get_flag("dry-run") { ImportMode::Try } else { ImportMode::Import };
     let from = given.get_one::<PathBuf>("from");
     let source = match given.get_one::<String>("source").map_or("", String::as_str) {
         "guardkit" => {
             let is_shown = given.get_flag("print") || given.get_flag("dry-run");
-            return guardkit(project, if is_shown { PolicyOutput::Print } else { PolicyOutput::Write }, style);
+            return guardkit(
+                project,
+                if is_shown { PolicyOutput::Print } else { PolicyOutput::Write },
+                style,
+            );
         }
         "adr" | "madr" => ImportSource::Adr,
         "memory-jsonl" => ImportSource::MemoryJsonl,
         "beads" => ImportSource::Beads,
         "claude-md" => ImportSource::ClaudeMd,
         "twining" => ImportSource::Twining,
-        other => return Err(CommandError::misuse(format!("there is nothing to import from `{}`", text::excerpt(other, 40)))),
+        other => {
+            return Err(CommandError::misuse(format!(
+                "there is nothing to import from `{}`",
+                text::excerpt(other, 40)
+            )));
+        }
     };
-    let from = from.ok_or_else(|| CommandError::misuse(format!("`twining import {}` needs a file or a folder", source.as_str())))?;
+    let from = from.ok_or_else(|| {
+        CommandError::misuse(format!(
+            "`twining import {}` needs a file or a folder",
+            source.as_str()
+        ))
+    })?;
     let (files, passed_over) = read(source, from)?;
-    let origin = Origin { client: None, session: crate::project::session_of_host(), via: Channel::Import, trust: Trust::Imported };
+    let origin = Origin {
+        client: None,
+        session: crate::project::session_of_host(),
+        via: Channel::Import,
+        trust: Trust::Imported,
+    };
     let caller = Caller { agent: source.as_str().to_owned(), origin };
     let mut outcome = project.engine.import(&caller, source, &files, intent)?;
     outcome.unread.extend(passed_over);
     if intent == ImportMode::Import {
         project.finish_writes();
     }
-    Ok(output::answer(style, || serde_json::to_value(&outcome).unwrap_or_default(), |page| show(&outcome, page), ExitStatus::Done))
+    Ok(output::answer(
+        style,
+        || serde_json::to_value(&outcome).unwrap_or_default(),
+        |page| show(&outcome, page),
+        ExitStatus::Done,
+    ))
 }
 
 pub(super) type SkippedFiles = Vec<twining_engine::import::ImportProblem>;
 
-pub(super) fn read(source: ImportSource, from: &Path) -> Result<(Vec<SourceFile>, SkippedFiles), CommandError> {
+pub(super) fn read(
+    source: ImportSource,
+    from: &Path,
+) -> Result<(Vec<SourceFile>, SkippedFiles), CommandError> {
     let shown = from.display().to_string();
-    let missing =
-        |error: &std::io::Error| CommandError::of_error("NOT_FOUND", &std::io::Error::other(format!("`{shown}` cannot be read: {error}")));
+    let missing = |error: &std::io::Error| {
+        CommandError::of_error(
+            "NOT_FOUND",
+            &std::io::Error::other(format!("`{shown}` cannot be read: {error}")),
+        )
+    };
     let kind = fs::metadata(from).map_err(|error| missing(&error))?;
     let mut passed_over = Vec::new();
     let mut files = Vec::new();
     let mut take = |path: &Path, name: String| match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => passed_over.push(pass(&name, "a link, which may lead anywhere; name the file itself")),
+        Ok(meta) if meta.is_symlink() => {
+            passed_over.push(pass(&name, "a link, which may lead anywhere; name the file itself"))
+        }
         Ok(meta) if meta.is_dir() => passed_over.push(pass(&name, "a folder deeper than we look")),
         Ok(meta) if !meta.is_file() => passed_over.push(pass(&name, "not a file")),
-        Ok(meta) if meta.len() > MOST_BYTES => passed_over.push(pass(&name, "larger than anything we import")),
+        Ok(meta) if meta.len() > MOST_BYTES => {
+            passed_over.push(pass(&name, "larger than anything we import"))
+        }
         Err(error) => passed_over.push(pass(&name, &error.to_string())),
         Ok(_) => match fs::read(path) {
             Ok(bytes) => match String::from_utf8(bytes) {
@@ -94,20 +140,35 @@ pub(super) fn read(source: ImportSource, from: &Path) -> Result<(Vec<SourceFile>
             let mut found = Vec::new();
             markdown_below(from, Path::new(""), DEPTH, &mut found);
             found.sort();
-            found.iter().take(MOST_FILES).for_each(|name| take(&from.join(name), name.to_string_lossy().replace('\\', "/")));
+            found
+                .iter()
+                .take(MOST_FILES)
+                .for_each(|name| take(&from.join(name), name.to_string_lossy().replace('\\', "/")));
             if found.len() > MOST_FILES {
-                passed_over.push(pass("…", &format!("{} more files than are imported at once", found.len() - MOST_FILES)));
+                passed_over.push(pass(
+                    "…",
+                    &format!("{} more files than are imported at once", found.len() - MOST_FILES),
+                ));
             }
         }
         ImportSource::Twining => {
-            let folder = if from.join(FOLDER).is_dir() { from.join(FOLDER) } else { from.to_path_buf() };
+            let folder =
+                if from.join(FOLDER).is_dir() { from.join(FOLDER) } else { from.to_path_buf() };
             for name in FolderText::names().into_iter().filter(|name| folder.join(name).exists()) {
                 take(&folder.join(name), name.to_owned());
             }
-            let mut decisions: Vec<PathBuf> =
-                fs::read_dir(folder.join("decisions")).into_iter().flatten().flatten().map(|e| e.path()).collect();
+            let mut decisions: Vec<PathBuf> = fs::read_dir(folder.join("decisions"))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|e| e.path())
+                .collect();
             decisions.sort();
-            for path in decisions.iter().filter(|path| path.extension().is_some_and(|kind| kind == "json")).take(MOST_FILES) {
+            for path in decisions
+                .iter()
+                .filter(|path| path.extension().is_some_and(|kind| kind == "json"))
+                .take(MOST_FILES)
+            {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 take(path, format!("decisions/{name}"));
             }
@@ -120,7 +181,9 @@ pub(super) fn read(source: ImportSource, from: &Path) -> Result<(Vec<SourceFile>
                 return Err(missing(&std::io::Error::other("there is no memory in it")));
             }
         }
-        _ if kind.is_dir() => return Err(missing(&std::io::Error::other("it is a folder, and a file is wanted"))),
+        _ if kind.is_dir() => {
+            return Err(missing(&std::io::Error::other("it is a folder, and a file is wanted")));
+        }
         _ => {
             let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
             take(from, name);
@@ -135,7 +198,10 @@ pub(super) const LEFT: [(&str, &str); 6] = [
     ("handoffs/index.jsonl", "what they hand over there is not ours to take"),
     ("config.yml", "settings are each project's own"),
     ("policy.yml", "rules are each project's own; copy those that should hold here"),
-    ("turns", "turns belong to the project where they were taken; copy the folder if you want them"),
+    (
+        "turns",
+        "turns belong to the project where they were taken; copy the folder if you want them",
+    ),
     ("traces.jsonl", "traces are what guards there saw; copy the file if you want them"),
 ];
 
@@ -146,14 +212,20 @@ pub(super) fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut
         // A link leads out of what was given, or round in a circle; whoever takes it says so.
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => markdown_below(top, &name, depth - 1, found),
-            Ok(kind) if (!kind.is_dir() || depth == 0) && (is_record() || kind.is_dir()) => found.push(name),
+            Ok(kind) if (!kind.is_dir() || depth == 0) && (is_record() || kind.is_dir()) => {
+                found.push(name)
+            }
             _ => {}
         }
     }
 }
 
 pub(super) fn pass(name: &str, why: &str) -> twining_engine::import::ImportProblem {
-    twining_engine::import::ImportProblem { file: text::visible(name), line: None, why: text::excerpt(why, 200) }
+    twining_engine::import::ImportProblem {
+        file: text::visible(name),
+        line: None,
+        why: text::excerpt(why, 200),
+    }
 }
 
 pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
@@ -166,14 +238,20 @@ pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
         ("feature", outcome.features),
         ("node", outcome.nodes),
     ];
-    let told: Vec<Vec<StyledText>> =
-        rows.iter().filter(|(_, counts)| *counts != ImportCounts::default()).map(|(name, counts)| row(word, name, *counts)).collect();
+    let told: Vec<Vec<StyledText>> = rows
+        .iter()
+        .filter(|(_, counts)| *counts != ImportCounts::default())
+        .map(|(name, counts)| row(word, name, *counts))
+        .collect();
     if told.is_empty() {
         page.line([dim("nothing to import was found")]);
     }
     page.table(0, &told);
     if outcome.guards_to_review > 0 {
-        page.line([plain(format!("{} to review as guards:", outcome.guards_to_review)), dim("twining read --tag guard-to-review")]);
+        page.line([
+            plain(format!("{} to review as guards:", outcome.guards_to_review)),
+            dim("twining read --tag guard-to-review"),
+        ]);
     }
     if !outcome.proposed.is_empty() {
         let many = outcome.proposed.len();
@@ -186,13 +264,23 @@ pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
         ]);
     }
     if outcome.advice > 0 {
-        page.line([plain(format!("{} pieces of advice:", outcome.advice)), dim("twining read --tag advice")]);
+        page.line([
+            plain(format!("{} pieces of advice:", outcome.advice)),
+            dim("twining read --tag advice"),
+        ]);
     }
     for taken in &outcome.redacted {
-        page.line([warn("redacted before writing:"), plain(&taken.kind), dim("in"), place(&taken.field)]);
+        page.line([
+            warn("redacted before writing:"),
+            plain(&taken.kind),
+            dim("in"),
+            place(&taken.field),
+        ]);
     }
     for unread in &outcome.unread {
-        let at = unread.line.map_or_else(|| unread.file.clone(), |line| format!("{}:{line}", unread.file));
+        let at = unread
+            .line
+            .map_or_else(|| unread.file.clone(), |line| format!("{}:{line}", unread.file));
         page.line([warn("not read:"), place(at), plain(&unread.why)]);
     }
     if outcome.more_unread > 0 {

@@ -50,25 +50,31 @@ impl Drop for StagedEdits<'_> {
 impl<'a> StagedEdits<'a> {
     fn stage(&mut self, edit: &'a FileEdit) -> Result<(), CommandError> {
         let fail = |error: std::io::Error| unusable(&edit.shown, &error.to_string());
-        let Some(folder) = edit.path.parent() else { return Err(unusable(&edit.shown, "it has no folder")) };
+        let Some(folder) = edit.path.parent() else {
+            return Err(unusable(&edit.shown, "it has no folder"));
+        };
         if edit.after.is_some() {
             self.make(folder).map_err(fail)?;
         }
         let temp = beside(&edit.path);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&temp).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => taken(edit, &temp),
-            _ => fail(error),
-        })?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&temp).map_err(
+            |error| match error.kind() {
+                ErrorKind::AlreadyExists => taken(edit, &temp),
+                _ => fail(error),
+            },
+        )?;
         self.staged.push((edit, temp.clone()));
         let Some(after) = &edit.after else { return Ok(()) };
         file.write_all(after.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
         let like = mode_of(&edit.path);
         let mode = if edit.executable { Some(like.map_or(0o755, started)) } else { like };
-        mode.map_or(Ok(()), |mode| fs::set_permissions(&temp, Permissions::from_mode(mode))).map_err(fail)
+        mode.map_or(Ok(()), |mode| fs::set_permissions(&temp, Permissions::from_mode(mode)))
+            .map_err(fail)
     }
 
     fn make(&mut self, folder: &Path) -> std::io::Result<()> {
-        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        let missing: Vec<&Path> =
+            folder.ancestors().take_while(|folder| !folder.exists()).collect();
         for folder in missing.into_iter().rev() {
             fs::create_dir(folder)?;
             self.made.push(folder.to_owned());
@@ -81,7 +87,8 @@ impl<'a> StagedEdits<'a> {
         for (edit, _) in &self.staged {
             // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
             if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
-                return Err(unusable(&edit.shown, "it changed while we looked at it").with_hint("run it again"));
+                return Err(unusable(&edit.shown, "it changed while we looked at it")
+                    .with_hint("run it again"));
             }
         }
         // In their order; what is left of them on the way is undone.
@@ -135,9 +142,15 @@ fn started(mode: u32) -> u32 {
 
 /// What stands where a file is to be staged, and how to go on.
 fn taken(edit: &FileEdit, temp: &Path) -> CommandError {
-    let problem = unusable(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display()));
+    let problem = unusable(
+        &edit.shown,
+        &format!("`{}` is there: another program is writing it", temp.display()),
+    );
     if temp.extension().is_some_and(|ending| ending == "lock") {
-        let hint = format!("it is git's lock; if no git command runs here, one was interrupted: rm {}", for_shell(&temp.to_string_lossy()));
+        let hint = format!(
+            "it is git's lock; if no git command runs here, one was interrupted: rm {}",
+            for_shell(&temp.to_string_lossy())
+        );
         return problem.with_hint(hint);
     }
     problem
@@ -148,7 +161,11 @@ fn taken(edit: &FileEdit, temp: &Path) -> CommandError {
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_gits = name == "config" && path.with_file_name("HEAD").exists();
-    path.with_file_name(if is_gits { format!("{name}.lock") } else { format!(".{name}.twining-{}", std::process::id()) })
+    path.with_file_name(if is_gits {
+        format!("{name}.lock")
+    } else {
+        format!(".{name}.twining-{}", std::process::id())
+    })
 }
 
 #[cfg(test)]
@@ -157,7 +174,13 @@ mod tests {
 
     fn edit(path: PathBuf, before: Option<&str>, after: Option<&str>) -> FileEdit {
         let shown = path.display().to_string();
-        FileEdit { path, shown, before: before.map(str::to_owned), after: after.map(str::to_owned), executable: false }
+        FileEdit {
+            path,
+            shown,
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+            executable: false,
+        }
     }
 
     #[test]
@@ -173,14 +196,25 @@ mod tests {
         ];
         assert!(write(&edits).is_err());
         assert_eq!(fs::read_to_string(at("a")).expect("is there"), "old");
-        let mut left: Vec<_> = fs::read_dir(dir.path()).expect("lists").flatten().map(|entry| entry.file_name()).collect();
+        let mut left: Vec<_> = fs::read_dir(dir.path())
+            .expect("lists")
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
         left.sort();
         assert_eq!(left, ["a", "c"], "no folder and no half file stays");
     }
 
     #[test]
     fn a_program_is_started_by_those_who_could_read_it() {
-        let modes = [(0o700, 0o700), (0o750, 0o750), (0o744, 0o744), (0o644, 0o755), (0o640, 0o750), (0o600, 0o700)];
+        let modes = [
+            (0o700, 0o700),
+            (0o750, 0o750),
+            (0o744, 0o744),
+            (0o644, 0o755),
+            (0o640, 0o750),
+            (0o600, 0o700),
+        ];
         modes.iter().for_each(|(before, after)| assert_eq!(started(*before), *after, "{before:o}"));
     }
 

@@ -35,9 +35,13 @@ const OWN: [&str; 11] = [
 
 /// Where the projects of a repository are, from its top, as git was told of them.
 pub fn projects(attributes: &str) -> Vec<String> {
-    let block = marked_block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
+    let block =
+        marked_block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
     let prefix = |line: &str| {
-        let (path, _) = line.trim_start_matches('"').strip_prefix('/')?.split_once(".twining/blackboard.jsonl")?;
+        let (path, _) = line
+            .trim_start_matches('"')
+            .strip_prefix('/')?
+            .split_once(".twining/blackboard.jsonl")?;
         Some(path.to_owned())
     };
     block.lines().filter_map(prefix).collect()
@@ -72,7 +76,13 @@ impl GitWiring {
         put_block(plan, &common.join("config"), common, &drivers(&self.program))?;
         let attributes = common.join("info/attributes");
         plan.edit(&attributes, common, |text| {
-            Ok(text.map(|text| marked_block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
+            Ok(text.map(|text| {
+                marked_block::without_unmatched_markers(
+                    text,
+                    MarkerStyle::Hash,
+                    is_attribute_of_ours,
+                )
+            }))
         })?;
         let lines = self.among_others(plan, &attributes, &self.attributes());
         put_block(plan, &attributes, common, &lines)
@@ -87,7 +97,8 @@ impl GitWiring {
     /// Our block with these lines as this project's, where they stood, and every other's.
     fn among_others(&self, plan: &mut InstallPlan, file: &Path, own: &str) -> String {
         let text = plan.text(file, &self.shape.common).ok().flatten().unwrap_or_default();
-        let block = marked_block::around(&text, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
+        let block =
+            marked_block::around(&text, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
         let there = || block.lines().filter(|line| line.trim_start_matches('"').starts_with('/'));
         let own: String = own.lines().map(|line| format!("{line}\n")).collect();
         let others = |lines: &mut dyn Iterator<Item = &str>| -> String {
@@ -112,14 +123,18 @@ impl GitWiring {
         if self.others_in(plan, &attributes).is_empty() {
             return Vec::new();
         }
-        let hooks = self.hooks().into_iter().flat_map(|(folder, _)| HOOKS.map(|(name, _)| folder.join(name)));
+        let hooks = self
+            .hooks()
+            .into_iter()
+            .flat_map(|(folder, _)| HOOKS.map(|(name, _)| folder.join(name)));
         let files = [common.join("config"), attributes, self.exclude()].into_iter().chain(hooks);
         files.map(|file| std::fs::canonicalize(&file).unwrap_or(file)).collect()
     }
 
     /// The program that git starts now to merge, if it was told by us.
     pub fn told(&self, plan: &mut InstallPlan) -> Option<String> {
-        let text = plan.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
+        let text =
+            plan.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
         DRIVERS.iter().find_map(|driver| driver.program_in(&driver_in(&text, &driver.name())?))
     }
 
@@ -138,7 +153,13 @@ impl GitWiring {
         plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
         let attributes = common.join("info/attributes");
         plan.edit(&attributes, common, |text| {
-            Ok(text.map(|text| marked_block::without_unmatched_markers(text, MarkerStyle::Hash, is_attribute_of_ours)))
+            Ok(text.map(|text| {
+                marked_block::without_unmatched_markers(
+                    text,
+                    MarkerStyle::Hash,
+                    is_attribute_of_ours,
+                )
+            }))
         })?;
         for file in ["config", "info/attributes", "info/exclude"] {
             take_block(plan, &common.join(file), common)?;
@@ -152,9 +173,14 @@ impl GitWiring {
     }
 
     /// Tells git to overlook these, which lie in the working tree.
-    pub fn exclude_from_git(&self, plan: &mut InstallPlan, files: &[String]) -> Result<(), CommandError> {
+    pub fn exclude_from_git(
+        &self,
+        plan: &mut InstallPlan,
+        files: &[String],
+    ) -> Result<(), CommandError> {
         let common = &self.shape.common;
-        let lines: Vec<String> = files.iter().map(|file| format!("/{}", file.replace(' ', "\\ "))).collect();
+        let lines: Vec<String> =
+            files.iter().map(|file| format!("/{}", file.replace(' ', "\\ "))).collect();
         let lines = self.among_others(plan, &self.exclude(), &lines.join("\n"));
         put_block(plan, &self.exclude(), common, &lines)
     }
@@ -169,7 +195,8 @@ impl GitWiring {
 
     /// Whether git was told to overlook the memory.
     pub fn excludes_memory(&self, plan: &mut InstallPlan) -> bool {
-        let text = plan.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
+        let text =
+            plan.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
         let line = format!("/{}.twining/", self.prefix.replace(' ', "\\ "));
         marked_block::is_there(&text, MarkerStyle::Hash) && text.lines().any(|there| there == line)
     }
@@ -180,30 +207,53 @@ impl GitWiring {
 
     /// What was told git before and is no longer so: each loses data in a merge or
     /// switches off a check.
-    pub fn faults(&self, plan: &mut InstallPlan, was_installed: impl Fn(&Path) -> bool) -> Vec<String> {
+    pub fn faults(
+        &self,
+        plan: &mut InstallPlan,
+        was_installed: impl Fn(&Path) -> bool,
+    ) -> Vec<String> {
         let common = &self.shape.common;
-        let mut text = |file: &Path, within: &Path| plan.text(file, within).ok().flatten().unwrap_or_default();
+        let mut text =
+            |file: &Path, within: &Path| plan.text(file, within).ok().flatten().unwrap_or_default();
         let (settings, places) = (common.join("config"), common.join("info/attributes"));
         let config = text(&settings, common);
-        let is_wrong = |driver: &&MergeDriver| driver_in(&config, &driver.name()).and_then(|told| driver.program_in(&told)).is_none();
+        let is_wrong = |driver: &&MergeDriver| {
+            driver_in(&config, &driver.name()).and_then(|told| driver.program_in(&told)).is_none()
+        };
         let wrong: Vec<String> = DRIVERS.iter().filter(is_wrong).map(MergeDriver::name).collect();
         let mut faults = Vec::new();
         if !wrong.is_empty() && was_installed(&settings) {
             faults.push(format!("the merge driver of {} is gone or another", wrong.join(", ")));
         }
         // Where all of them start one program, whether it is there is looked at with it.
-        let started = DRIVERS.iter().filter_map(|driver| Some((driver, driver.program_in(&driver_in(&config, &driver.name())?)?)));
-        for (driver, program) in started.filter(|(_, program)| *program != self.program && !can_start(program)) {
-            faults.push(format!("the merge driver {} starts `{program}`, which is gone, so those merges fail", driver.name()));
+        let started = DRIVERS.iter().filter_map(|driver| {
+            Some((driver, driver.program_in(&driver_in(&config, &driver.name())?)?))
+        });
+        for (driver, program) in
+            started.filter(|(_, program)| *program != self.program && !can_start(program))
+        {
+            faults.push(format!(
+                "the merge driver {} starts `{program}`, which is gone, so those merges fail",
+                driver.name()
+            ));
         }
         let attributes = text(&places, common);
-        let missing = self.attributes().lines().filter(|line| !attributes.lines().any(|there| there.trim_end() == *line)).count();
+        let missing = self
+            .attributes()
+            .lines()
+            .filter(|line| !attributes.lines().any(|there| there.trim_end() == *line))
+            .count();
         if missing > 0 && was_installed(&places) {
             faults.push(format!("{missing} lines of info/attributes are gone, so git merges those files line by line"));
         }
-        for (name, lost) in [(HOOKS[0].0, "commits are not looked at"), (HOOKS[1].0, "commits are not linked with decisions")] {
+        for (name, lost) in [
+            (HOOKS[0].0, "commits are not looked at"),
+            (HOOKS[1].0, "commits are not linked with decisions"),
+        ] {
             let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
-            let Some((file, within)) = hook.filter(|(file, _)| was_installed(file)) else { continue };
+            let Some((file, within)) = hook.filter(|(file, _)| was_installed(file)) else {
+                continue;
+            };
             let script = text(&file, &within);
             let has_ours = calls_in(&script, name);
             // A tool that was put in charge since is no fault; whether it calls us is told beside.
@@ -233,10 +283,19 @@ impl GitWiring {
     }
 
     fn attributes(&self) -> String {
-        let line = |pattern: &str, driver: &str| format!("{} merge={driver} -text", quoted(&format!("/{pattern}")));
-        let ours =
-            DRIVERS.iter().flat_map(|driver| driver.files.iter().map(move |file| line(&format!("{}{file}", self.prefix), &driver.name())));
-        let elsewhere = self.knowledge.iter().map(|path| line(&format!("{}{path}", self.prefix), "twining-knowledge"));
+        let line = |pattern: &str, driver: &str| {
+            format!("{} merge={driver} -text", quoted(&format!("/{pattern}")))
+        };
+        let ours = DRIVERS.iter().flat_map(|driver| {
+            driver
+                .files
+                .iter()
+                .map(move |file| line(&format!("{}{file}", self.prefix), &driver.name()))
+        });
+        let elsewhere = self
+            .knowledge
+            .iter()
+            .map(|path| line(&format!("{}{path}", self.prefix), "twining-knowledge"));
         ours.chain(elsewhere).collect::<Vec<_>>().join("\n")
     }
 
@@ -246,7 +305,10 @@ impl GitWiring {
         if let Some(husky) = hooks.ends_with(HUSKY).then(|| hooks.parent()).flatten() {
             return Some((husky.to_owned(), top.clone()));
         }
-        [common, top].into_iter().find(|folder| hooks.starts_with(folder)).map(|folder| (hooks.clone(), folder.clone()))
+        [common, top]
+            .into_iter()
+            .find(|folder| hooks.starts_with(folder))
+            .map(|folder| (hooks.clone(), folder.clone()))
     }
 
     /// Whether hooks would be seen by others.
@@ -293,8 +355,14 @@ fn driver_in(config: &str, name: &str) -> Option<String> {
 /// block: both are what git's own commands leave of it.
 fn without_strays(config: &str) -> String {
     match marked_block::around(config, MarkerStyle::Hash) {
-        Some((before, block, behind)) => format!("{}{block}{}", without_ours(before), without_ours(behind)),
-        None => without_ours(&marked_block::without_unmatched_markers(config, MarkerStyle::Hash, |_| false)),
+        Some((before, block, behind)) => {
+            format!("{}{block}{}", without_ours(before), without_ours(behind))
+        }
+        None => without_ours(&marked_block::without_unmatched_markers(
+            config,
+            MarkerStyle::Hash,
+            |_| false,
+        )),
     }
 }
 
@@ -313,7 +381,11 @@ fn without_ours(settings: &str) -> String {
 fn drivers(program: &str) -> String {
     let section = |driver: &MergeDriver| {
         let command = for_config(&driver.command(program));
-        format!("[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {command}", driver.name(), driver.about)
+        format!(
+            "[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {command}",
+            driver.name(),
+            driver.about
+        )
     };
     DRIVERS.iter().map(section).collect::<Vec<_>>().join("\n")
 }
@@ -321,7 +393,11 @@ fn drivers(program: &str) -> String {
 /// A value as git's settings take it.
 fn for_config(value: &str) -> String {
     let plain = !value.contains(['"', '\\', '#', ';', '\'']);
-    if plain { value.to_owned() } else { format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")) }
+    if plain {
+        value.to_owned()
+    } else {
+        format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+    }
 }
 
 /// The value behind [`for_config`].
@@ -335,10 +411,19 @@ fn from_config(value: &str) -> String {
 /// A pattern as git's attributes take it: one with spaces stands in quotes.
 fn quoted(pattern: &str) -> String {
     let plain = !pattern.contains([' ', '"', '\\']) && !pattern.chars().any(char::is_control);
-    if plain { pattern.to_owned() } else { format!("\"{}\"", pattern.replace('\\', "\\\\").replace('"', "\\\"")) }
+    if plain {
+        pattern.to_owned()
+    } else {
+        format!("\"{}\"", pattern.replace('\\', "\\\\").replace('"', "\\\""))
+    }
 }
 
-fn put_block(plan: &mut InstallPlan, file: &Path, within: &Path, body: &str) -> Result<(), CommandError> {
+fn put_block(
+    plan: &mut InstallPlan,
+    file: &Path,
+    within: &Path,
+    body: &str,
+) -> Result<(), CommandError> {
     let shown = plan.shown(file);
     plan.edit(file, within, |text| {
         marked_block::put(text.unwrap_or_default(), MarkerStyle::Hash, BlockPosition::Last, body)
@@ -350,7 +435,8 @@ fn put_block(plan: &mut InstallPlan, file: &Path, within: &Path, body: &str) -> 
 fn take_block(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<(), CommandError> {
     let shown = plan.shown(file);
     plan.edit(file, within, |text| match text {
-        Some(text) => marked_block::take_with_line(text, MarkerStyle::Hash).map_err(|unmatched| unusable(&shown, &unmatched.to_string())),
+        Some(text) => marked_block::take_with_line(text, MarkerStyle::Hash)
+            .map_err(|unmatched| unusable(&shown, &unmatched.to_string())),
         None => Ok(None),
     })
 }
@@ -367,10 +453,18 @@ mod tests {
 
     #[test]
     fn sections_that_git_moved_out_of_the_block_go() {
-        let whole = format!("[core]\n\tbare = false\n\n# >>> twining >>> x\n{}\n# <<< twining <<<\n", drivers("/usr/bin/twining"));
+        let whole = format!(
+            "[core]\n\tbare = false\n\n# >>> twining >>> x\n{}\n# <<< twining <<<\n",
+            drivers("/usr/bin/twining")
+        );
         assert_eq!(without_strays(&whole), whole);
-        let moved = format!("{whole}[merge \"twining-lines\"]\n\tdriver = true\n[user]\n\tname = x\n");
-        assert_eq!(driver_in(&moved, "twining-lines").as_deref(), Some("true"), "git takes the last");
+        let moved =
+            format!("{whole}[merge \"twining-lines\"]\n\tdriver = true\n[user]\n\tname = x\n");
+        assert_eq!(
+            driver_in(&moved, "twining-lines").as_deref(),
+            Some("true"),
+            "git takes the last"
+        );
         assert_eq!(without_strays(&moved), format!("{whole}[user]\n\tname = x\n"));
         let unmatched = whole.replace("# <<< twining <<<\n", "");
         assert_eq!(without_strays(&unmatched), "[core]\n\tbare = false\n\n");
@@ -378,7 +472,8 @@ mod tests {
 
     #[test]
     fn a_value_comes_back_from_gits_settings_as_it_was() {
-        for value in ["twining x", "'/a b/twining' x", "'/a\"b\\c;#/twining' x", "'/o'\\''brien/x'"] {
+        for value in ["twining x", "'/a b/twining' x", "'/a\"b\\c;#/twining' x", "'/o'\\''brien/x'"]
+        {
             assert_eq!(from_config(&for_config(value)), value);
         }
     }

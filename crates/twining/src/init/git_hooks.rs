@@ -24,7 +24,12 @@ enum HookFile {
 }
 
 impl GitWiring {
-    pub(super) fn put_hook(&self, plan: &mut InstallPlan, name: &str, refused: &str) -> Result<(), CommandError> {
+    pub(super) fn put_hook(
+        &self,
+        plan: &mut InstallPlan,
+        name: &str,
+        refused: &str,
+    ) -> Result<(), CommandError> {
         let call = format!("{NAME} hook --agent git {name}");
         let Some((folder, within)) = self.hooks() else {
             let there = std::fs::read_to_string(self.shape.hooks.join(name)).unwrap_or_default();
@@ -45,14 +50,20 @@ impl GitWiring {
             }
         };
         if file.is_symlink() {
-            plan.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", plan.shown(&file)));
+            plan.note(format!(
+                "`{}` is a link; add `{call}` to what it leads to yourself",
+                plan.shown(&file)
+            ));
             return Ok(());
         }
         // One with our block could be started when that was put in.
         let had_ours = matches!(plan.text(&file, &within), Ok(Some(script)) if marked_block::is_there(&script, MarkerStyle::Hash));
         if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
             // To make it start would wake whatever else stands in it.
-            plan.note(format!("`{}` is not executable, so git never starts it; it was left as it is", plan.shown(&file)));
+            plan.note(format!(
+                "`{}` is not executable, so git never starts it; it was left as it is",
+                plan.shown(&file)
+            ));
             return Ok(());
         }
         let (there, started) = if self.hooks_are_tracked() {
@@ -62,13 +73,27 @@ impl GitWiring {
             (format!("[ -x {program} ]"), call.replacen(NAME, &program, 1))
         };
         let body = format!("if {there}; then\n  {started} </dev/null || {refused}\nfi");
-        let Some(there) = plan.text(&file, &within).ok().filter(|there| self.is_husky() || there.as_deref().is_none_or(is_shell)) else {
-            plan.note(format!("`{}` is no shell script, so it was left as it is; have it start `{call}` yourself", plan.shown(&file)));
+        let Some(there) = plan
+            .text(&file, &within)
+            .ok()
+            .filter(|there| self.is_husky() || there.as_deref().is_none_or(is_shell))
+        else {
+            plan.note(format!(
+                "`{}` is no shell script, so it was left as it is; have it start `{call}` yourself",
+                plan.shown(&file)
+            ));
             return Ok(());
         };
-        let unmatched = |unmatched: marked_block::UnmatchedMarker| unusable(&file.display().to_string(), &unmatched.to_string());
-        let text = marked_block::put(there.as_deref().unwrap_or("#!/bin/sh\n"), MarkerStyle::Hash, BlockPosition::Second, &body)
-            .map_err(unmatched)?;
+        let unmatched = |unmatched: marked_block::UnmatchedMarker| {
+            unusable(&file.display().to_string(), &unmatched.to_string())
+        };
+        let text = marked_block::put(
+            there.as_deref().unwrap_or("#!/bin/sh\n"),
+            MarkerStyle::Hash,
+            BlockPosition::Second,
+            &body,
+        )
+        .map_err(unmatched)?;
         if self.is_husky() {
             return plan.edit(&file, &within, |_| Ok(Some(text)));
         }
@@ -78,7 +103,9 @@ impl GitWiring {
     /// Where our hook goes, with regard to the tool that made the one that is there.
     fn managed(&self, plan: &mut InstallPlan, hook: &Path, within: &Path, name: &str) -> HookFile {
         let script = plan.text(hook, within).ok().flatten().unwrap_or_default();
-        match HookManager::of(&script).filter(|_| !hook.is_symlink() && !marked_block::is_there(&script, MarkerStyle::Hash)) {
+        match HookManager::of(&script)
+            .filter(|_| !hook.is_symlink() && !marked_block::is_there(&script, MarkerStyle::Hash))
+        {
             None => HookFile::Ours(hook.to_owned()),
             Some(tool) if tool.calls_us(&self.shape.top, hook, name) => HookFile::Theirs(None),
             Some(HookManager::PreCommit) => HookFile::Ours(legacy(hook)),
@@ -109,7 +136,10 @@ fn take_hook_from(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<
 /// The program that a script starts for a hook of ours, as far as it can be told.
 pub fn program_of(script: &str, name: &str) -> Option<String> {
     let call = format!(" hook --agent git {name}");
-    let line = script.lines().map(str::trim).find(|line| line.contains(&call) && !line.starts_with('#'))?;
+    let line = script
+        .lines()
+        .map(str::trim)
+        .find(|line| line.contains(&call) && !line.starts_with('#'))?;
     from_shell(line.split_once(&call)?.0.trim())
 }
 
@@ -121,7 +151,11 @@ pub fn calls_in(script: &str, name: &str) -> bool {
 
 /// Whether there is a program behind a word of a script.
 pub fn can_start(word: &str) -> bool {
-    if word.contains('/') { Path::new(word).is_file() && starts(Path::new(word)) } else { on_path(word).is_some() }
+    if word.contains('/') {
+        Path::new(word).is_file() && starts(Path::new(word))
+    } else {
+        on_path(word).is_some()
+    }
 }
 
 /// Whether the system would start a file.
@@ -134,7 +168,8 @@ pub fn starts(file: &Path) -> bool {
 pub fn is_shell(script: &str) -> bool {
     let first = script.lines().next().unwrap_or_default();
     let Some(program) = first.strip_prefix("#!") else { return !script.starts_with('\u{7f}') };
-    let words: Vec<&str> = program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();
+    let words: Vec<&str> =
+        program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();
     words.iter().any(|word| ["sh", "bash", "dash", "zsh", "ksh", "busybox"].contains(word))
 }
 
@@ -150,7 +185,8 @@ pub enum HookManager {
 impl HookManager {
     /// The tool that made a hook, if one did.
     pub fn of(script: &str) -> Option<Self> {
-        let found = [("File generated by pre-commit", Self::PreCommit), ("call_lefthook", Self::Lefthook)];
+        let found =
+            [("File generated by pre-commit", Self::PreCommit), ("call_lefthook", Self::Lefthook)];
         found.into_iter().find(|(mark, _)| script.contains(mark)).map(|(_, tool)| tool)
     }
 
@@ -168,7 +204,9 @@ impl HookManager {
         let call = format!("twining hook --agent git {name}");
         match self {
             Self::Lefthook => {
-                format!("lefthook does not call Twining: add `{name}: {{commands: {{twining: {{run: {call}}}}}}}` to lefthook.yml")
+                format!(
+                    "lefthook does not call Twining: add `{name}: {{commands: {{twining: {{run: {call}}}}}}}` to lefthook.yml"
+                )
             }
             Self::PreCommit => format!(
                 "pre-commit does not call Twining: add `- {{repo: local, hooks: [{{id: twining, name: twining, entry: {call}, language: system, always_run: true, pass_filenames: false}}]}}` to .pre-commit-config.yaml"
@@ -178,7 +216,10 @@ impl HookManager {
 
     fn settings(self) -> impl Iterator<Item = String> {
         let (names, endings): (&[&str], &[&str]) = match self {
-            Self::Lefthook => (&["lefthook", ".lefthook", "lefthook-local", ".lefthook-local"], &["yml", "yaml", "toml", "json"]),
+            Self::Lefthook => (
+                &["lefthook", ".lefthook", "lefthook-local", ".lefthook-local"],
+                &["yml", "yaml", "toml", "json"],
+            ),
             Self::PreCommit => (&[".pre-commit-config"], &["yaml"]),
         };
         names.iter().flat_map(|name| endings.iter().map(move |ending| format!("{name}.{ending}")))
@@ -206,7 +247,9 @@ mod tests {
 
     #[test]
     fn what_a_shell_reads_is_told_from_what_it_does_not() {
-        for shell in ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"] {
+        for shell in
+            ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"]
+        {
             assert!(is_shell(shell), "{shell}");
         }
         for other in ["#!/usr/bin/env python3\n", "#!/usr/bin/node\n", "\u{7f}ELF"] {

@@ -64,13 +64,17 @@ pub fn options(
     agent: Option<String>,
     style: OutputFormat,
 ) -> Result<InstallOptions, CommandError> {
-    let flag = |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
-    let hosts = agent.map(|words| HostKind::list(&words)).transpose().map_err(CommandError::misuse)?;
+    let flag =
+        |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
+    let hosts =
+        agent.map(|words| HostKind::list(&words)).transpose().map_err(CommandError::misuse)?;
     let visibility = if flag("stealth") { Visibility::Stealth } else { Visibility::Team };
     let word = |name: &str| given.try_get_one::<String>(name).ok().flatten().map(String::as_str);
     let protect = word("protect").map(ProtectionLevel::named);
     let owners = word("owner").map(protect::owners).transpose()?;
-    let codeowners = (protect.is_some() && visibility == Visibility::Team) || flag("codeowners") || owners.is_some();
+    let codeowners = (protect.is_some() && visibility == Visibility::Team)
+        || flag("codeowners")
+        || owners.is_some();
     Ok(InstallOptions {
         project,
         hosts,
@@ -86,7 +90,8 @@ pub fn options(
 }
 
 /// Folders in which decision records usually lie.
-const RECORDS: [&str; 6] = ["docs/adr", "docs/adrs", "docs/decisions", "docs/architecture/decisions", "doc/adr", "adr"];
+const RECORDS: [&str; 6] =
+    ["docs/adr", "docs/adrs", "docs/decisions", "docs/architecture/decisions", "doc/adr", "adr"];
 /// Where beads keeps its issues.
 const ISSUES: [&str; 2] = [".beads/issues.jsonl", ".beads/beads.jsonl"];
 /// The usual names of the reference memory server's file.
@@ -101,7 +106,11 @@ pub fn imports(checkout: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in RECORDS {
         let records = fs::read_dir(checkout.join(folder)).into_iter().flatten().flatten();
-        let count = records.filter(|entry| entry.path().extension().is_some_and(|kind| kind.eq_ignore_ascii_case("md"))).count();
+        let count = records
+            .filter(|entry| {
+                entry.path().extension().is_some_and(|kind| kind.eq_ignore_ascii_case("md"))
+            })
+            .count();
         if count > 0 {
             let records = crate::render::text_page::count(count as u64, "decision record");
             found.push(format!("{folder}/ has {records}: `twining import adr {folder} --dry-run` shows what would come"));
@@ -110,7 +119,9 @@ pub fn imports(checkout: &Path) -> Vec<String> {
     if [GUARDKIT_OVERRIDES, GUARDKIT_GATES].iter().any(|file| checkout.join(file).is_file()) {
         found.push(".guardkit/ has settings: `twining import guardkit --print` shows the policy they would make".to_owned());
     }
-    for (files, source, what) in [(&ISSUES[..], "beads", "issues"), (&MEMORIES[..], "memory-jsonl", "a memory")] {
+    for (files, source, what) in
+        [(&ISSUES[..], "beads", "issues"), (&MEMORIES[..], "memory-jsonl", "a memory")]
+    {
         let there = files.iter().find(|file| checkout.join(file).is_file());
         found.extend(there.map(|file| format!("{file} has {what}: `twining import {source} {file} --dry-run` shows what would come")));
     }
@@ -126,10 +137,16 @@ pub fn imports(checkout: &Path) -> Vec<String> {
 
 /// Points of a list outside of our own block. A link is another file's.
 fn rules_in(file: &Path) -> u64 {
-    let is_small = fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
+    let is_small =
+        fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
     let text = if is_small { fs::read_to_string(file).unwrap_or_default() } else { String::new() };
-    let theirs = marked_block::take(&text, MarkerStyle::Markdown).ok().flatten().unwrap_or_default();
-    theirs.lines().map(str::trim_start).filter(|line| line.starts_with("- ") || line.starts_with("* ")).count() as u64
+    let theirs =
+        marked_block::take(&text, MarkerStyle::Markdown).ok().flatten().unwrap_or_default();
+    theirs
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("- ") || line.starts_with("* "))
+        .count() as u64
 }
 
 /// What is asked for.
@@ -165,7 +182,9 @@ pub fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let project = Project::open(options.project.clone())?;
     refuse_bare(&project)?;
     let environment = environment(&project, options.visibility);
-    let hosts = options.hosts.clone().unwrap_or_else(|| HostKind::ALL.into_iter().filter(|host| host.is_here(&environment)).collect());
+    let hosts = options.hosts.clone().unwrap_or_else(|| {
+        HostKind::ALL.into_iter().filter(|host| host.is_here(&environment)).collect()
+    });
     let found_none = hosts.is_empty() && options.hosts.is_none();
     let mut plan = InstallPlan::new(&environment.checkout, environment.home.as_deref());
     plan_install(options, &project, &environment, &hosts, &mut plan)?;
@@ -175,15 +194,23 @@ pub fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let mut advice: Vec<String> = found_none.then(|| NO_AGENT.to_owned()).into_iter().collect();
     if !nothing {
         advice.extend(hosts.iter().map(|host| host.advice(options.visibility).to_owned()));
-        advice.extend(hosts.iter().filter(|_| options.protect.is_some()).map(|host| super::protect::advice(*host).to_owned()));
+        advice.extend(
+            hosts
+                .iter()
+                .filter(|_| options.protect.is_some())
+                .map(|host| super::protect::advice(*host).to_owned()),
+        );
         advice.extend(super::install::imports(&environment.checkout));
     }
     let close = match (nothing, options.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
         (false, true) => "Nothing was written; without --dry-run it is.",
-        (false, false) => "Done. `twining doctor` proves that it works; `twining uninstall` takes it back.",
+        (false, false) => {
+            "Done. `twining doctor` proves that it works; `twining uninstall` takes it back."
+        }
     };
-    let outcome = InstallOutcome { edits, memory, hosts, notes: plan.notes, advice, close: close.to_owned() };
+    let outcome =
+        InstallOutcome { edits, memory, hosts, notes: plan.notes, advice, close: close.to_owned() };
     if nothing || options.dry_run {
         return Ok(tell(options, &outcome));
     }
@@ -210,9 +237,12 @@ pub(super) fn plan_install(
 ) -> Result<(), CommandError> {
     note_project_location(project, options, plan);
     refuse_other_reach(project, plan, options.visibility)?;
-    let mut patches: Vec<FilePatch> = hosts.iter().flat_map(|host| host.patches(environment)).collect();
+    let mut patches: Vec<FilePatch> =
+        hosts.iter().flat_map(|host| host.patches(environment)).collect();
     if let Some(wanted) = options.protect {
-        patches.extend(hosts.iter().flat_map(|host| super::protect::patches(*host, environment, wanted)));
+        patches.extend(
+            hosts.iter().flat_map(|host| super::protect::patches(*host, environment, wanted)),
+        );
     }
     let git = git_wiring(project, plan);
     match options.visibility {
@@ -228,7 +258,10 @@ pub(super) fn plan_install(
             "{host} takes plain JSON only and reads nothing of `{file}`, which has comments or commas too many; take them out"
         ));
     }
-    if options.visibility == Visibility::Stealth && environment.home.is_none() && hosts.contains(&HostKind::Claude) {
+    if options.visibility == Visibility::Stealth
+        && environment.home.is_none()
+        && hosts.contains(&HostKind::Claude)
+    {
         plan.note("HOME names no folder, so Claude Code was not told of the server: what only you see of it lies there");
     }
     let Some(git) = git else {
@@ -249,26 +282,45 @@ pub(super) fn plan_install(
 
 /// Where hosts look, for this process and project.
 pub fn environment(project: &Project, visibility: Visibility) -> InstallEnvironment {
-    let programs = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+    let programs = std::env::var_os("PATH")
+        .map(|path| std::env::split_paths(&path).collect())
+        .unwrap_or_default();
     let inside_claude = std::env::var_os("CLAUDECODE").is_some_and(|is| is == OsStr::new("1"));
-    InstallEnvironment { checkout: project.located.checkout.clone(), home: home(), programs, inside_claude, visibility }
+    InstallEnvironment {
+        checkout: project.located.checkout.clone(),
+        home: home(),
+        programs,
+        inside_claude,
+        visibility,
+    }
 }
 
 /// All that may be in the files of hosts, protection included.
 pub(super) fn every_patch(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let of = |host: HostKind| {
-        host.patches(environment).into_iter().chain(super::protect::patches(host, environment, super::protect::ProtectionLevel::Strict))
+        host.patches(environment).into_iter().chain(super::protect::patches(
+            host,
+            environment,
+            super::protect::ProtectionLevel::Strict,
+        ))
     };
     HostKind::ALL.into_iter().flat_map(of).collect()
 }
 
 /// The user's home.
 pub fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir()).and_then(|home| std::fs::canonicalize(home).ok())
+    std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_dir())
+        .and_then(|home| std::fs::canonicalize(home).ok())
 }
 
 /// Files that a host would read nothing of, as they were found.
-pub(super) fn overlooking(hosts: &[HostKind], environment: &InstallEnvironment, plan: &mut InstallPlan) -> Vec<(&'static str, String)> {
+pub(super) fn overlooking(
+    hosts: &[HostKind],
+    environment: &InstallEnvironment,
+    plan: &mut InstallPlan,
+) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for host in hosts {
         for patch in host.patches(environment) {
@@ -284,19 +336,31 @@ pub(super) fn overlooking(hosts: &[HostKind], environment: &InstallEnvironment, 
 
 /// A bare repository has no files to work on.
 pub(super) fn refuse_bare(project: &Project) -> Result<(), CommandError> {
-    let is_bare = |dir: &&Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir();
+    let is_bare = |dir: &&Path| {
+        dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
+    };
     let around = project.located.checkout.ancestors().take_while(|dir| !dir.join(".git").exists());
     let Some(bare) = around.into_iter().find(is_bare) else { return Ok(()) };
-    let problem = CommandError::unavailable("NOT_FOUND", format!("`{}` is a bare repository, and agents work in none", bare.display()));
+    let problem = CommandError::unavailable(
+        "NOT_FOUND",
+        format!("`{}` is a bare repository, and agents work in none", bare.display()),
+    );
     Err(problem.with_hint("run it in one of its worktrees, or in a clone"))
 }
 
 /// Says which project is meant where it is not the folder one stands in, and where one
 /// lies in another.
-pub(super) fn note_project_location(project: &Project, options: &InstallOptions, plan: &mut InstallPlan) {
+pub(super) fn note_project_location(
+    project: &Project,
+    options: &InstallOptions,
+    plan: &mut InstallPlan,
+) {
     let root = &project.located.checkout;
-    let here = LocateInput::of_process(None).ok().and_then(|clues| std::fs::canonicalize(clues.here).ok());
-    if let Some(here) = here.filter(|here| options.project.is_none() && here != root && here.starts_with(root)) {
+    let here =
+        LocateInput::of_process(None).ok().and_then(|clues| std::fs::canonicalize(clues.here).ok());
+    if let Some(here) =
+        here.filter(|here| options.project.is_none() && here != root && here.starts_with(root))
+    {
         let inside = here.strip_prefix(root).unwrap_or(&here).display();
         plan.note(format!(
             "`{inside}` lies in the project {}, and shares its memory; `twining init --project .` gives it one of its own",
@@ -321,26 +385,64 @@ pub(super) fn git_wiring(project: &Project, plan: &mut InstallPlan) -> Option<Gi
     };
     // In a linked worktree the memory is the main one's, and lies at the same place in it.
     let top = std::fs::canonicalize(&shape.top).unwrap_or_else(|_| shape.top.clone());
-    let inside = project.located.checkout.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let inside = project
+        .located
+        .checkout
+        .strip_prefix(&top)
+        .unwrap_or(Path::new(""))
+        .to_string_lossy()
+        .into_owned();
     let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
-    let Some(program) = program_path::stable_path(&[&top, &project.located.checkout, &project.located.place.project]) else {
-        plan.note("the path of this program cannot be written into git's settings, so git was left alone");
+    let Some(program) = program_path::stable_path(&[
+        &top,
+        &project.located.checkout,
+        &project.located.place.project,
+    ]) else {
+        plan.note(
+            "the path of this program cannot be written into git's settings, so git was left alone",
+        );
         return None;
     };
-    let knowledge = project.engine.store().documents().knowledge().ok().map(|file| file.path).filter(|path| !path.starts_with(FOLDER));
+    let knowledge = project
+        .engine
+        .store()
+        .documents()
+        .knowledge()
+        .ok()
+        .map(|file| file.path)
+        .filter(|path| !path.starts_with(FOLDER));
     Some(GitWiring { shape, prefix, knowledge, program })
 }
 
 /// What an earlier `init` of the other kind wrote must go first: hooks would run twice.
-pub(super) fn refuse_other_reach(project: &Project, plan: &InstallPlan, visibility: Visibility) -> Result<(), CommandError> {
-    let (other, whom) =
-        if visibility == Visibility::Team { (Visibility::Stealth, "you alone (--stealth)") } else { (Visibility::Team, "the team") };
-    let own: Vec<PathBuf> = every_patch(&environment(project, visibility)).into_iter().map(|patch| patch.file).collect();
-    let is_there = |patch: &FilePatch| std::fs::read_to_string(&patch.file).is_ok_and(|text| patch.part.is_in(&text));
+pub(super) fn refuse_other_reach(
+    project: &Project,
+    plan: &InstallPlan,
+    visibility: Visibility,
+) -> Result<(), CommandError> {
+    let (other, whom) = if visibility == Visibility::Team {
+        (Visibility::Stealth, "you alone (--stealth)")
+    } else {
+        (Visibility::Team, "the team")
+    };
+    let own: Vec<PathBuf> = every_patch(&environment(project, visibility))
+        .into_iter()
+        .map(|patch| patch.file)
+        .collect();
+    let is_there = |patch: &FilePatch| {
+        std::fs::read_to_string(&patch.file).is_ok_and(|text| patch.part.is_in(&text))
+    };
     let others = every_patch(&environment(project, other));
-    let Some(found) = others.iter().find(|patch| !own.contains(&patch.file) && is_there(patch)) else { return Ok(()) };
-    let message = format!("this project is wired up for {whom} already: `{}` calls twining", plan.shown(&found.file));
-    Err(CommandError::unavailable("ALREADY_WIRED", message).with_hint("run `twining uninstall` first; what was recorded stays"))
+    let Some(found) = others.iter().find(|patch| !own.contains(&patch.file) && is_there(patch))
+    else {
+        return Ok(());
+    };
+    let message = format!(
+        "this project is wired up for {whom} already: `{}` calls twining",
+        plan.shown(&found.file)
+    );
+    Err(CommandError::unavailable("ALREADY_WIRED", message)
+        .with_hint("run `twining uninstall` first; what was recorded stays"))
 }
 
 /// In stealth: only files that git does not track, and git is told to overlook them.
@@ -351,17 +453,25 @@ pub(super) fn put_untracked(
     git: Option<&GitWiring>,
 ) -> Result<(), CommandError> {
     if git.is_none() && project.located.place.git_dir.is_some() {
-        let problem = CommandError::unavailable("GIT", "git could not be asked what it tracks here, so nothing can be hidden from it");
+        let problem = CommandError::unavailable(
+            "GIT",
+            "git could not be asked what it tracks here, so nothing can be hidden from it",
+        );
         return Err(problem.with_hint("`git status` tells what is wrong; nothing was written"));
     }
     let checkout = &project.located.checkout;
-    let relative = |patch: &FilePatch| patch.file.strip_prefix(checkout).ok().map(|file| file.to_string_lossy().into_owned());
-    let files: Vec<String> = patches.iter().filter_map(relative).chain([FOLDER.to_owned()]).collect();
+    let relative = |patch: &FilePatch| {
+        patch.file.strip_prefix(checkout).ok().map(|file| file.to_string_lossy().into_owned())
+    };
+    let files: Vec<String> =
+        patches.iter().filter_map(relative).chain([FOLDER.to_owned()]).collect();
     let tracked = project.history.tracked_of(&files);
     let mut unseen = Vec::new();
     for patch in patches {
         match relative(patch) {
-            Some(file) if tracked.contains(&file) => plan.note(format!("`{file}` is tracked by git, so it was left as it is")),
+            Some(file) if tracked.contains(&file) => {
+                plan.note(format!("`{file}` is tracked by git, so it was left as it is"))
+            }
             Some(file) => {
                 patch.put(plan)?;
                 unseen.push(file);
@@ -375,7 +485,8 @@ pub(super) fn put_untracked(
     } else {
         unseen.push(format!("{FOLDER}/"));
     }
-    let mut lines: Vec<String> = unseen.into_iter().map(|file| format!("{}{file}", git.prefix)).collect();
+    let mut lines: Vec<String> =
+        unseen.into_iter().map(|file| format!("{}{file}", git.prefix)).collect();
     lines.sort_unstable();
     lines.dedup();
     git.exclude_from_git(plan, &lines)
@@ -386,7 +497,8 @@ pub(super) fn missing_memory(project: &Project) -> Result<Vec<String>, CommandEr
     let folder = project.located.place.project.join(FOLDER);
     // Opening it finds out whether it can be used at all.
     let exists = project.engine.store().exists().map_err(twining_engine::Failure::from)?;
-    let knowledge = project.engine.store().documents().knowledge().map_err(twining_engine::Failure::from)?;
+    let knowledge =
+        project.engine.store().documents().knowledge().map_err(twining_engine::Failure::from)?;
     let mut missing: Vec<String> = DEFAULT_FILES
         .iter()
         .filter(|(name, _)| !exists || !folder.join(name).exists())
@@ -398,10 +510,17 @@ pub(super) fn missing_memory(project: &Project) -> Result<Vec<String>, CommandEr
     Ok(missing)
 }
 
-pub(super) fn apply_edits(project: &Project, edits: &[FileEdit], staged: StagedEdits<'_>) -> Result<(), CommandError> {
+pub(super) fn apply_edits(
+    project: &Project,
+    edits: &[FileEdit],
+    staged: StagedEdits<'_>,
+) -> Result<(), CommandError> {
     let store = project.engine.store();
-    let mut receipt = Receipt::read(store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref());
-    let modes: Vec<Option<u32>> = edits.iter().map(|edit| super::apply::mode_of(&edit.path)).collect();
+    let mut receipt = Receipt::read(
+        store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref(),
+    );
+    let modes: Vec<Option<u32>> =
+        edits.iter().map(|edit| super::apply::mode_of(&edit.path)).collect();
     let made = staged.place()?;
     for (edit, mode) in edits.iter().zip(modes) {
         // Written a second time, a file is still to become what it was before the first.
@@ -415,6 +534,9 @@ pub(super) fn apply_edits(project: &Project, edits: &[FileEdit], staged: StagedE
     }
     receipt.folders.extend(made);
     receipt.folders.dedup();
-    store.installation().save_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+    store
+        .installation()
+        .save_receipt(receipt.to_bytes().as_deref())
+        .map_err(twining_engine::Failure::from)?;
     Ok(())
 }

@@ -49,32 +49,48 @@ pub enum ServerEntry {
 /// Every host that is wired up in this project.
 pub fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
     let environment = environment(project, visibility_of(project));
-    let receipt = Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
+    let receipt =
+        Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let mut found = Vec::new();
     for host in HostKind::ALL {
         let patches = ours_to_write(project, &environment, host.patches(&environment));
         let text = |patch: &FilePatch| fs::read_to_string(&patch.file).unwrap_or_default();
         // Words in a file that several hosts read say nothing of this one.
-        let tells = |patch: &&FilePatch| matches!(patch.part, PatchKind::Server { .. } | PatchKind::Hooks(_) | PatchKind::Toml(_));
-        let there: Vec<&FilePatch> = patches.iter().filter(tells).filter(|patch| patch.part.is_in(&text(patch))).collect();
+        let tells = |patch: &&FilePatch| {
+            matches!(
+                patch.part,
+                PatchKind::Server { .. } | PatchKind::Hooks(_) | PatchKind::Toml(_)
+            )
+        };
+        let there: Vec<&FilePatch> =
+            patches.iter().filter(tells).filter(|patch| patch.part.is_in(&text(patch))).collect();
         let server = server_of(&patches, &receipt, &environment);
-        let unread = there.iter().filter_map(|patch| Some((patch, host.overlooks(&patch.file, &text(patch))?)));
-        let unread: Vec<(PathBuf, String)> = unread.map(|(patch, why)| (patch.file.clone(), why)).collect();
+        let unread = there
+            .iter()
+            .filter_map(|patch| Some((patch, host.overlooks(&patch.file, &text(patch))?)));
+        let unread: Vec<(PathBuf, String)> =
+            unread.map(|(patch, why)| (patch.file.clone(), why)).collect();
         // What was put here once and is gone is a host that is wired up no more, not one that never was.
         let was_here = patches.iter().filter(tells).any(|patch| was_written(&receipt, &patch.file));
         if there.is_empty() && !was_here && !matches!(server, ServerEntry::Started(_)) {
             continue;
         }
         let mut plan = InstallPlan::new(&environment.checkout, environment.home.as_deref());
-        let compared = patches.iter().try_for_each(|patch| patch.put(&mut plan)).and_then(|()| plan.edits());
+        let compared =
+            patches.iter().try_for_each(|patch| patch.put(&mut plan)).and_then(|()| plan.edits());
         // One host's broken file says nothing of the others.
         let (drift, unusable) = match compared {
             Ok(edits) => (edits.into_iter().map(|edit| edit.shown).collect(), None),
-            Err(problem) => (Vec::new(), Some(problem.to_json()["message"].as_str().unwrap_or_default().to_owned())),
+            Err(problem) => (
+                Vec::new(),
+                Some(problem.to_json()["message"].as_str().unwrap_or_default().to_owned()),
+            ),
         };
-        let mut unread: Vec<String> = unread.iter().map(|(file, why)| format!("{} ({why})", plan.shown(file))).collect();
+        let mut unread: Vec<String> =
+            unread.iter().map(|(file, why)| format!("{} ({why})", plan.shown(file))).collect();
         unread.dedup();
-        let replaced = patches.iter().find(|patch| patch.is_replaced()).map(|patch| plan.shown(&patch.file));
+        let replaced =
+            patches.iter().find(|patch| patch.is_replaced()).map(|patch| plan.shown(&patch.file));
         found.push(HostState { host, drift, replaced, unread, server, unusable, patches });
     }
     Ok(found)
@@ -103,9 +119,11 @@ pub fn git_state(project: &Project) -> Result<GitState, CommandError> {
     }
     // What nobody ever set up is missing, not broken. Settings that start programs come with no
     // clone: where git knows one driver of ours, `init` was here, also if the folder was copied since.
-    let receipt = Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
+    let receipt =
+        Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let hooks_are_ours = !(git.hooks_are_tracked() && git.excludes_memory(&mut plan));
-    let is_wired = |file: &Path| program.is_some() && (hooks_are_ours || file.starts_with(&git.shape.common));
+    let is_wired =
+        |file: &Path| program.is_some() && (hooks_are_ours || file.starts_with(&git.shape.common));
     let faults = git.faults(&mut plan, |file| is_wired(file) || was_written(&receipt, file));
     put_git(&git, &mut plan)?;
     let drift = plan.edits()?.into_iter().map(|edit| edit.shown).collect();
@@ -120,12 +138,17 @@ fn was_written(receipt: &Receipt, file: &Path) -> bool {
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
 pub fn mend(project: &Project) -> Result<Vec<String>, CommandError> {
-    let receipt = Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
+    let receipt =
+        Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
     for wired in wired(project)?.into_iter().filter(|wired| wired.unusable.is_none()) {
         for patch in &wired.patches {
             // What took the place of a file that `init` wrote here is put right; others' stays.
-            if patch.is_replaced() && was_written(&receipt, &patch.file) { patch.put_back(&mut plan)? } else { patch.put(&mut plan)? }
+            if patch.is_replaced() && was_written(&receipt, &patch.file) {
+                patch.put_back(&mut plan)?
+            } else {
+                patch.put(&mut plan)?
+            }
         }
     }
     if let Some(git) = git_wiring(project, &mut plan) {
@@ -144,44 +167,74 @@ fn visibility_of(project: &Project) -> Visibility {
 }
 
 /// In stealth a file that git tracks is nobody's to change.
-fn ours_to_write(project: &Project, environment: &InstallEnvironment, patches: Vec<FilePatch>) -> Vec<FilePatch> {
+fn ours_to_write(
+    project: &Project,
+    environment: &InstallEnvironment,
+    patches: Vec<FilePatch>,
+) -> Vec<FilePatch> {
     if environment.visibility == Visibility::Team {
         return patches;
     }
-    let relative = |patch: &FilePatch| patch.file.strip_prefix(&environment.checkout).ok().map(|file| file.to_string_lossy().into_owned());
-    let tracked = project.history.tracked_of(&patches.iter().filter_map(relative).collect::<Vec<_>>());
-    patches.into_iter().filter(|patch| relative(patch).is_none_or(|file| !tracked.contains(&file))).collect()
+    let relative = |patch: &FilePatch| {
+        patch
+            .file
+            .strip_prefix(&environment.checkout)
+            .ok()
+            .map(|file| file.to_string_lossy().into_owned())
+    };
+    let tracked =
+        project.history.tracked_of(&patches.iter().filter_map(relative).collect::<Vec<_>>());
+    patches
+        .into_iter()
+        .filter(|patch| relative(patch).is_none_or(|file| !tracked.contains(&file)))
+        .collect()
 }
 
 fn put_git(git: &GitWiring, plan: &mut InstallPlan) -> Result<(), CommandError> {
-    if git.hooks_are_tracked() && git.excludes_memory(plan) { git.put_drivers(plan) } else { git.put(plan) }
+    if git.hooks_are_tracked() && git.excludes_memory(plan) {
+        git.put_drivers(plan)
+    } else {
+        git.put(plan)
+    }
 }
 
 /// What the settings of a host say of our server.
-fn server_of(patches: &[FilePatch], receipt: &Receipt, environment: &InstallEnvironment) -> ServerEntry {
-    let Some(patch) = patches.iter().find(|patch| matches!(patch.part, PatchKind::Server { .. } | PatchKind::Toml(_))) else {
+fn server_of(
+    patches: &[FilePatch],
+    receipt: &Receipt,
+    environment: &InstallEnvironment,
+) -> ServerEntry {
+    let Some(patch) = patches
+        .iter()
+        .find(|patch| matches!(patch.part, PatchKind::Server { .. } | PatchKind::Toml(_)))
+    else {
         return ServerEntry::Missing;
     };
     let text = fs::read_to_string(&patch.file).unwrap_or_default();
     match server_in(&patch.part, &text) {
         // The other implementation goes by this name too, and is told by itself.
-        Some(words) if words.iter().any(|word| word.contains("twining-mcp")) => ServerEntry::Missing,
-        Some(words) => ServerEntry::Started(words),
-        None if was_written(receipt, &patch.file) => {
-            ServerEntry::Gone(InstallPlan::new(&environment.checkout, environment.home.as_deref()).shown(&patch.file))
+        Some(words) if words.iter().any(|word| word.contains("twining-mcp")) => {
+            ServerEntry::Missing
         }
+        Some(words) => ServerEntry::Started(words),
+        None if was_written(receipt, &patch.file) => ServerEntry::Gone(
+            InstallPlan::new(&environment.checkout, environment.home.as_deref()).shown(&patch.file),
+        ),
         None => ServerEntry::Missing,
     }
 }
 
 fn server_in(part: &PatchKind, text: &str) -> Option<Vec<String>> {
     match part {
-        PatchKind::Toml(_) => codex_toml::entry(text).map(|(command, args)| std::iter::once(command).chain(args).collect()),
+        PatchKind::Toml(_) => codex_toml::entry(text)
+            .map(|(command, args)| std::iter::once(command).chain(args).collect()),
         PatchKind::Server { path, .. } => {
             let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
             let entry = JsoncFile::read(Some(text)).ok()?.get(&path)?;
             match &entry["command"] {
-                Value::String(command) => Some(std::iter::once(command.clone()).chain(strings(&entry["args"])).collect()),
+                Value::String(command) => {
+                    Some(std::iter::once(command.clone()).chain(strings(&entry["args"])).collect())
+                }
                 list => Some(strings(list).collect()),
             }
         }

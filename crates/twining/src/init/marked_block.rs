@@ -13,8 +13,12 @@ pub enum MarkerStyle {
 impl MarkerStyle {
     fn begin(self) -> &'static str {
         match self {
-            Self::Markdown => "<!-- twining:begin (written by `twining init`; `twining uninstall` removes it) -->",
-            Self::Hash => "# >>> twining >>> written by `twining init`; `twining uninstall` removes it",
+            Self::Markdown => {
+                "<!-- twining:begin (written by `twining init`; `twining uninstall` removes it) -->"
+            }
+            Self::Hash => {
+                "# >>> twining >>> written by `twining init`; `twining uninstall` removes it"
+            }
         }
     }
 
@@ -49,9 +53,15 @@ pub enum BlockPosition {
 }
 
 /// The text with the block in it, exactly once.
-pub fn put(text: &str, marks: MarkerStyle, spot: BlockPosition, body: &str) -> Result<String, UnmatchedMarker> {
+pub fn put(
+    text: &str,
+    marks: MarkerStyle,
+    spot: BlockPosition,
+    body: &str,
+) -> Result<String, UnmatchedMarker> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let block = format!("{}\n{}\n{}\n", marks.begin(), body.trim_end(), marks.end()).replace('\n', newline);
+    let block =
+        format!("{}\n{}\n{}\n", marks.begin(), body.trim_end(), marks.end()).replace('\n', newline);
     if let Some((from, to)) = find(text, marks)? {
         // The last line of a file may lack its newline.
         let block = if text[from..to].ends_with('\n') { block.as_str() } else { block.trim_end() };
@@ -86,7 +96,11 @@ pub fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedM
 
 /// The same where it is known how many bytes were put in front of the block: they go
 /// whatever stands behind it, as far as they are still there.
-pub fn take_with_gap(text: &str, marks: MarkerStyle, put_in: usize) -> Result<Option<String>, UnmatchedMarker> {
+pub fn take_with_gap(
+    text: &str,
+    marks: MarkerStyle,
+    put_in: usize,
+) -> Result<Option<String>, UnmatchedMarker> {
     let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (&text[..from], &text[to..]);
     let gap = put_in.saturating_sub(to - from);
@@ -96,7 +110,11 @@ pub fn take_with_gap(text: &str, marks: MarkerStyle, put_in: usize) -> Result<Op
     let newline = if text.contains("\r\n") { 2 } else { 1 };
     let ended_so = gap == 2 * newline && after.is_empty() && before.ends_with('\n');
     let kept = without_gap(before);
-    let kept = if ended_so { kept.strip_suffix('\n').map_or(kept, |text| text.strip_suffix('\r').unwrap_or(text)) } else { kept };
+    let kept = if ended_so {
+        kept.strip_suffix('\n').map_or(kept, |text| text.strip_suffix('\r').unwrap_or(text))
+    } else {
+        kept
+    };
     let rest = format!("{kept}{after}");
     Ok((!rest.trim().is_empty()).then_some(rest))
 }
@@ -115,12 +133,18 @@ fn without_gap(text: &str) -> &str {
 
 /// The text without what is left of our markers where one of them is gone, and
 /// without the lines between that are known to be ours; a whole block stays.
-pub fn without_unmatched_markers(text: &str, marks: MarkerStyle, is_ours: impl Fn(&str) -> bool) -> String {
+pub fn without_unmatched_markers(
+    text: &str,
+    marks: MarkerStyle,
+    is_ours: impl Fn(&str) -> bool,
+) -> String {
     if find(text, marks).is_ok() {
         return text.to_owned();
     }
     let is_marker = |line: &str| line.starts_with(marks.start()) || line == marks.end();
-    text.split_inclusive('\n').filter(|line| !is_marker(line.trim_end()) && !is_ours(line.trim_end())).collect()
+    text.split_inclusive('\n')
+        .filter(|line| !is_marker(line.trim_end()) && !is_ours(line.trim_end()))
+        .collect()
 }
 
 /// What stands before the block, the block, and what stands behind it.
@@ -131,8 +155,13 @@ pub fn around(text: &str, marks: MarkerStyle) -> Option<(&str, &str, &str)> {
 
 /// Whether any marker of ours is there, with the other or without.
 pub fn has_marker(text: &str) -> bool {
-    let is_one = |line: &str, marks: MarkerStyle| line.starts_with(marks.start()) || line == marks.end();
-    text.lines().any(|line| [MarkerStyle::Markdown, MarkerStyle::Hash].into_iter().any(|marks| is_one(line.trim_end(), marks)))
+    let is_one =
+        |line: &str, marks: MarkerStyle| line.starts_with(marks.start()) || line == marks.end();
+    text.lines().any(|line| {
+        [MarkerStyle::Markdown, MarkerStyle::Hash]
+            .into_iter()
+            .any(|marks| is_one(line.trim_end(), marks))
+    })
 }
 
 /// Whether there is a block.
@@ -173,7 +202,11 @@ mod tests {
         ] {
             let with = put(text, marks, spot, "one\ntwo").expect("is whole");
             assert_ne!(with, text);
-            assert_eq!(put(&with, marks, spot, "one\ntwo").expect("is whole"), with, "twice is once");
+            assert_eq!(
+                put(&with, marks, spot, "one\ntwo").expect("is whole"),
+                with,
+                "twice is once"
+            );
             assert_eq!(take(&with, marks).expect("is whole").as_deref(), Some(text));
         }
     }
@@ -181,18 +214,34 @@ mod tests {
     #[test]
     fn the_empty_line_that_was_ours_goes_whatever_was_written_around() {
         let own = "# Rules\n\nBe kind.\n";
-        let with = put(own, MarkerStyle::Markdown, BlockPosition::Last, "one\ntwo").expect("is whole");
+        let with =
+            put(own, MarkerStyle::Markdown, BlockPosition::Last, "one\ntwo").expect("is whole");
         let put_in = with.len() - own.len();
-        let taken = |text: &str| take_with_gap(text, MarkerStyle::Markdown, put_in).expect("is whole").expect("something is left");
+        let taken = |text: &str| {
+            take_with_gap(text, MarkerStyle::Markdown, put_in)
+                .expect("is whole")
+                .expect("something is left")
+        };
         for more in ["", "More.\n", "\nMore.\n", "\n\n"] {
             assert_eq!(taken(&format!("{with}{more}")), format!("{own}{more}"));
             assert_eq!(taken(&format!("Before.\n{with}{more}")), format!("Before.\n{own}{more}"));
         }
         let (_, block) = with.split_at(own.len() + 1);
-        assert_eq!(taken(&format!("{own}{block}More.\n")), format!("{own}More.\n"), "theirs is no gap");
-        let unended = put("A", MarkerStyle::Markdown, BlockPosition::Last, "one").expect("is whole");
-        let taken_from = |text: &str| take_with_gap(text, MarkerStyle::Markdown, unended.len() - 1).expect("is whole");
-        assert_eq!(taken_from(&format!("B{unended}")).as_deref(), Some("BA"), "a line without an end stays so");
+        assert_eq!(
+            taken(&format!("{own}{block}More.\n")),
+            format!("{own}More.\n"),
+            "theirs is no gap"
+        );
+        let unended =
+            put("A", MarkerStyle::Markdown, BlockPosition::Last, "one").expect("is whole");
+        let taken_from = |text: &str| {
+            take_with_gap(text, MarkerStyle::Markdown, unended.len() - 1).expect("is whole")
+        };
+        assert_eq!(
+            taken_from(&format!("B{unended}")).as_deref(),
+            Some("BA"),
+            "a line without an end stays so"
+        );
         assert_eq!(taken_from(&format!("{unended}B\n")).as_deref(), Some("A\nB\n"));
         assert_eq!(taken(&format!("{block}{own}")), own, "moved to the top");
         // Where nobody knows, one empty line stays between two texts.
@@ -208,9 +257,15 @@ mod tests {
 
     #[test]
     fn a_new_text_takes_the_place_of_the_old_one() {
-        let with = put("# Rules\n", MarkerStyle::Markdown, BlockPosition::Last, "old").expect("is whole") + "more\n";
-        let renewed = put(&with, MarkerStyle::Markdown, BlockPosition::Last, "new").expect("is whole");
-        assert!(renewed.contains("\nnew\n") && !renewed.contains("old") && renewed.ends_with("more\n"), "{renewed}");
+        let with = put("# Rules\n", MarkerStyle::Markdown, BlockPosition::Last, "old")
+            .expect("is whole")
+            + "more\n";
+        let renewed =
+            put(&with, MarkerStyle::Markdown, BlockPosition::Last, "new").expect("is whole");
+        assert!(
+            renewed.contains("\nnew\n") && !renewed.contains("old") && renewed.ends_with("more\n"),
+            "{renewed}"
+        );
     }
 
     #[test]
@@ -222,14 +277,24 @@ mod tests {
     #[test]
     fn half_a_block_goes_where_its_lines_are_known() {
         let unmatched = "theirs\n# >>> twining >>> x\nours\nmine\n";
-        assert_eq!(without_unmatched_markers(unmatched, MarkerStyle::Hash, |line| line == "ours"), "theirs\nmine\n");
-        let whole = put("theirs\n", MarkerStyle::Hash, BlockPosition::Last, "ours").expect("is whole");
-        assert_eq!(without_unmatched_markers(&whole, MarkerStyle::Hash, |line| line == "ours"), whole);
+        assert_eq!(
+            without_unmatched_markers(unmatched, MarkerStyle::Hash, |line| line == "ours"),
+            "theirs\nmine\n"
+        );
+        let whole =
+            put("theirs\n", MarkerStyle::Hash, BlockPosition::Last, "ours").expect("is whole");
+        assert_eq!(
+            without_unmatched_markers(&whole, MarkerStyle::Hash, |line| line == "ours"),
+            whole
+        );
     }
 
     #[test]
     fn half_a_block_is_refused() {
-        assert_eq!(put("<!-- twining:begin -->\nx\n", MarkerStyle::Markdown, BlockPosition::Last, "y"), Err(UnmatchedMarker));
+        assert_eq!(
+            put("<!-- twining:begin -->\nx\n", MarkerStyle::Markdown, BlockPosition::Last, "y"),
+            Err(UnmatchedMarker)
+        );
         assert_eq!(take("x\n<!-- twining:end -->\n", MarkerStyle::Markdown), Err(UnmatchedMarker));
     }
 }

@@ -71,7 +71,9 @@ impl FilePatch {
     /// Puts a whole file of ours back, whatever stands in its place.
     pub fn put_back(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         match &self.part {
-            PatchKind::Whole { text, .. } => plan.edit(&self.file, &self.within, |_| Ok(Some((*text).to_owned()))),
+            PatchKind::Whole { text, .. } => {
+                plan.edit(&self.file, &self.within, |_| Ok(Some((*text).to_owned())))
+            }
             _ => self.put(plan),
         }
     }
@@ -135,7 +137,11 @@ impl From<SettingsError> for PatchError {
 }
 
 fn refused_toml(why: String) -> PatchError {
-    if why.contains("something else") { PatchError::Theirs(why) } else { PatchError::SettingsError(why) }
+    if why.contains("something else") {
+        PatchError::Theirs(why)
+    } else {
+        PatchError::SettingsError(why)
+    }
 }
 
 impl PatchKind {
@@ -159,14 +165,27 @@ impl PatchKind {
             }
             Self::Listed { path, wanted, known } => {
                 let settings = JsoncFile::read(text)?;
-                settings.unlist(path, &known.iter().filter(|word| !wanted.contains(word)).cloned().collect::<Vec<_>>());
+                settings.unlist(
+                    path,
+                    &known
+                        .iter()
+                        .filter(|word| !wanted.contains(word))
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
                 settings.list(path, wanted)?;
                 Ok(settings.text())
             }
-            Self::Toml(args) => codex_toml::put(text.unwrap_or_default(), args).map_err(refused_toml),
-            Self::ReadOnly(folder) => codex_toml::put_read_only(text.unwrap_or_default(), folder).map_err(refused_toml),
-            Self::Block(marks, body) => marked_block::put(text.unwrap_or_default(), *marks, BlockPosition::Last, body)
-                .map_err(|unmatched| PatchError::SettingsError(unmatched.to_string())),
+            Self::Toml(args) => {
+                codex_toml::put(text.unwrap_or_default(), args).map_err(refused_toml)
+            }
+            Self::ReadOnly(folder) => {
+                codex_toml::put_read_only(text.unwrap_or_default(), folder).map_err(refused_toml)
+            }
+            Self::Block(marks, body) => {
+                marked_block::put(text.unwrap_or_default(), *marks, BlockPosition::Last, body)
+                    .map_err(|unmatched| PatchError::SettingsError(unmatched.to_string()))
+            }
             Self::Whole { mark, .. } if text.is_some_and(|text| !text.contains(mark)) => {
                 Err(PatchError::Theirs("somebody else wrote it".to_owned()))
             }
@@ -208,7 +227,9 @@ impl PatchKind {
             }
             Self::Toml(_) => codex_toml::take(text),
             Self::ReadOnly(_) => codex_toml::take_read_only(text),
-            Self::Block(marks, _) => marked_block::take(text, *marks).map_err(|unmatched| unmatched.to_string()),
+            Self::Block(marks, _) => {
+                marked_block::take(text, *marks).map_err(|unmatched| unmatched.to_string())
+            }
             Self::Whole { mark, .. } => Ok((!text.contains(mark)).then(|| text.to_owned())),
         }
     }
@@ -218,19 +239,32 @@ impl PatchKind {
         match self {
             Self::Server { path, .. } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
-                JsoncFile::read(Some(text)).is_ok_and(|settings| settings.get(&path).as_ref().is_some_and(starts_twining))
+                JsoncFile::read(Some(text))
+                    .is_ok_and(|settings| settings.get(&path).as_ref().is_some_and(starts_twining))
             }
             Self::Hooks(_) => JsoncFile::read(Some(text)).is_ok_and(|settings| {
                 let hooks = settings.get(&["hooks"]).unwrap_or_default();
-                let groups = hooks.as_object().into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
+                let groups = hooks
+                    .as_object()
+                    .into_iter()
+                    .flat_map(|events| events.values())
+                    .flat_map(|list| list.as_array())
+                    .flatten();
                 groups.flat_map(jsonc::handlers).any(is_twining_hook)
             }),
             Self::Listed { path, known, .. } => {
-                let list = JsoncFile::read(Some(text)).ok().and_then(|settings| settings.get(path)).unwrap_or_default();
-                list.as_array().is_some_and(|words| words.iter().any(|word| known.iter().any(|known| word == known.as_str())))
+                let list = JsoncFile::read(Some(text))
+                    .ok()
+                    .and_then(|settings| settings.get(path))
+                    .unwrap_or_default();
+                list.as_array().is_some_and(|words| {
+                    words.iter().any(|word| known.iter().any(|known| word == known.as_str()))
+                })
             }
             Self::ReadOnly(_) => codex_toml::is_read_only(text),
-            Self::Toml(_) => codex_toml::entry(text).is_some_and(|(command, _)| command == "twining"),
+            Self::Toml(_) => {
+                codex_toml::entry(text).is_some_and(|(command, _)| command == "twining")
+            }
             Self::Block(marks, _) => marked_block::is_there(text, *marks),
             Self::Whole { mark, .. } => text.contains(mark),
             Self::Setting(..) => false,

@@ -33,7 +33,8 @@ pub struct FileEdit {
 impl FileEdit {
     /// Whether all it changes is that the file can be started.
     fn makes_executable(&self) -> bool {
-        let sleeps = || fs::metadata(&self.path).is_ok_and(|found| found.permissions().mode() & 0o111 == 0);
+        let sleeps =
+            || fs::metadata(&self.path).is_ok_and(|found| found.permissions().mode() & 0o111 == 0);
         self.executable && self.before.is_some() && self.after.is_some() && sleeps()
     }
 
@@ -48,10 +49,17 @@ impl FileEdit {
 
     /// The change as people read it in a review.
     pub fn diff(&self) -> String {
-        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
-        let name = |side: char, there: bool| if there { format!("{side}/{}", self.shown) } else { "/dev/null".to_owned() };
+        let (before, after) =
+            (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let name = |side: char, there: bool| {
+            if there { format!("{side}/{}", self.shown) } else { "/dev/null".to_owned() }
+        };
         let (old, new) = (name('a', self.before.is_some()), name('b', self.after.is_some()));
-        TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(&old, &new).to_string()
+        TextDiff::from_lines(before, after)
+            .unified_diff()
+            .context_radius(3)
+            .header(&old, &new)
+            .to_string()
     }
 }
 
@@ -69,7 +77,12 @@ pub struct InstallPlan {
 impl InstallPlan {
     /// An empty one for a working tree.
     pub fn new(root: &Path, home: Option<&Path>) -> Self {
-        Self { root: root.to_owned(), home: home.map(Path::to_owned), drafts: BTreeMap::new(), notes: Vec::new() }
+        Self {
+            root: root.to_owned(),
+            home: home.map(Path::to_owned),
+            drafts: BTreeMap::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Something people should know, once.
@@ -103,7 +116,12 @@ impl InstallPlan {
     }
 
     /// The same for a program.
-    pub fn edit_program(&mut self, file: &Path, within: &Path, text: Option<String>) -> Result<(), CommandError> {
+    pub fn edit_program(
+        &mut self,
+        file: &Path,
+        within: &Path,
+        text: Option<String>,
+    ) -> Result<(), CommandError> {
         let draft = self.draft(file, within)?;
         draft.after = text;
         draft.executable = true;
@@ -112,12 +130,18 @@ impl InstallPlan {
 
     /// The edits that change something, each only of a file that may be written.
     pub fn edits(&self) -> Result<Vec<FileEdit>, CommandError> {
-        let changed: Vec<FileEdit> =
-            self.drafts.values().filter(|edit| edit.before != edit.after || edit.makes_executable()).cloned().collect();
+        let changed: Vec<FileEdit> = self
+            .drafts
+            .values()
+            .filter(|edit| edit.before != edit.after || edit.makes_executable())
+            .cloned()
+            .collect();
         for edit in &changed {
-            let read_only = edit.before.is_some() && fs::metadata(&edit.path).is_ok_and(|found| found.permissions().readonly());
+            let read_only = edit.before.is_some()
+                && fs::metadata(&edit.path).is_ok_and(|found| found.permissions().readonly());
             if read_only {
-                return Err(unusable(&edit.shown, "it is read-only").with_hint("make it writable, or leave this host out with --agent"));
+                return Err(unusable(&edit.shown, "it is read-only")
+                    .with_hint("make it writable, or leave this host out with --agent"));
             }
         }
         Ok(changed)
@@ -130,7 +154,12 @@ impl InstallPlan {
 
     /// What people call a file: relative to the project, or to their home.
     pub fn shown(&self, path: &Path) -> String {
-        let below = |folder: &Path| path.strip_prefix(folder).ok().filter(|rest| !rest.as_os_str().is_empty()).map(Path::to_owned);
+        let below = |folder: &Path| {
+            path.strip_prefix(folder)
+                .ok()
+                .filter(|rest| !rest.as_os_str().is_empty())
+                .map(Path::to_owned)
+        };
         if let Some(rest) = below(&self.root) {
             return rest.display().to_string();
         }
@@ -149,7 +178,13 @@ impl InstallPlan {
             std::collections::btree_map::Entry::Vacant(new) => {
                 let before = read(new.key()).map_err(|why| unusable(&shown, &why))?;
                 let path = new.key().clone();
-                Ok(new.insert(FileEdit { path, shown, after: before.clone(), before, executable: false }))
+                Ok(new.insert(FileEdit {
+                    path,
+                    shown,
+                    after: before.clone(),
+                    before,
+                    executable: false,
+                }))
             }
         }
     }
@@ -169,7 +204,9 @@ fn resolve(file: &Path, within: &Path) -> Result<PathBuf, String> {
     loop {
         match fs::symlink_metadata(above) {
             Ok(_) => break,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
                 rest.push(above.file_name().ok_or("it has no name")?);
                 above = above.parent().ok_or("it has no folder")?;
             }
@@ -186,14 +223,20 @@ fn resolve(file: &Path, within: &Path) -> Result<PathBuf, String> {
 fn read(path: &Path) -> Result<Option<String>, String> {
     match fs::metadata(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(None),
-        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory) => return Err("a file stands where its folder belongs".to_owned()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory) => {
+            return Err("a file stands where its folder belongs".to_owned());
+        }
         Err(error) => return Err(error.to_string()),
         // A pipe would hang us.
         Ok(found) if !found.is_file() => return Err("it is no file".to_owned()),
-        Ok(found) if found.len() > MOST_BYTES => return Err(format!("it is larger than {MOST_BYTES} bytes")),
+        Ok(found) if found.len() > MOST_BYTES => {
+            return Err(format!("it is larger than {MOST_BYTES} bytes"));
+        }
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
+    fs::File::open(path)
+        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8".to_owned())
 }

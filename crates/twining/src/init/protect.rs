@@ -34,15 +34,22 @@ impl ProtectionLevel {
 
     /// The folders, from the project's root.
     fn folders(self) -> [String; 2] {
-        let memory = if self == Self::Strict { FOLDER.to_owned() } else { format!("{FOLDER}/local") };
+        let memory =
+            if self == Self::Strict { FOLDER.to_owned() } else { format!("{FOLDER}/local") };
         [memory, ".git/hooks".to_owned()]
     }
 }
 
 /// What a host is told; nothing where it knows no such thing.
-pub fn patches(host: HostKind, environment: &InstallEnvironment, wanted: ProtectionLevel) -> Vec<FilePatch> {
+pub fn patches(
+    host: HostKind,
+    environment: &InstallEnvironment,
+    wanted: ProtectionLevel,
+) -> Vec<FilePatch> {
     let listed = |path: &[&'static str], form: fn(&str) -> String| {
-        let lines = |level: ProtectionLevel| level.folders().iter().map(|folder| form(folder)).collect::<Vec<_>>();
+        let lines = |level: ProtectionLevel| {
+            level.folders().iter().map(|folder| form(folder)).collect::<Vec<_>>()
+        };
         let known = [lines(ProtectionLevel::Local), lines(ProtectionLevel::Strict)].concat();
         PatchKind::Listed { path: path.to_vec(), wanted: lines(wanted), known }
     };
@@ -51,12 +58,21 @@ pub fn patches(host: HostKind, environment: &InstallEnvironment, wanted: Protect
             let settings = environment.claude_settings();
             vec![
                 // `Edit` stands for every tool that writes files; a path behind `Write` is warned of. The slash is the project's root.
-                environment.patch(settings, listed(&["permissions", "deny"], |folder| format!("Edit(/{folder}/**)"))),
-                environment.patch(settings, listed(&["sandbox", "filesystem", "denyWrite"], |folder| format!("./{folder}"))),
+                environment.patch(
+                    settings,
+                    listed(&["permissions", "deny"], |folder| format!("Edit(/{folder}/**)")),
+                ),
+                environment.patch(
+                    settings,
+                    listed(&["sandbox", "filesystem", "denyWrite"], |folder| format!("./{folder}")),
+                ),
             ]
         }
         // Git's folder is read-only there by itself.
-        HostKind::Codex => vec![environment.patch(".codex/config.toml", PatchKind::ReadOnly(wanted.folders()[0].clone()))],
+        HostKind::Codex => vec![
+            environment
+                .patch(".codex/config.toml", PatchKind::ReadOnly(wanted.folders()[0].clone())),
+        ],
         HostKind::Gemini | HostKind::Cursor | HostKind::OpenCode => Vec::new(),
     }
 }
@@ -64,27 +80,48 @@ pub fn patches(host: HostKind, environment: &InstallEnvironment, wanted: Protect
 /// What a person has to know of it.
 pub fn advice(host: HostKind) -> &'static str {
     match host {
-        HostKind::Claude => "Claude Code keeps its file tools out at once, and shells once its sandbox is on: type /sandbox there",
-        HostKind::Codex => "Codex keeps shells out of it in a trusted project, unless --sandbox or sandbox_mode says otherwise",
-        HostKind::Gemini => "Gemini CLI has no setting that keeps one folder read-only; only hooks guard the memory there",
-        HostKind::Cursor => "Cursor has no setting that keeps one folder read-only; only hooks guard the memory there",
-        HostKind::OpenCode => "OpenCode has no setting that keeps one folder read-only; only its plugin guards the memory there",
+        HostKind::Claude => {
+            "Claude Code keeps its file tools out at once, and shells once its sandbox is on: type /sandbox there"
+        }
+        HostKind::Codex => {
+            "Codex keeps shells out of it in a trusted project, unless --sandbox or sandbox_mode says otherwise"
+        }
+        HostKind::Gemini => {
+            "Gemini CLI has no setting that keeps one folder read-only; only hooks guard the memory there"
+        }
+        HostKind::Cursor => {
+            "Cursor has no setting that keeps one folder read-only; only hooks guard the memory there"
+        }
+        HostKind::OpenCode => {
+            "OpenCode has no setting that keeps one folder read-only; only its plugin guards the memory there"
+        }
     }
 }
 
 /// Asks code owners about policy and decisions. Without `owners` it says what to fill in,
 /// and leaves what somebody has filled in.
-pub fn put_codeowners(plan: &mut InstallPlan, git: &GitWiring, owners: Option<&str>) -> Result<(), CommandError> {
+pub fn put_codeowners(
+    plan: &mut InstallPlan,
+    git: &GitWiring,
+    owners: Option<&str>,
+) -> Result<(), CommandError> {
     let patch = codeowners(git, owners);
-    let there = plan.text(&patch.file, &patch.within)?.is_some_and(|text| marked_block::is_there(&text, MarkerStyle::Hash));
+    let there = plan
+        .text(&patch.file, &patch.within)?
+        .is_some_and(|text| marked_block::is_there(&text, MarkerStyle::Hash));
     if there && owners.is_none() { Ok(()) } else { patch.put(plan) }
 }
 
 /// The lines for code owners.
 pub fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
     let top = &git.shape.top;
-    let file = CODEOWNERS.iter().map(|file| top.join(file)).find(|file| file.is_file()).unwrap_or_else(|| top.join(CODEOWNERS[0]));
-    let lines = ["policy.yml", "decisions/"].map(|file| format!("/{}{FOLDER}/{file}", git.prefix.replace(' ', "\\ ")));
+    let file = CODEOWNERS
+        .iter()
+        .map(|file| top.join(file))
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| top.join(CODEOWNERS[0]));
+    let lines = ["policy.yml", "decisions/"]
+        .map(|file| format!("/{}{FOLDER}/{file}", git.prefix.replace(' ', "\\ ")));
     let body = match owners {
         Some(owners) => lines.map(|line| format!("{line} {owners}")).join("\n"),
         None => format!(
@@ -100,7 +137,9 @@ pub fn owners(given: &str) -> Result<String, CommandError> {
     let words: Vec<&str> = given.split_whitespace().collect();
     let is_owner = |word: &&str| word.contains('@') && word.len() > 1 && !word.contains('#');
     if words.is_empty() || !words.iter().all(is_owner) {
-        return Err(CommandError::misuse("--owner names who decides, such as `@org/team`, `@ada` or an address"));
+        return Err(CommandError::misuse(
+            "--owner names who decides, such as `@org/team`, `@ada` or an address",
+        ));
     }
     Ok(words.join(" "))
 }
@@ -111,7 +150,10 @@ mod tests {
 
     #[test]
     fn an_owner_is_a_team_a_person_or_an_address() {
-        assert_eq!(owners(" @org/team  ada@example.com ").ok().as_deref(), Some("@org/team ada@example.com"));
+        assert_eq!(
+            owners(" @org/team  ada@example.com ").ok().as_deref(),
+            Some("@org/team ada@example.com")
+        );
         for odd in ["", "@", "team", "@a # b"] {
             assert!(owners(odd).is_err(), "{odd}");
         }

@@ -65,12 +65,15 @@ impl Receipt {
 
     /// What a file was before we came, if it still is what we made of it.
     pub fn original(&self, path: &Path, now: &str) -> OriginalContent {
-        let Some(item) = self.files.iter().find(|item| item.path == path && item.after == fingerprint(now)) else {
+        let Some(item) =
+            self.files.iter().find(|item| item.path == path && item.after == fingerprint(now))
+        else {
             return OriginalContent::Unknown;
         };
         match &item.undo {
             UndoEdit::Remove => OriginalContent::Absent,
-            UndoEdit::Splice { at, length, text } => match (now.get(..*at), now.get(at + length..)) {
+            UndoEdit::Splice { at, length, text } => match (now.get(..*at), now.get(at + length..))
+            {
                 (Some(head), Some(tail)) => OriginalContent::Text(format!("{head}{text}{tail}")),
                 _ => OriginalContent::Unknown,
             },
@@ -101,7 +104,12 @@ impl Receipt {
         self.forget(&edit.path);
         let Some(after) = &edit.after else { return };
         let undo = original.map_or(UndoEdit::Remove, |original| splice(after, original));
-        self.files.push(ReceiptFile { path: edit.path.clone(), after: fingerprint(after), undo, modes });
+        self.files.push(ReceiptFile {
+            path: edit.path.clone(),
+            after: fingerprint(after),
+            undo,
+            modes,
+        });
     }
 
     /// Remembers the mode a file had when it was written, and the one it has now.
@@ -118,7 +126,10 @@ impl Receipt {
 
     /// Forgets files that are gone, or in which nothing speaks of us any more.
     pub fn forget_foreign_files(&mut self) {
-        let speaks_of_us = |path: &Path| std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("twining"));
+        let speaks_of_us = |path: &Path| {
+            std::fs::read(path)
+                .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("twining"))
+        };
         self.files.retain(|item| speaks_of_us(&item.path));
     }
 
@@ -139,11 +150,16 @@ fn splice(from: &str, to: &str) -> UndoEdit {
         at -= 1;
     }
     let most = from.len().min(to.len()) - at;
-    let mut tail = from.bytes().rev().zip(to.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let mut tail =
+        from.bytes().rev().zip(to.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
     while !from.is_char_boundary(from.len() - tail) || !to.is_char_boundary(to.len() - tail) {
         tail -= 1;
     }
-    UndoEdit::Splice { at, length: from.len() - tail - at, text: to[at..to.len() - tail].to_owned() }
+    UndoEdit::Splice {
+        at,
+        length: from.len() - tail - at,
+        text: to[at..to.len() - tail].to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -155,12 +171,25 @@ mod tests {
         let texts = ["", "a", "aä", "äa", "one\ntwo\n", "one\n", "xonex", "日本", "日x本"];
         for before in texts {
             for after in texts {
-                let edit = FileEdit { path: "f".into(), shown: "f".into(), before: None, after: Some(after.to_owned()), executable: false };
+                let edit = FileEdit {
+                    path: "f".into(),
+                    shown: "f".into(),
+                    before: None,
+                    after: Some(after.to_owned()),
+                    executable: false,
+                };
                 let mut receipt = Receipt::default();
                 receipt.keep(&edit, Some(before));
                 let kept = Receipt::read(receipt.to_bytes().as_deref());
-                assert_eq!(kept.original(Path::new("f"), after), OriginalContent::Text(before.to_owned()), "{before:?} {after:?}");
-                assert_eq!(kept.original(Path::new("f"), &format!("{after}!")), OriginalContent::Unknown);
+                assert_eq!(
+                    kept.original(Path::new("f"), after),
+                    OriginalContent::Text(before.to_owned()),
+                    "{before:?} {after:?}"
+                );
+                assert_eq!(
+                    kept.original(Path::new("f"), &format!("{after}!")),
+                    OriginalContent::Unknown
+                );
                 receipt.keep(&edit, None);
                 assert_eq!(receipt.original(Path::new("f"), after), OriginalContent::Absent);
             }

@@ -67,8 +67,16 @@ impl EnterMeaning {
 
 /// Whether a person at a terminal agrees. Where there is none, the command itself
 /// is the answer.
-pub fn agreed(options: &InstallOptions, outcome: &InstallOutcome, question: &str, silence: EnterMeaning) -> Result<bool, CommandError> {
-    if options.yes || options.style == OutputFormat::Json || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+pub fn agreed(
+    options: &InstallOptions,
+    outcome: &InstallOutcome,
+    question: &str,
+    silence: EnterMeaning,
+) -> Result<bool, CommandError> {
+    if options.yes
+        || options.style == OutputFormat::Json
+        || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal())
+    {
         return Ok(true);
     }
     let mut page = output::page();
@@ -76,13 +84,17 @@ pub fn agreed(options: &InstallOptions, outcome: &InstallOutcome, question: &str
     let fail = |error: std::io::Error| CommandError::of_error("OUTPUT", &error);
     anstream::stdout().write_all(page.as_str().as_bytes()).map_err(fail)?;
     loop {
-        write!(anstream::stdout(), "{question} {} ", silence.choices()).and_then(|()| std::io::stdout().flush()).map_err(fail)?;
+        write!(anstream::stdout(), "{question} {} ", silence.choices())
+            .and_then(|()| std::io::stdout().flush())
+            .map_err(fail)?;
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer).map_err(fail)?;
         match silence.reply(&answer) {
             ConfirmReply::Yes => return Ok(true),
             ConfirmReply::No => return Ok(false),
-            ConfirmReply::Diff => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
+            ConfirmReply::Diff => {
+                anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?
+            }
         }
     }
 }
@@ -92,9 +104,20 @@ fn diff(outcome: &InstallOutcome) -> String {
         let name = shown.strip_prefix(FOLDER)?.trim_start_matches('/');
         let known = DEFAULT_FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
         let after = known.or((name == "knowledge.dot").then_some(DEFAULT_GRAPH))?;
-        Some(FileEdit { path: PathBuf::new(), shown: shown.clone(), before: None, after: Some(after.to_owned()), executable: false }.diff())
+        Some(
+            FileEdit {
+                path: PathBuf::new(),
+                shown: shown.clone(),
+                before: None,
+                after: Some(after.to_owned()),
+                executable: false,
+            }
+            .diff(),
+        )
     });
-    twining_model::text::visible(&memory.chain(outcome.edits.iter().map(FileEdit::diff)).collect::<String>())
+    twining_model::text::visible(
+        &memory.chain(outcome.edits.iter().map(FileEdit::diff)).collect::<String>(),
+    )
 }
 
 fn files(page: &mut TextPage, outcome: &InstallOutcome) {
@@ -110,7 +133,8 @@ fn files(page: &mut TextPage, outcome: &InstallOutcome) {
 pub fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
     let to_json = || {
         let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));
-        let edits = outcome.edits.iter().map(|edit| json!({"file": edit.shown, "what": edit.what()}));
+        let edits =
+            outcome.edits.iter().map(|edit| json!({"file": edit.shown, "what": edit.what()}));
         let mut told = json!({
             "dry_run": options.dry_run,
             "files": memory.chain(edits).collect::<Vec<_>>(),

@@ -20,18 +20,25 @@ use crate::render::command_error::{CommandError, ExitStatus};
 pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let project = Project::open(options.project.clone())?;
     let worktree = LinkedWorktree::of(&project);
-    if let Some(worktree) = worktree.as_ref().filter(|worktree| options.purge && worktree.shares_memory) {
+    if let Some(worktree) =
+        worktree.as_ref().filter(|worktree| options.purge && worktree.shares_memory)
+    {
         return Err(worktree.refusal());
     }
     let store = project.engine.store();
-    let receipt = Receipt::read(store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let receipt = Receipt::read(
+        store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref(),
+    );
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
     let agent = person_check::agent_shell();
     let git = git_wiring(&project, &mut InstallPlan::new(Path::new("."), None));
-    let patches = [Visibility::Team, Visibility::Stealth].map(|visibility| every_patch(&environment(&project, visibility))).concat();
+    let patches = [Visibility::Team, Visibility::Stealth]
+        .map(|visibility| every_patch(&environment(&project, visibility)))
+        .concat();
     // In a file with several of ours, the last that was put goes first.
     patches.iter().rev().try_for_each(|patch| remove_patch(&mut plan, &receipt, patch))?;
-    git.as_ref().map_or(Ok(()), |git| remove_patch(&mut plan, &receipt, &protect::codeowners(git, None)))?;
+    git.as_ref()
+        .map_or(Ok(()), |git| remove_patch(&mut plan, &receipt, &protect::codeowners(git, None)))?;
     match &worktree {
         Some(worktree) => {
             if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
@@ -47,14 +54,25 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
     let nothing = edits.is_empty() && !purged;
     let close = match (nothing, options.dry_run, options.purge) {
-        (true, ..) if worktree.is_some() => "Nothing of ours was found in this worktree.".to_owned(),
+        (true, ..) if worktree.is_some() => {
+            "Nothing of ours was found in this worktree.".to_owned()
+        }
         (true, ..) => "Nothing of ours was found.".to_owned(),
         (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
         (.., true) => "Gone, with everything that was recorded.".to_owned(),
         _ if worktree.is_some() => "Done, in this worktree.".to_owned(),
-        _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
+        _ => format!(
+            "Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."
+        ),
     };
-    let outcome = InstallOutcome { edits, memory, hosts: Vec::new(), notes: plan.notes, advice: Vec::new(), close };
+    let outcome = InstallOutcome {
+        edits,
+        memory,
+        hosts: Vec::new(),
+        notes: plan.notes,
+        advice: Vec::new(),
+        close,
+    };
     if nothing || options.dry_run {
         return Ok(tell(options, &outcome));
     }
@@ -62,7 +80,8 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
         return Err(person_check::required(&format!("only a person takes Twining away: {why}")));
     }
     if options.purge && !options.yes && !std::io::stdin().is_terminal() {
-        let problem = CommandError::misuse("--purge removes every record, and nobody is there to be asked");
+        let problem =
+            CommandError::misuse("--purge removes every record, and nobody is there to be asked");
         return Err(problem.with_hint("add --yes if that is what you want"));
     }
     let (question, silence) = if purged {
@@ -76,10 +95,13 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     apply::write(&outcome.edits)?;
     for edit in &outcome.edits {
         // What somebody else made of it since stays.
-        let ours = receipt.modes(&edit.path).filter(|(_, after)| apply::mode_of(&edit.path) == Some(*after));
+        let ours = receipt
+            .modes(&edit.path)
+            .filter(|(_, after)| apply::mode_of(&edit.path) == Some(*after));
         ours.into_iter().for_each(|(before, _)| apply::set_mode(&edit.path, before));
     }
-    let is_concerned = |folder: &&PathBuf| worktree.is_none() || folder.starts_with(&project.located.checkout);
+    let is_concerned =
+        |folder: &&PathBuf| worktree.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
     if purged {
         store.installation().purge().map_err(twining_engine::Failure::from)?;
@@ -89,7 +111,10 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
         left.forget_foreign_files();
         left.folders.retain(|folder| folder.is_dir());
-        store.installation().save_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+        store
+            .installation()
+            .save_receipt(left.to_bytes().as_deref())
+            .map_err(twining_engine::Failure::from)?;
     }
     Ok(tell(options, &outcome))
 }
@@ -119,7 +144,11 @@ fn take_shared(
 }
 
 /// Takes a piece out of its file, if it is in it.
-pub fn remove_patch(plan: &mut InstallPlan, receipt: &Receipt, patch: &FilePatch) -> Result<(), CommandError> {
+pub fn remove_patch(
+    plan: &mut InstallPlan,
+    receipt: &Receipt,
+    patch: &FilePatch,
+) -> Result<(), CommandError> {
     let FilePatch { file, within, part } = patch;
     if !within.is_dir() || !file.exists() {
         return Ok(());
@@ -137,24 +166,37 @@ pub fn remove_patch(plan: &mut InstallPlan, receipt: &Receipt, patch: &FilePatch
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     match (part, receipt.put_in(&real)) {
         (PatchKind::Block(marks, _), Some(put_in)) => {
-            let taken = |text: Option<&str>| text.map_or(Ok(None), |text| marked_block::take_with_gap(text, *marks, put_in));
-            plan.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
+            let taken = |text: Option<&str>| {
+                text.map_or(Ok(None), |text| marked_block::take_with_gap(text, *marks, put_in))
+            };
+            plan.edit(file, within, |text| {
+                Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned)))
+            })?;
         }
         _ => patch.take(plan)?,
     }
     // One that was there before us stays, even if nothing is left in it.
     if receipt.was_there(&real) {
-        let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
+        let empty =
+            if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
         plan.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
     }
     Ok(())
 }
 
 /// Restores to the byte what nobody touched since, but for what others need as it is.
-pub fn restore(plan: &mut InstallPlan, receipt: &Receipt, patches: &[FilePatch], needed: &[PathBuf]) -> Result<(), CommandError> {
-    let has_ours = |file: &Path, text: &str| patches.iter().any(|patch| patch.file == file && patch.part.is_in(text));
+pub fn restore(
+    plan: &mut InstallPlan,
+    receipt: &Receipt,
+    patches: &[FilePatch],
+    needed: &[PathBuf],
+) -> Result<(), CommandError> {
+    let has_ours = |file: &Path, text: &str| {
+        patches.iter().any(|patch| patch.file == file && patch.part.is_in(text))
+    };
     let is_needed = |file: &&Path| needed.iter().any(|needed| needed == file);
-    let files: Vec<PathBuf> = plan.files().filter(|file| !is_needed(file)).map(Path::to_owned).collect();
+    let files: Vec<PathBuf> =
+        plan.files().filter(|file| !is_needed(file)).map(Path::to_owned).collect();
     for file in files {
         let Some(within) = file.parent().map(Path::to_owned) else { continue };
         let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };
@@ -162,7 +204,10 @@ pub fn restore(plan: &mut InstallPlan, receipt: &Receipt, patches: &[FilePatch],
             OriginalContent::Unknown => {}
             OriginalContent::Absent => plan.edit(&file, &within, |_| Ok(None))?,
             // What was mended was ours already, in part: it is taken out, not brought back.
-            OriginalContent::Text(text) if marked_block::has_marker(&text) || git::has_driver(&text) || has_ours(&file, &text) => {}
+            OriginalContent::Text(text)
+                if marked_block::has_marker(&text)
+                    || git::has_driver(&text)
+                    || has_ours(&file, &text) => {}
             OriginalContent::Text(text) => plan.edit(&file, &within, |_| Ok(Some(text)))?,
         }
     }
@@ -199,7 +244,9 @@ impl LinkedWorktree {
     /// The memory is not this worktree's to remove.
     pub fn refusal(&self) -> CommandError {
         let main = self.main.display();
-        let why = format!("this is a linked worktree of {main}, where the memory lies; nothing was removed");
+        let why = format!(
+            "this is a linked worktree of {main}, where the memory lies; nothing was removed"
+        );
         CommandError::unavailable("LINKED_WORKTREE", why)
             .with_hint("run it there to take Twining out of the repository; without --purge, only what lies in this worktree is taken out")
     }

@@ -11,7 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, ElicitRequest, ElicitRequestParams, ErrorData, InputRequiredResult, ServerRequest};
+use rmcp::model::{
+    CallToolRequestParams, ElicitRequest, ElicitRequestParams, ErrorData, InputRequiredResult,
+    ServerRequest,
+};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 use twining_model::{Time, World};
@@ -58,7 +61,12 @@ impl PendingQuestions {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (open.len() + 1).saturating_sub(MOST_OPEN);
         open.drain(..surplus);
-        open.push(PendingQuestion { nonce: nonce.clone(), tool: call.name.to_string(), arguments: call.arguments.clone(), asked: now });
+        open.push(PendingQuestion {
+            nonce: nonce.clone(),
+            tool: call.name.to_string(),
+            arguments: call.arguments.clone(),
+            asked: now,
+        });
         nonce
     }
 
@@ -66,7 +74,8 @@ impl PendingQuestions {
     /// closed by that, whatever the call was.
     fn close(&self, call: &CallToolRequestParams, answer: &Value, now: Time) -> Option<String> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let named = open.iter().position(|question| answer["content"].get(&question.nonce).is_some())?;
+        let named =
+            open.iter().position(|question| answer["content"].get(&question.nonce).is_some())?;
         let question = open.remove(named);
         let is_same = question.tool == call.name && question.arguments == call.arguments;
         (is_same && now.as_ms() - question.asked.as_ms() < EXPIRY_MS).then_some(question.nonce)
@@ -87,18 +96,27 @@ pub async fn ask(
 ) -> Result<PersonAnswer, ErrorData> {
     let nonce = format!("{REQUEST}_{:032x}", SystemWorld.random());
     if context.meta.protocol_version().is_some_and(|version| !version.has_initialize()) {
-        if let Some(answer) = call.input_responses.as_ref().and_then(|answers| answers.get(REQUEST)) {
+        if let Some(answer) = call.input_responses.as_ref().and_then(|answers| answers.get(REQUEST))
+        {
             let nonce = open.close(call, answer, SystemWorld.now());
             return Ok(read(answer, nonce.as_deref()));
         }
         let nonce = open.open(call, nonce, SystemWorld.now());
-        let requests = json!({REQUEST: {"method": "elicitation/create", "params": form(question, &nonce)}});
+        let requests =
+            json!({REQUEST: {"method": "elicitation/create", "params": form(question, &nonce)}});
         return Ok(PersonAnswer::Pending(InputRequiredResult::new(Some(parsed(requests)?), None)));
     }
-    let request = ServerRequest::ElicitRequest(ElicitRequest::new(parsed::<ElicitRequestParams>(form(question, &nonce))?));
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(parsed::<ElicitRequestParams>(
+        form(question, &nonce),
+    )?));
     // A client that cannot ask after all leaves the call as it would be without it.
-    let answer = tokio::time::timeout(TIMEOUT, context.peer.send_request(request)).await.ok().and_then(Result::ok);
-    Ok(answer.and_then(|answer| serde_json::to_value(answer).ok()).map_or(PersonAnswer::Missing, |answer| read(&answer, Some(&nonce))))
+    let answer = tokio::time::timeout(TIMEOUT, context.peer.send_request(request))
+        .await
+        .ok()
+        .and_then(Result::ok);
+    Ok(answer
+        .and_then(|answer| serde_json::to_value(answer).ok())
+        .map_or(PersonAnswer::Missing, |answer| read(&answer, Some(&nonce))))
 }
 
 /// What a model is told whose user said no.
@@ -117,15 +135,23 @@ fn form(question: &str, nonce: &str) -> Value {
 fn read(answer: &Value, nonce: Option<&str>) -> PersonAnswer {
     let content = answer["content"].as_object();
     match answer["action"].as_str() {
-        Some("accept") if content.is_some_and(|fields| fields.values().any(|value| *value == json!(false))) => PersonAnswer::No,
-        Some("accept") if nonce.is_some_and(|nonce| answer["content"][nonce] == json!(true)) => PersonAnswer::Yes,
+        Some("accept")
+            if content
+                .is_some_and(|fields| fields.values().any(|value| *value == json!(false))) =>
+        {
+            PersonAnswer::No
+        }
+        Some("accept") if nonce.is_some_and(|nonce| answer["content"][nonce] == json!(true)) => {
+            PersonAnswer::Yes
+        }
         Some("decline") => PersonAnswer::No,
         _ => PersonAnswer::Missing,
     }
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 #[cfg(test)]
@@ -157,11 +183,16 @@ mod tests {
         ] {
             assert_eq!(told(odd.clone()), "missing", "{odd}");
         }
-        assert_eq!(name(&read(&json!({"action": "accept", "content": {"confirm_7": true}}), None)), "missing");
+        assert_eq!(
+            name(&read(&json!({"action": "accept", "content": {"confirm_7": true}}), None)),
+            "missing"
+        );
     }
 
     fn call(reason: &str) -> CallToolRequestParams {
-        let Value::Object(arguments) = json!({"decision_id": "d-1", "reason": reason}) else { unreachable!("it is an object") };
+        let Value::Object(arguments) = json!({"decision_id": "d-1", "reason": reason}) else {
+            unreachable!("it is an object")
+        };
         CallToolRequestParams::new("twining_override").with_arguments(arguments)
     }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion,
+    ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -48,7 +49,13 @@ enum ReadStep {
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
     /// Messages in from one stream, out to another.
     pub fn new(input: R, output: W) -> Self {
-        Self { input: BufReader::new(input), line: Vec::new(), passing: None, output: Arc::new(Mutex::new(output)), opened: false }
+        Self {
+            input: BufReader::new(input),
+            line: Vec::new(),
+            passing: None,
+            output: Arc::new(Mutex::new(output)),
+            opened: false,
+        }
     }
 
     /// Reads to the end of a line. Dropped half-way (the caller selects over
@@ -87,10 +94,14 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
         };
         let salvage = RequestScanner::of(line);
         let refused = if salvage.deepest() > limits::JSON_DEPTH {
-            InvalidInput::new("request", format!("may be nested at most {} deep", limits::JSON_DEPTH))
-                .because(format!("{} were given", salvage.deepest()))
+            InvalidInput::new(
+                "request",
+                format!("may be nested at most {} deep", limits::JSON_DEPTH),
+            )
+            .because(format!("{} were given", salvage.deepest()))
         } else {
-            InvalidInput::new("request", "must be a JSON-RPC 2.0 message on one line").because(&error)
+            InvalidInput::new("request", "must be a JSON-RPC 2.0 message on one line")
+                .because(&error)
         };
         if salvage.id().is_none() && serde_json::from_slice::<IgnoredAny>(line).is_err() {
             self.answer_nobody(&error);
@@ -103,10 +114,11 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
     /// Answers a line that is no JSON at all. Nobody knows whose it was, so the id is
     /// null, as JSON-RPC wants it; rmcp would leave it out.
     fn answer_nobody(&self, error: &serde_json::Error) {
-        let message =
-            format!("Parse error: a JSON-RPC 2.0 message on one line is wanted; {}", serde_messages::plain_message(&error.to_string()));
-        let answer =
-            json!({"jsonrpc": "2.0", "id": null, "error": {"code": ErrorCode::PARSE_ERROR.0, "message": text::excerpt(&message, 300)}});
+        let message = format!(
+            "Parse error: a JSON-RPC 2.0 message on one line is wanted; {}",
+            serde_messages::plain_message(&error.to_string())
+        );
+        let answer = json!({"jsonrpc": "2.0", "id": null, "error": {"code": ErrorCode::PARSE_ERROR.0, "message": text::excerpt(&message, 300)}});
         tokio::spawn(write_line(self.output.clone(), answer.to_string().into_bytes()));
     }
 
@@ -122,8 +134,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
             ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
             other => {
                 let meta = other.get_meta();
-                let known = |version: ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
-                meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty() && meta.protocol_version().is_some_and(known)
+                let known =
+                    |version: ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
+                meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                    && meta.protocol_version().is_some_and(known)
             }
         };
         true
@@ -138,17 +152,25 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
             result.result_type = None;
             ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id)
         } else {
-            ServerJsonRpcMessage::error(ErrorData::invalid_request(refused.to_string(), None), Some(id))
+            ServerJsonRpcMessage::error(
+                ErrorData::invalid_request(refused.to_string(), None),
+                Some(id),
+            )
         };
         // Not awaited here: the caller may drop us at any wait.
         tokio::spawn(write(self.output.clone(), message));
     }
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for LineTransport<R, W> {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer>
+    for LineTransport<R, W>
+{
     type Error = io::Error;
 
-    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         write(self.output.clone(), message)
     }
 
@@ -157,7 +179,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
             match self.next_line().await? {
                 ReadStep::More => {}
                 ReadStep::TooLong(salvage) => {
-                    let refused = InvalidInput::new("request", format!("must be at most {} bytes", limits::RECORD_BYTES));
+                    let refused = InvalidInput::new(
+                        "request",
+                        format!("must be at most {} bytes", limits::RECORD_BYTES),
+                    );
                     self.answer(&salvage, &refused);
                 }
                 ReadStep::Line => {
@@ -178,12 +203,18 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
 }
 
 /// Writes a message and its newline at once: two writers never mix.
-async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, mut message: ServerJsonRpcMessage) -> io::Result<()> {
+async fn write<W: AsyncWrite + Unpin>(
+    output: Arc<Mutex<W>>,
+    mut message: ServerJsonRpcMessage,
+) -> io::Result<()> {
     let tools = tool_list::PublishedTools::take_from(&mut message);
     write_line(output, tools.put_into(serde_json::to_vec(&message)?)).await
 }
 
-async fn write_line<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, mut line: Vec<u8>) -> io::Result<()> {
+async fn write_line<W: AsyncWrite + Unpin>(
+    output: Arc<Mutex<W>>,
+    mut line: Vec<u8>,
+) -> io::Result<()> {
     line.push(b'\n');
     let mut output = output.lock().await;
     output.write_all(&line).await?;

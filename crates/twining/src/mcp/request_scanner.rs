@@ -128,7 +128,11 @@ mod tests {
 
     #[test]
     fn depth_is_counted_without_a_stack() {
-        let deep = format!(r#"{{"id":"a","method":"tools/call","params":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!(
+            r#"{{"id":"a","method":"tools/call","params":{}{}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
         let salvage = RequestScanner::of(deep.as_bytes());
         assert_eq!(salvage.deepest(), 100_001);
         assert_eq!(salvage.id(), Some(RequestId::String("a".into())));

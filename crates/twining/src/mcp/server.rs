@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
-    CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    ErrorData, Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
@@ -38,11 +39,15 @@ const FRESH_MS: u64 = 5 * 60 * 1000;
 /// The instructions, without those that name a tool which is not offered.
 fn instructions(offered: &ToolSelection) -> String {
     let lines = INSTRUCTIONS.trim_end().lines();
-    lines.filter(|line| tools_named(line).all(|tool| offered.find(tool).is_some())).collect::<Vec<_>>().join("\n")
+    lines
+        .filter(|line| tools_named(line).all(|tool| offered.find(tool).is_some()))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn tools_named(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_lowercase() && c != '_').filter(|word| word.starts_with("twining_"))
+    text.split(|c: char| !c.is_ascii_lowercase() && c != '_')
+        .filter(|word| word.starts_with("twining_"))
 }
 
 /// One connection's server.
@@ -71,8 +76,9 @@ struct ServedProject {
 impl McpServer {
     /// A server that has opened nothing yet.
     pub fn new(options: ServerOptions) -> Self {
-        let session =
-            project::session_of_host().unwrap_or_else(|| project::session_named(IdSource::new(Box::new(SystemWorld)).next().as_str()));
+        let session = project::session_of_host().unwrap_or_else(|| {
+            project::session_named(IdSource::new(Box::new(SystemWorld)).next().as_str())
+        });
         let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
         Self(Arc::new(ServerState {
             options,
@@ -124,7 +130,11 @@ impl McpServer {
     }
 
     /// What the person behind the client is to be asked before this call, if anything.
-    async fn question(&self, verb: &'static VerbEntry, fields: &Map<String, Value>) -> Option<String> {
+    async fn question(
+        &self,
+        verb: &'static VerbEntry,
+        fields: &Map<String, Value>,
+    ) -> Option<String> {
         let (ask, state, fields) = (verb.question?, self.0.clone(), fields.clone());
         let question = move || {
             let project = state.project().ok()?;
@@ -145,13 +155,18 @@ impl ServerState {
         let project = Arc::new(Project::open(self.options.project.clone())?);
         let keeper = Housekeeper::start(project.engine.store().clone());
         let embedder = EmbeddingThread::start(project.engine.embedding_worker().clone());
-        *slot = Some(ServedProject { project: project.clone(), _embedder: embedder, _keeper: keeper });
+        *slot =
+            Some(ServedProject { project: project.clone(), _embedder: embedder, _keeper: keeper });
         Ok(project)
     }
 
     fn selection(&self) -> &ToolSelection {
         self.selection.get_or_init(|| {
-            let mode = self.project().ok().and_then(|project| project.engine.store().config().ok()).map(|config| config.tools.mode);
+            let mode = self
+                .project()
+                .ok()
+                .and_then(|project| project.engine.store().config().ok())
+                .map(|config| config.tools.mode);
             mode.and_then(|mode| ToolSelection::parse(&mode).ok()).unwrap_or_default()
         })
     }
@@ -190,9 +205,14 @@ impl ServerHandler for McpServer {
             .with_instructions(instructions(self.0.selection()))
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn list_tools(
@@ -202,16 +222,27 @@ impl ServerHandler for McpServer {
     ) -> Result<ListToolsResult, ErrorData> {
         let state = self.0.clone();
         let names_only = self.0.options.names_only;
-        let tools = tokio::task::spawn_blocking(move || if names_only { state.selection().named() } else { state.selection().described() })
-            .await
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+        let tools = tokio::task::spawn_blocking(move || {
+            if names_only { state.selection().named() } else { state.selection().described() }
+        })
+        .await
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let Some(verb) = self.0.selection().find(&request.name) else {
             let name = text::excerpt(&request.name, 80);
-            return Err(ErrorData::invalid_params(format!("there is no tool `{name}` here; tools/list names them"), None));
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool `{name}` here; tools/list names them"),
+                None,
+            ));
         };
         let client = context.client_info().map(|client| text::excerpt(&client.name, 80));
         let fields = request.arguments.clone().unwrap_or_default();
@@ -220,30 +251,50 @@ impl ServerHandler for McpServer {
             && elicitation::can_be_asked(&context)
             && let Some(question) = self.question(verb, &fields).await
         {
-            authority = match elicitation::ask(&context, &self.0.open_questions, &request, &question).await? {
-                PersonAnswer::Yes => Authority::Confirmed,
-                PersonAnswer::Missing => Authority::Claimed,
-                PersonAnswer::No => return Ok(CallToolResponse::Complete(tool_list::failed(&elicitation::declined()))),
-                PersonAnswer::Pending(asked) => return Ok(CallToolResponse::InputRequired(asked)),
-            };
+            authority =
+                match elicitation::ask(&context, &self.0.open_questions, &request, &question)
+                    .await?
+                {
+                    PersonAnswer::Yes => Authority::Confirmed,
+                    PersonAnswer::Missing => Authority::Claimed,
+                    PersonAnswer::No => {
+                        return Ok(CallToolResponse::Complete(tool_list::failed(
+                            &elicitation::declined(),
+                        )));
+                    }
+                    PersonAnswer::Pending(asked) => {
+                        return Ok(CallToolResponse::InputRequired(asked));
+                    }
+                };
         }
         Ok(CallToolResponse::Complete(self.call(verb, fields, client, authority).await))
     }
 
     /// A call whose arguments are no object reaches us as a request of unknown
     /// shape; its model is told what is wrong, as with any other argument.
-    async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
         if request.method == "tools/call" {
-            let refused = InvalidInput::new("arguments", "must be an object").because("`params` must be {\"name\": …, \"arguments\": {…}}");
+            let refused = InvalidInput::new("arguments", "must be an object")
+                .because("`params` must be {\"name\": …, \"arguments\": {…}}");
             let result = serde_json::to_value(tool_list::failed(&CommandError::refused(&refused)));
-            return result.map(CustomResult).map_err(|error| ErrorData::internal_error(error.to_string(), None));
+            return result
+                .map(CustomResult)
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     // rmcp answers these with empty lists; we do not offer them and say so.
 
-    async fn complete(&self, _request: CompleteRequestParams, _context: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 

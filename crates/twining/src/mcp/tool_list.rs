@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolResult, ContentBlock, JsonObject, JsonRpcMessage, MetaObject, ServerJsonRpcMessage, ServerResult, Tool, ToolAnnotations,
+    CallToolResult, ContentBlock, JsonObject, JsonRpcMessage, MetaObject, ServerJsonRpcMessage,
+    ServerResult, Tool, ToolAnnotations,
 };
 use serde_json::{Value, json};
 
@@ -56,14 +57,16 @@ impl ToolSelection {
     /// The tools by their names alone, sorted: a list that changes its order
     /// breaks a model's cache. [`Unfolded`] puts the rest in.
     pub fn named(&self) -> Vec<Tool> {
-        let mut names: Vec<String> = VERBS.iter().filter(|verb| self.offers(verb)).map(VerbEntry::tool_name).collect();
+        let mut names: Vec<String> =
+            VERBS.iter().filter(|verb| self.offers(verb)).map(VerbEntry::tool_name).collect();
         names.sort();
         names.into_iter().map(|name| Tool::new(name, "", Arc::new(JsonObject::new()))).collect()
     }
 
     /// The same with all that is to be known of them.
     pub fn described(&self) -> Vec<Tool> {
-        let mut tools: Vec<Tool> = VERBS.iter().filter(|verb| self.offers(verb)).map(described).collect();
+        let mut tools: Vec<Tool> =
+            VERBS.iter().filter(|verb| self.offers(verb)).map(described).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools
     }
@@ -91,7 +94,9 @@ impl PublishedTools {
     /// Takes them out, if there are such.
     pub fn take_from(message: &mut ServerJsonRpcMessage) -> Self {
         let JsonRpcMessage::Response(response) = message else { return Self::default() };
-        let ServerResult::ListToolsResult(list) = &mut response.result else { return Self::default() };
+        let ServerResult::ListToolsResult(list) = &mut response.result else {
+            return Self::default();
+        };
         let by_name = list.tools.iter().all(|tool| tool.input_schema.is_empty());
         if by_name { Self(std::mem::take(&mut list.tools)) } else { Self::default() }
     }
@@ -101,7 +106,9 @@ impl PublishedTools {
         if self.0.is_empty() {
             return line;
         }
-        let Some(place) = line.windows(NO_TOOLS.len()).position(|bytes| bytes == NO_TOOLS) else { return line };
+        let Some(place) = line.windows(NO_TOOLS.len()).position(|bytes| bytes == NO_TOOLS) else {
+            return line;
+        };
         let (before, after) = line.split_at(place + NO_TOOLS.len() - 1);
         let mut whole = Vec::with_capacity(line.len() + PUBLISHED.len());
         whole.extend_from_slice(before);
@@ -152,14 +159,17 @@ fn hints(effect: Effect) -> ToolAnnotations {
     let hints = ToolAnnotations::new().open_world(false).read_only(effect == Effect::Reads);
     match effect {
         Effect::Reads => hints,
-        effect => hints.destructive(effect >= Effect::Changes).idempotent(effect == Effect::AddsOnce),
+        effect => {
+            hints.destructive(effect >= Effect::Changes).idempotent(effect == Effect::AddsOnce)
+        }
     }
 }
 
 /// The result of a call that was carried out.
 pub fn succeeded(answer: Value) -> CallToolResult {
     let answer = json_output::visible(answer);
-    let mut result = CallToolResult::success(vec![ContentBlock::text(json_output::compact(&answer))]);
+    let mut result =
+        CallToolResult::success(vec![ContentBlock::text(json_output::compact(&answer))]);
     result.structured_content = Some(answer);
     result
 }
@@ -195,8 +205,10 @@ mod tests {
     /// The tools as a client reads them.
     fn listed(selection: &ToolSelection) -> Vec<Tool> {
         let list = ListToolsResult::with_all_items(selection.named());
-        let mut message =
-            ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::String(r#""tools":[]"#.into()));
+        let mut message = ServerJsonRpcMessage::response(
+            ServerResult::ListToolsResult(list),
+            NumberOrString::String(r#""tools":[]"#.into()),
+        );
         let unfolded = PublishedTools::take_from(&mut message);
         let line = unfolded.put_into(serde_json::to_vec(&message).expect("is JSON"));
         let read: Value = serde_json::from_slice(&line).expect("is JSON again");
@@ -205,15 +217,25 @@ mod tests {
 
     #[test]
     fn a_client_reads_every_tool_as_it_is_described() {
-        for selection in [ToolSelection::Full, ToolSelection::Lite, ToolSelection::Groups(vec![VerbGroup::Graph, VerbGroup::Blackboard])] {
-            assert_eq!(serde_json::to_value(listed(&selection)).ok(), serde_json::to_value(selection.described()).ok());
+        for selection in [
+            ToolSelection::Full,
+            ToolSelection::Lite,
+            ToolSelection::Groups(vec![VerbGroup::Graph, VerbGroup::Blackboard]),
+        ] {
+            assert_eq!(
+                serde_json::to_value(listed(&selection)).ok(),
+                serde_json::to_value(selection.described()).ok()
+            );
         }
     }
 
     #[test]
     fn other_messages_are_left_as_they_are() {
         let list = ListToolsResult::with_all_items(vec![described(&VERBS[0])]);
-        let mut message = ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::Number(1));
+        let mut message = ServerJsonRpcMessage::response(
+            ServerResult::ListToolsResult(list),
+            NumberOrString::Number(1),
+        );
         let line = serde_json::to_vec(&message).expect("is JSON");
         let unfolded = PublishedTools::take_from(&mut message);
         assert_eq!(unfolded.put_into(serde_json::to_vec(&message).expect("is JSON")), line);
@@ -231,7 +253,10 @@ mod tests {
 
     #[test]
     fn the_list_stays_within_what_a_model_should_spend_on_it() {
-        let each: Vec<String> = listed(&ToolSelection::Full).iter().map(|tool| format!("{} {}", tool.name, tokens(tool))).collect();
+        let each: Vec<String> = listed(&ToolSelection::Full)
+            .iter()
+            .map(|tool| format!("{} {}", tool.name, tokens(tool)))
+            .collect();
         let full = total(&ToolSelection::Full);
         assert!(full < 8_000, "{full}: {each:#?}");
         assert!(full <= 150 * each.len(), "{full} is more than 150 a tool: {each:#?}");
@@ -242,10 +267,19 @@ mod tests {
     fn schemas_are_portable() {
         for tool in listed(&ToolSelection::Full) {
             let input = Value::Object((*tool.input_schema).clone()).to_string();
-            let output = Value::Object(tool.output_schema.map(|schema| (*schema).clone()).unwrap_or_default()).to_string();
+            let output = Value::Object(
+                tool.output_schema.map(|schema| (*schema).clone()).unwrap_or_default(),
+            )
+            .to_string();
             for (schema, which) in [(&input, "input"), (&output, "output")] {
-                for unwanted in ["$schema", "\"title\":\"", "\"format\":\"uint", "\"null\"", "$defs", "$ref"] {
-                    assert!(!schema.contains(unwanted), "{unwanted} in the {which} schema of {}: {schema}", tool.name);
+                for unwanted in
+                    ["$schema", "\"title\":\"", "\"format\":\"uint", "\"null\"", "$defs", "$ref"]
+                {
+                    assert!(
+                        !schema.contains(unwanted),
+                        "{unwanted} in the {which} schema of {}: {schema}",
+                        tool.name
+                    );
                 }
             }
             assert!(input.starts_with(r#"{"type":"object""#), "{input}");

@@ -45,12 +45,22 @@ pub struct CommandError {
 impl CommandError {
     /// An input that broke a rule.
     pub fn refused(refused: &InvalidInput) -> Self {
-        Self { code: "INVALID_INPUT".to_owned(), message: refused.to_string(), causes: Vec::new(), hint: None }
+        Self {
+            code: "INVALID_INPUT".to_owned(),
+            message: refused.to_string(),
+            causes: Vec::new(),
+            hint: None,
+        }
     }
 
     /// A command line that makes no sense.
     pub fn misuse(message: impl Into<String>) -> Self {
-        Self { code: "INVALID_INPUT".to_owned(), message: message.into(), causes: Vec::new(), hint: None }
+        Self {
+            code: "INVALID_INPUT".to_owned(),
+            message: message.into(),
+            causes: Vec::new(),
+            hint: None,
+        }
     }
 
     /// Something this program cannot do as it is.
@@ -60,7 +70,12 @@ impl CommandError {
 
     /// Something the machine would not do.
     pub fn of_error(code: &str, error: &dyn Error) -> Self {
-        Self { code: code.to_owned(), message: error.to_string(), causes: causes_of(error), hint: None }
+        Self {
+            code: code.to_owned(),
+            message: error.to_string(),
+            causes: causes_of(error),
+            hint: None,
+        }
     }
 
     /// Adds the next step.
@@ -73,7 +88,11 @@ impl CommandError {
     /// The error as a tool result holds it. The causes join the message: a
     /// model sees this object and nothing else.
     pub fn to_json(&self) -> Value {
-        let message = std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect::<Vec<_>>().join(": ");
+        let message = std::iter::once(&self.message)
+            .chain(&self.causes)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(": ");
         let mut json = json!({ "error": true, "code": self.code, "message": message });
         if let Some(hint) = &self.hint {
             json["hint"] = json!(hint);
@@ -93,10 +112,20 @@ impl CommandError {
 
     fn told(&self, weight: &str, colour: AnsiColor) -> String {
         let (strong, label) = (colour.on_default().bold(), Style::new().bold());
-        let mut words = format!("{}{weight}{}: {}\n", strong.render(), strong.render_reset(), text::visible(&self.message));
+        let mut words = format!(
+            "{}{weight}{}: {}\n",
+            strong.render(),
+            strong.render_reset(),
+            text::visible(&self.message)
+        );
         let hint = self.hint.iter().map(|hint| ("hint", hint));
         for (name, line) in self.causes.iter().map(|cause| ("cause", cause)).chain(hint) {
-            words.push_str(&format!("  {}{name}{}: {}\n", label.render(), label.render_reset(), text::visible(line)));
+            words.push_str(&format!(
+                "  {}{name}{}: {}\n",
+                label.render(),
+                label.render_reset(),
+                text::visible(line)
+            ));
         }
         words
     }
@@ -109,7 +138,12 @@ impl CommandError {
 
 impl From<&Failure> for CommandError {
     fn from(failure: &Failure) -> Self {
-        Self { code: failure.code().to_owned(), message: failure.to_string(), causes: causes_of(failure), hint: failure.hint() }
+        Self {
+            code: failure.code().to_owned(),
+            message: failure.to_string(),
+            causes: causes_of(failure),
+            hint: failure.hint(),
+        }
     }
 }
 
@@ -142,10 +176,15 @@ mod tests {
     #[test]
     fn an_error_names_its_cause_and_the_next_step() {
         let error = std::io::Error::other("disk on fire");
-        let problem = CommandError::of_error("FILE_WRITE_ERROR", &error).with_hint("call \u{1b}someone");
+        let problem =
+            CommandError::of_error("FILE_WRITE_ERROR", &error).with_hint("call \u{1b}someone");
         let words = anstream::adapter::strip_str(&problem.to_words()).to_string();
         assert_eq!(words, "error: disk on fire\n  hint: call U+001Bsomeone\n");
-        assert!(anstream::adapter::strip_str(&problem.to_warning()).to_string().starts_with("warning: disk on fire\n"));
+        assert!(
+            anstream::adapter::strip_str(&problem.to_warning())
+                .to_string()
+                .starts_with("warning: disk on fire\n")
+        );
         assert_eq!(problem.ending(), ExitStatus::Failed);
         assert_eq!(problem.to_json()["code"], "FILE_WRITE_ERROR");
     }
@@ -154,6 +193,9 @@ mod tests {
     fn bad_input_is_misuse() {
         let problem = CommandError::refused(&InvalidInput::new("scope", "must not be empty"));
         assert_eq!(problem.ending(), ExitStatus::Misused);
-        assert_eq!(problem.to_json(), json!({"error": true, "code": "INVALID_INPUT", "message": "`scope` must not be empty"}));
+        assert_eq!(
+            problem.to_json(),
+            json!({"error": true, "code": "INVALID_INPUT", "message": "`scope` must not be empty"})
+        );
     }
 }

@@ -29,9 +29,16 @@ fn written(value: &impl Serialize, formatter: impl Formatter) -> String {
 /// escapes off again before a model reads the fields.
 pub fn visible(value: Value) -> Value {
     match value {
-        Value::String(said) if said.chars().any(text::is_unsafe_to_show) => Value::String(text::visible(&said)),
+        Value::String(said) if said.chars().any(text::is_unsafe_to_show) => {
+            Value::String(text::visible(&said))
+        }
         Value::Array(items) => Value::Array(items.into_iter().map(visible).collect()),
-        Value::Object(fields) => Value::Object(fields.into_iter().map(|(name, value)| (text::visible(&name), visible(value))).collect()),
+        Value::Object(fields) => Value::Object(
+            fields
+                .into_iter()
+                .map(|(name, value)| (text::visible(&name), visible(value)))
+                .collect(),
+        ),
         other => other,
     }
 }
@@ -79,7 +86,11 @@ pub fn weight(value: &Value) -> usize {
 struct EscapingFormatter<F>(F);
 
 impl<F: Formatter> Formatter for EscapingFormatter<F> {
-    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         if !fragment.chars().any(text::is_unsafe_to_show) {
             return writer.write_all(fragment.as_bytes());
         }
@@ -96,7 +107,11 @@ impl<F: Formatter> Formatter for EscapingFormatter<F> {
         Ok(())
     }
 
-    fn write_char_escape<W: ?Sized + io::Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+    fn write_char_escape<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
         self.0.write_char_escape(writer, escape)
     }
 
@@ -108,7 +123,11 @@ impl<F: Formatter> Formatter for EscapingFormatter<F> {
         self.0.end_array(writer)
     }
 
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         self.0.begin_array_value(writer, first)
     }
 
@@ -124,7 +143,11 @@ impl<F: Formatter> Formatter for EscapingFormatter<F> {
         self.0.end_object(writer)
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         self.0.begin_object_key(writer, first)
     }
 

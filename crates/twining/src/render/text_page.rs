@@ -76,7 +76,10 @@ pub fn kind(entry_type: &str) -> StyledText {
 /// A stored time, to the minute.
 pub fn when(timestamp: &str) -> StyledText {
     match Time::read(timestamp) {
-        Some(time) => dim(format!("{}Z", time.to_string().chars().take(16).collect::<String>().replace('T', " "))),
+        Some(time) => dim(format!(
+            "{}Z",
+            time.to_string().chars().take(16).collect::<String>().replace('T', " ")
+        )),
         None => dim(text::excerpt(timestamp, 17)),
     }
 }
@@ -173,8 +176,15 @@ impl TextPage {
     /// Rows with their columns aligned; the last column wraps on a terminal.
     pub fn table(&mut self, indent: usize, rows: &[Vec<StyledText>]) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> =
-            (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(StyledText::width).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| {
+                rows.iter()
+                    .filter_map(|row| row.get(column))
+                    .map(StyledText::width)
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
         for row in rows {
             self.row(indent, row, &widths);
         }
@@ -189,7 +199,8 @@ impl TextPage {
             self.text.push_str(&" ".repeat(width - cell.width() + 2));
             start += width + 2;
         }
-        let room = self.width.map(|width| width.saturating_sub(start)).filter(|room| *room >= NARROWEST);
+        let room =
+            self.width.map(|width| width.saturating_sub(start)).filter(|room| *room >= NARROWEST);
         for (i, part) in wrapped(&last.text, room).into_iter().enumerate() {
             if i > 0 {
                 self.text.push_str(&" ".repeat(start));
@@ -233,7 +244,13 @@ mod tests {
     #[test]
     fn columns_line_up_by_what_the_eye_sees() {
         let mut page = TextPage::default();
-        page.table(2, &[vec![dim("id"), strong("日本"), plain("one")], vec![dim("a-long-id"), strong("b"), plain("two")]]);
+        page.table(
+            2,
+            &[
+                vec![dim("id"), strong("日本"), plain("one")],
+                vec![dim("a-long-id"), strong("b"), plain("two")],
+            ],
+        );
         assert_eq!(bare(&page), "  id         日本  one\n  a-long-id  b     two\n");
     }
 
@@ -257,6 +274,9 @@ mod tests {
     fn times_are_shown_to_the_minute_and_strange_ones_as_they_are() {
         assert_eq!(when("2026-11-15T09:30:59.123Z").text, "2026-11-15 09:30Z");
         assert_eq!(when("yesterday").text, "yesterday");
-        assert_eq!((count(1, "entry"), count(2, "entry"), count(0, "need")), ("1 entry".into(), "2 entries".into(), "0 needs".into()));
+        assert_eq!(
+            (count(1, "entry"), count(2, "entry"), count(0, "need")),
+            ("1 entry".into(), "2 entries".into(), "0 needs".into())
+        );
     }
 }

@@ -18,7 +18,9 @@ pub fn put(text: &str, args: &[String]) -> Result<String, String> {
     });
     let servers = servers.as_table_like_mut().ok_or_else(|| format!("`{SERVERS}` is no table"))?;
     match servers.get(US) {
-        Some(there) if !is_ours(there) => return Err(format!("`{SERVERS}.{US}` is there and starts something else")),
+        Some(there) if !is_ours(there) => {
+            return Err(format!("`{SERVERS}.{US}` is there and starts something else"));
+        }
         Some(there) if words(there.get("args")) == args => return Ok(text.to_owned()),
         _ => {}
     }
@@ -32,7 +34,9 @@ pub fn put(text: &str, args: &[String]) -> Result<String, String> {
 /// The text without it; nothing if that leaves nothing.
 pub fn take(text: &str) -> Result<Option<String>, String> {
     let mut document = read(text)?;
-    let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else { return Ok(Some(text.to_owned())) };
+    let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else {
+        return Ok(Some(text.to_owned()));
+    };
     if !servers.get(US).is_some_and(is_ours) {
         return Ok(Some(text.to_owned()));
     }
@@ -50,9 +54,14 @@ pub fn take(text: &str) -> Result<Option<String>, String> {
 pub fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
     let mut document = read(text)?;
     let chosen = document.get(CHOSEN).map(|chosen| chosen.as_str() == Some(US));
-    if chosen == Some(false) || (chosen.is_none() && (document.contains_key("sandbox_mode") || document.contains_key(PROFILES))) {
+    if chosen == Some(false)
+        || (chosen.is_none()
+            && (document.contains_key("sandbox_mode") || document.contains_key(PROFILES)))
+    {
         let line = format!("\":workspace_roots\" = {{ \"{folder}\" = \"read\" }}");
-        return Err(format!("its sandbox is set to something else; add `{line}` to that profile's `filesystem` yourself"));
+        return Err(format!(
+            "its sandbox is set to something else; add `{line}` to that profile's `filesystem` yourself"
+        ));
     }
     // A table below `:workspace_roots` is refused by some versions; an inline one is read by all.
     let mut folders = InlineTable::new();
@@ -65,7 +74,11 @@ pub fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
     let mut profiles = Table::new();
     profiles.set_implicit(true);
     profiles.insert(US, Item::Table(profile));
-    if document.get(PROFILES).and_then(|there| there.get(US)).is_some_and(|there| same(there, &profiles[US])) {
+    if document
+        .get(PROFILES)
+        .and_then(|there| there.get(US))
+        .is_some_and(|there| same(there, &profiles[US]))
+    {
         return Ok(text.to_owned());
     }
     document.insert(CHOSEN, value(US));
@@ -133,7 +146,8 @@ fn value_as_json(one: &Value) -> serde_json::Value {
 
 fn read(text: &str) -> Result<DocumentMut, String> {
     // The parser's message spans lines; the first says where.
-    text.parse::<DocumentMut>().map_err(|error| error.to_string().lines().next().unwrap_or("no TOML").to_owned())
+    text.parse::<DocumentMut>()
+        .map_err(|error| error.to_string().lines().next().unwrap_or("no TOML").to_owned())
 }
 
 /// Whether two parts of a file say the same.
@@ -180,25 +194,40 @@ mod tests {
 
     #[test]
     fn a_read_only_folder_comes_changes_and_goes() {
-        for text in ["", "model = \"x\" # mine\n", "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n"] {
+        for text in
+            ["", "model = \"x\" # mine\n", "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n"]
+        {
             let with = put_read_only(text, ".twining/local").expect("fits");
-            assert_eq!(put_read_only(&with, ".twining/local").expect("fits"), with, "twice is once");
+            assert_eq!(
+                put_read_only(&with, ".twining/local").expect("fits"),
+                with,
+                "twice is once"
+            );
             let told = as_json(&with).expect("parses");
             assert_eq!(told["default_permissions"], "twining");
             let profile = serde_json::json!({"extends": ":workspace", "filesystem": {":workspace_roots": {".twining/local": "read"}}});
             assert_eq!(told["permissions"], serde_json::json!({ "twining": profile }));
             let strict = put_read_only(&with, ".twining").expect("fits");
-            assert!(strict.contains("{ \".twining\" = \"read\" }") && !strict.contains("local"), "{strict}");
+            assert!(
+                strict.contains("{ \".twining\" = \"read\" }") && !strict.contains("local"),
+                "{strict}"
+            );
             assert_eq!(take_read_only(&strict).expect("parses").unwrap_or_default(), text);
         }
     }
 
     #[test]
     fn a_sandbox_that_somebody_has_set_up_stays() {
-        for theirs in
-            ["sandbox_mode = \"read-only\"\n", "default_permissions = \":read-only\"\n", "[permissions.dev]\nextends = \":workspace\"\n"]
-        {
-            assert!(put_read_only(theirs, ".twining").expect_err("is theirs").contains("something else"));
+        for theirs in [
+            "sandbox_mode = \"read-only\"\n",
+            "default_permissions = \":read-only\"\n",
+            "[permissions.dev]\nextends = \":workspace\"\n",
+        ] {
+            assert!(
+                put_read_only(theirs, ".twining")
+                    .expect_err("is theirs")
+                    .contains("something else")
+            );
             assert_eq!(take_read_only(theirs).expect("parses").as_deref(), Some(theirs));
         }
     }

@@ -64,11 +64,12 @@ impl JsoncFile {
             allow_non_finite_numbers: false,
             allow_extended_string_escapes: false,
         };
-        let root = CstRootNode::parse(text, &options).map_err(|error| SettingsError::Malformed {
-            line: error.line_display(),
-            column: error.column_display(),
-            what: error.kind().to_string(),
-        })?;
+        let root =
+            CstRootNode::parse(text, &options).map_err(|error| SettingsError::Malformed {
+                line: error.line_display(),
+                column: error.column_display(),
+                what: error.kind().to_string(),
+            })?;
         if root.object_value().is_none() {
             return Err(SettingsError::OtherKind("the file".to_owned(), "an object"));
         }
@@ -99,7 +100,9 @@ impl JsoncFile {
     /// last one counts.
     pub fn get(&self, path: &[&str]) -> Option<Value> {
         let (last, above) = path.split_last()?;
-        let object = above.iter().try_fold(self.root.object_value()?, |object, key| last_named(&object, key)?.object_value())?;
+        let object = above.iter().try_fold(self.root.object_value()?, |object, key| {
+            last_named(&object, key)?.object_value()
+        })?;
         last_named(&object, last)?.value()?.to_serde_value()
     }
 
@@ -114,12 +117,19 @@ impl JsoncFile {
 
     /// Sets an entry that is ours, or that nobody has; one of the same name that
     /// somebody else wrote is left alone and told.
-    pub fn set(&self, path: &[&str], key: &str, value: &Value, is_ours: impl Fn(&Value) -> bool) -> Result<(), SettingsError> {
+    pub fn set(
+        &self,
+        path: &[&str],
+        key: &str,
+        value: &Value,
+        is_ours: impl Fn(&Value) -> bool,
+    ) -> Result<(), SettingsError> {
         let object = self.object(path)?;
         match last_named(&object, key) {
             None => drop(object.append(key, input(value))),
             Some(found) => {
-                let there = found.value().and_then(|node| node.to_serde_value()).unwrap_or_default();
+                let there =
+                    found.value().and_then(|node| node.to_serde_value()).unwrap_or_default();
                 if !is_ours(&there) {
                     return Err(SettingsError::Taken([path, &[key]].concat().join(".")));
                 }
@@ -180,7 +190,8 @@ impl JsoncFile {
     pub fn list(&self, path: &[&str], words: &[String]) -> Result<(), SettingsError> {
         let Some((key, above)) = path.split_last() else { return Ok(()) };
         let list = self.array(above, key)?;
-        let there: Vec<Value> = list.elements().iter().filter_map(CstNode::to_serde_value).collect();
+        let there: Vec<Value> =
+            list.elements().iter().filter_map(CstNode::to_serde_value).collect();
         for word in words.iter().filter(|word| !there.contains(&Value::from(word.as_str()))) {
             list.append(CstInputValue::String(word.clone()));
         }
@@ -201,7 +212,8 @@ impl JsoncFile {
                 Some(there) => there.object_value(),
                 None => object.object_value_or_create(key),
             };
-            object = inner.ok_or_else(|| SettingsError::OtherKind(path[..=depth].join("."), "an object"))?;
+            object = inner
+                .ok_or_else(|| SettingsError::OtherKind(path[..=depth].join("."), "an object"))?;
         }
         Ok(object)
     }
@@ -227,7 +239,11 @@ pub fn starts_twining(entry: &Value) -> bool {
 
 /// The properties of this name.
 fn named(object: &CstObject, name: &str) -> Vec<CstObjectProp> {
-    object.properties().into_iter().filter(|found| found.decoded_name().as_deref() == Some(name)).collect()
+    object
+        .properties()
+        .into_iter()
+        .filter(|found| found.decoded_name().as_deref() == Some(name))
+        .collect()
 }
 
 /// The one of this name that counts: of keys that stand more than once, hosts read the last.
@@ -236,11 +252,20 @@ fn last_named(object: &CstObject, name: &str) -> Option<CstObjectProp> {
 }
 
 /// Takes entries of ours out below an object, and what is empty then; whether there were any.
-fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Value) -> bool) -> bool {
+fn unset_in(
+    object: &CstObject,
+    path: &[&str],
+    key: &str,
+    is_ours: &impl Fn(&Value) -> bool,
+) -> bool {
     let mut touched = false;
     let Some((name, rest)) = path.split_first() else {
         for found in named(object, key) {
-            if found.value().and_then(|node| node.to_serde_value()).is_some_and(|value| is_ours(&value)) {
+            if found
+                .value()
+                .and_then(|node| node.to_serde_value())
+                .is_some_and(|value| is_ours(&value))
+            {
                 found.remove();
                 touched = true;
             }
@@ -266,7 +291,10 @@ fn unlist_in(object: &CstObject, path: &[&str], words: &[String]) -> bool {
     for found in named(object, name) {
         let is_empty = match (found.array_value(), found.object_value()) {
             (Some(list), _) if rest.is_empty() => {
-                let ours = |node: &CstNode| node.to_serde_value().is_some_and(|word| words.iter().any(|known| word == known.as_str()));
+                let ours = |node: &CstNode| {
+                    node.to_serde_value()
+                        .is_some_and(|word| words.iter().any(|known| word == known.as_str()))
+                };
                 let goes: Vec<CstNode> = list.elements().into_iter().filter(ours).collect();
                 touched |= !goes.is_empty();
                 let was_ours = !goes.is_empty();
@@ -291,7 +319,8 @@ fn unlist_in(object: &CstObject, path: &[&str], words: &[String]) -> bool {
 pub fn is_twining_hook(handler: &Value) -> bool {
     let Some(command) = handler["command"].as_str() else { return false };
     let mut words = command.split_whitespace().chain(strings(&handler["args"]));
-    words.next().is_some_and(|program| program == "twining" || program.ends_with("/twining")) && words.next() == Some("hook")
+    words.next().is_some_and(|program| program == "twining" || program.ends_with("/twining"))
+        && words.next() == Some("hook")
 }
 
 /// The handlers of a group; a flat entry is its own.
@@ -308,7 +337,8 @@ fn strings(list: &Value) -> impl Iterator<Item = &str> {
 fn remove_hooks_from(list: &CstArray) -> bool {
     let mut touched = false;
     for group in list.elements() {
-        let ours = |node: &CstNode| node.to_serde_value().is_some_and(|value| is_twining_hook(&value));
+        let ours =
+            |node: &CstNode| node.to_serde_value().is_some_and(|value| is_twining_hook(&value));
         let inner = group.as_object().and_then(|object| object.array_value("hooks"));
         match inner {
             Some(inner) => {
@@ -341,7 +371,9 @@ fn input(value: &Value) -> CstInputValue {
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(fields) => CstInputValue::Object(fields.iter().map(|(key, value)| (key.clone(), input(value))).collect()),
+        Value::Object(fields) => CstInputValue::Object(
+            fields.iter().map(|(key, value)| (key.clone(), input(value))).collect(),
+        ),
     }
 }
 
@@ -401,7 +433,8 @@ mod tests {
             }
             again.unset(&["mcpServers"], "twining", starts_twining);
             again.remove_hooks();
-            let parse = |text: &str| JsoncFile::read(Some(text)).expect("parses").root.to_serde_value();
+            let parse =
+                |text: &str| JsoncFile::read(Some(text)).expect("parses").root.to_serde_value();
             assert_eq!(parse(&again.text()), parse(text), "{}", again.text());
         }
     }
@@ -413,12 +446,18 @@ mod tests {
         let settings = JsoncFile::read(Some(&text.to_string())).expect("parses");
         settings.add_hook("PreToolUse", &group()).expect("fits");
         let hooks = settings.get(&["hooks", "PreToolUse"]).expect("is there");
-        assert_eq!(hooks, json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}, group()]));
+        assert_eq!(
+            hooks,
+            json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}, group()])
+        );
     }
 
     #[test]
     fn somebody_elses_entry_of_our_name_is_not_overwritten() {
-        let settings = JsoncFile::read(Some(r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#)).expect("parses");
+        let settings = JsoncFile::read(Some(
+            r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#,
+        ))
+        .expect("parses");
         assert_eq!(
             settings.set(&["mcpServers"], "twining", &json!({}), starts_twining),
             Err(SettingsError::Taken("mcpServers.twining".to_owned()))
@@ -427,7 +466,12 @@ mod tests {
 
     #[test]
     fn what_is_no_settings_file_is_refused_with_its_place() {
-        assert_eq!(JsoncFile::read(Some("{\n  \"a\": ,\n}")).err().map(|unfit| unfit.to_string().starts_with("line 2")), Some(true));
+        assert_eq!(
+            JsoncFile::read(Some("{\n  \"a\": ,\n}"))
+                .err()
+                .map(|unfit| unfit.to_string().starts_with("line 2")),
+            Some(true)
+        );
         assert!(JsoncFile::read(Some("[]")).is_err());
         assert_eq!(JsoncFile::read(Some(&"[".repeat(100_000))).err(), Some(SettingsError::TooDeep));
         let list = JsoncFile::read(Some(r#"{"hooks": 1}"#)).expect("parses");

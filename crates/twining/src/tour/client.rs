@@ -53,21 +53,45 @@ pub struct McpClient {
 
 impl McpClient {
     /// Starts a server for the agent `name` and opens the conversation.
-    pub fn start(program: &Path, project: &Path, name: &'static str, era: ProtocolEra) -> Result<Self, ClientError> {
+    pub fn start(
+        program: &Path,
+        project: &Path,
+        name: &'static str,
+        era: ProtocolEra,
+    ) -> Result<Self, ClientError> {
         let mut command = Command::new(program);
-        command.arg("mcp").arg("--project").arg(project).args(["--agent", name]).env_remove("CLAUDE_CODE_SESSION_ID");
+        command
+            .arg("mcp")
+            .arg("--project")
+            .arg(project)
+            .args(["--agent", name])
+            .env_remove("CLAUDE_CODE_SESSION_ID");
         Self::open(command, name, era)
     }
 
     /// Starts a server as a host would, and opens the conversation.
-    pub fn open(mut command: Command, name: &'static str, era: ProtocolEra) -> Result<Self, ClientError> {
+    pub fn open(
+        mut command: Command,
+        name: &'static str,
+        era: ProtocolEra,
+    ) -> Result<Self, ClientError> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut server =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|source| ClientError::Start { program, source })?;
+        let mut server = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|source| ClientError::Start { program, source })?;
         let (Some(input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
             return Err(ClientError::Gone(io::ErrorKind::BrokenPipe.into()));
         };
-        let mut client = Self { name, era, server, input: Some(input), output: BufReader::new(output), asked: 0 };
+        let mut client = Self {
+            name,
+            era,
+            server,
+            input: Some(input),
+            output: BufReader::new(output),
+            asked: 0,
+        };
         match era {
             ProtocolEra::Handshake => {
                 let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client.info()});
@@ -113,16 +137,23 @@ impl McpClient {
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
         }
-        self.send(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}))?;
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}),
+        )?;
         let answer = self.receive()?;
         match answer.get("result") {
             Some(result) if answer["id"] == self.asked => Ok(result.clone()),
-            _ => Err(ClientError::Unexpected { method: method.to_owned(), answer: answer.to_string() }),
+            _ => Err(ClientError::Unexpected {
+                method: method.to_owned(),
+                answer: answer.to_string(),
+            }),
         }
     }
 
     fn send(&mut self, message: &Value) -> Result<(), ClientError> {
-        let Some(input) = &mut self.input else { return Err(ClientError::Gone(io::ErrorKind::BrokenPipe.into())) };
+        let Some(input) = &mut self.input else {
+            return Err(ClientError::Gone(io::ErrorKind::BrokenPipe.into()));
+        };
         input.write_all(format!("{message}\n").as_bytes())?;
         Ok(input.flush()?)
     }

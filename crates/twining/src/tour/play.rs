@@ -15,7 +15,8 @@ use crate::output;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
 
-const SESSION: &str = "export function createSession(user: string) {\n  return { user, since: Date.now() };\n}\n";
+const SESSION: &str =
+    "export function createSession(user: string) {\n  return { user, since: Date.now() };\n}\n";
 
 /// Makes a small project under git. Without git it is a folder, and the tour
 /// goes on: only the history is missing.
@@ -24,7 +25,8 @@ pub fn plant(dir: &Path) -> io::Result<()> {
     fs::write(dir.join("src/auth/session.ts"), SESSION)?;
     fs::write(dir.join("README.md"), "# shop\n")?;
     let git = Git::at(dir);
-    for step in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "a shop with logins"]] {
+    for step in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "a shop with logins"]]
+    {
         if !git.run_in_throwaway(step)? {
             break;
         }
@@ -41,7 +43,8 @@ pub fn tracked(dir: &Path) -> Vec<String> {
 }
 
 const LIST: &str = "feature-list.json";
-const FEATURES: &str = "{\n  \"features\": [\n    { \"id\": \"login\", \"tested\": false }\n  ]\n}\n";
+const FEATURES: &str =
+    "{\n  \"features\": [\n    { \"id\": \"login\", \"tested\": false }\n  ]\n}\n";
 
 /// Ben calls his work tested, and nothing was.
 pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
@@ -53,18 +56,36 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     say(|page| {
         scene(page, "5  A rule holds");
         page.line([strong("ben"), good("Edit"), plain(format!("{LIST}: \"tested\": true"))]);
-        page.table(6, &[vec![bad(decision["permissionDecision"].as_str().unwrap_or("allowed")), plain(&reason)]]);
+        page.table(
+            6,
+            &[vec![
+                bad(decision["permissionDecision"].as_str().unwrap_or("allowed")),
+                plain(&reason),
+            ]],
+        );
     })?;
     let other = json!({"file_path": project.join("src/auth/session.ts"), "old_string": "user: string", "new_string": "user: User"});
     let answer = asked_hook(program, project, "Edit", &other)?;
     say(|page| {
         page.line([strong("ben"), good("Edit"), plain("src/auth/session.ts: user: User")]);
-        page.table(6, &[vec![dim(if answer.is_null() { "goes ahead: no rule speaks of it" } else { "was stopped" })]]);
+        page.table(
+            6,
+            &[vec![dim(if answer.is_null() {
+                "goes ahead: no rule speaks of it"
+            } else {
+                "was stopped"
+            })]],
+        );
     })
 }
 
 /// Runs the hook; nothing said is nothing against it.
-fn asked_hook(program: &Path, project: &Path, tool: &str, input: &Value) -> Result<Value, TourError> {
+fn asked_hook(
+    program: &Path,
+    project: &Path,
+    tool: &str,
+    input: &Value,
+) -> Result<Value, TourError> {
     let event = json!({"session_id": "tour", "cwd": project, "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input});
     let mut hook = Command::new(program)
         .args(["hook", "PreToolUse", "--project"])
@@ -87,7 +108,9 @@ const BENS: &str = "logout-service";
 pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     let git = Git::at(project);
     let step = |words: &[&str]| git.run_in_throwaway(words).map_err(TourError::Run);
-    let commit = |message: &str| Ok::<_, TourError>(step(&["add", "-A"])? && step(&["commit", "-q", "-m", message])?);
+    let commit = |message: &str| {
+        Ok::<_, TourError>(step(&["add", "-A"])? && step(&["commit", "-q", "-m", message])?)
+    };
     twining(program, project, &["knowledge", "check", "--create"])?;
     if !commit("what both know")? {
         // Without git there is nothing to merge, and the tour goes on.
@@ -103,9 +126,21 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     step(&["merge", "--abort"])?;
     say(|page| {
         scene(page, "6  Two branches meet");
-        page.line([strong("ada"), good("knowledge update"), plain(format!("{ADAS}, and decide: Tokens are issued by one service"))]);
-        page.line([strong("ben"), good("knowledge update"), plain(format!("{BENS}, and decide: Logout is a service of its own"))]);
-        page.line([strong("git"), plain("merges them by lines:"), if alone { good("clean") } else { warn("conflict") }]);
+        page.line([
+            strong("ada"),
+            good("knowledge update"),
+            plain(format!("{ADAS}, and decide: Tokens are issued by one service")),
+        ]);
+        page.line([
+            strong("ben"),
+            good("knowledge update"),
+            plain(format!("{BENS}, and decide: Logout is a service of its own")),
+        ]);
+        page.line([
+            strong("git"),
+            plain("merges them by lines:"),
+            if alone { good("clean") } else { warn("conflict") },
+        ]);
     })?;
     tell_git(program, project, &step)?;
     let merged = step(&["merge", "-q", "--no-edit", "-"])?;
@@ -113,8 +148,15 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     let why = twining(program, project, &["why", "src/logout/"])?;
     let status = twining(program, project, &["status"])?;
     say(|page| {
-        page.line([strong("git"), plain("merges them with our driver:"), if merged { good("clean") } else { warn("conflict") }]);
-        let mut nodes: Vec<String> = items(&found["hits"]).map(text).filter(|id| [ADAS, BENS].contains(&id.as_str())).collect();
+        page.line([
+            strong("git"),
+            plain("merges them with our driver:"),
+            if merged { good("clean") } else { warn("conflict") },
+        ]);
+        let mut nodes: Vec<String> = items(&found["hits"])
+            .map(text)
+            .filter(|id| [ADAS, BENS].contains(&id.as_str()))
+            .collect();
         nodes.sort_unstable();
         page.table(6, &[vec![dim("the graph has"), plain(nodes.join(", "))]]);
         show_why(&why, page);
@@ -123,12 +165,22 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
 }
 
 /// An agent records a node and a decision.
-fn learn(program: &Path, project: &Path, agent: &str, node: &str, description: &str) -> Result<(), TourError> {
+fn learn(
+    program: &Path,
+    project: &Path,
+    agent: &str,
+    node: &str,
+    description: &str,
+) -> Result<(), TourError> {
     let operation = format!(
         r#"{{"op":"add_node","id":"{node}","type":"component","level":"architecture","status":"current","description":"{description}"}}"#
     );
     twining(program, project, &["knowledge", "update", "--op", &operation])?;
-    let summary = if agent == "ada" { "Tokens are issued by one service" } else { "Logout is a service of its own" };
+    let summary = if agent == "ada" {
+        "Tokens are issued by one service"
+    } else {
+        "Logout is a service of its own"
+    };
     let decision = [
         "decide",
         "--agent",
@@ -149,20 +201,35 @@ fn learn(program: &Path, project: &Path, agent: &str, node: &str, description: &
 
 /// What `twining init` writes for the graph, with this program in place of the one
 /// on PATH. Records need no driver here: they are united line by line.
-fn tell_git(program: &Path, project: &Path, step: &dyn Fn(&[&str]) -> Result<bool, TourError>) -> Result<(), TourError> {
+fn tell_git(
+    program: &Path,
+    project: &Path,
+    step: &dyn Fn(&[&str]) -> Result<bool, TourError>,
+) -> Result<(), TourError> {
     let program = program.display().to_string();
     let mut attributes = String::new();
     for driver in DRIVERS.iter().filter(|driver| driver.kind == "knowledge") {
         step(&["config", &format!("merge.{}.driver", driver.name()), &driver.command(&program)])?;
-        driver.files.iter().for_each(|file| attributes.push_str(&format!("/{file} merge={}\n", driver.name())));
+        driver
+            .files
+            .iter()
+            .for_each(|file| attributes.push_str(&format!("/{file} merge={}\n", driver.name())));
     }
     let info = project.join(".git/info");
-    fs::create_dir_all(&info).and_then(|()| fs::write(info.join("attributes"), attributes)).map_err(TourError::StoreLocation)
+    fs::create_dir_all(&info)
+        .and_then(|()| fs::write(info.join("attributes"), attributes))
+        .map_err(TourError::StoreLocation)
 }
 
 /// Runs a command and gives its answer.
 fn twining(program: &Path, project: &Path, words: &[&str]) -> Result<Value, TourError> {
-    let out = Command::new(program).args(words).arg("--json").arg("--project").arg(project).output().map_err(TourError::Run)?;
+    let out = Command::new(program)
+        .args(words)
+        .arg("--json")
+        .arg("--project")
+        .arg(project)
+        .output()
+        .map_err(TourError::Run)?;
     Ok(serde_json::from_slice(&out.stdout).unwrap_or(Value::Null))
 }
 
@@ -183,8 +250,12 @@ pub(super) enum TourError {
 pub fn play() -> Result<ExitStatus, CommandError> {
     match story() {
         // Whoever read the tour has seen enough.
-        Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitStatus::Done),
-        ended => ended.map(|()| ExitStatus::Done).map_err(|error| CommandError::of_error("TOUR", &error)),
+        Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(ExitStatus::Done)
+        }
+        ended => {
+            ended.map(|()| ExitStatus::Done).map_err(|error| CommandError::of_error("TOUR", &error))
+        }
     }
 }
 
@@ -203,7 +274,13 @@ pub(super) fn story() -> Result<(), TourError> {
     let ms = started.elapsed().as_millis();
     say(|page| {
         scene(page, "1  Ada starts");
-        page.line([strong("ada"), plain(format!("has her own server and {} tools after {ms} ms (protocol 2025-11-25)", tools.len()))]);
+        page.line([
+            strong("ada"),
+            plain(format!(
+                "has her own server and {} tools after {ms} ms (protocol 2025-11-25)",
+                tools.len()
+            )),
+        ]);
     })?;
     let choice = ada_works(&mut ada)?;
     ben_collides(&program, place.path(), &choice)?;
@@ -218,15 +295,28 @@ pub(super) fn story() -> Result<(), TourError> {
 pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     let task = json!({"task": "replace login sessions with tokens", "scope": "src/auth/"});
     let empty = ada.call("twining_assemble", &task)?;
-    say(|page| asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context))?;
+    say(|page| {
+        asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context)
+    })?;
 
     let trap = json!({"entry_type": "warning", "summary": "Server clocks differ by up to 5 minutes", "scope": "src/auth/",
         "detail": "Seen in the logs of the last outage: a token may look expired before it was issued.", "tags": ["auth"]});
     let posted = ada.call("twining_post", &trap)?;
-    say(|page| asked(page, "ada", "post", "warning: Server clocks differ by up to 5 minutes", &posted, show_id))?;
+    say(|page| {
+        asked(
+            page,
+            "ada",
+            "post",
+            "warning: Server clocks differ by up to 5 minutes",
+            &posted,
+            show_id,
+        )
+    })?;
     let need = json!({"entry_type": "need", "summary": "Someone must write the key rotation", "scope": "src/auth/"});
     let posted = ada.call("twining_post", &need)?;
-    say(|page| asked(page, "ada", "post", "need: Someone must write the key rotation", &posted, show_id))?;
+    say(|page| {
+        asked(page, "ada", "post", "need: Someone must write the key rotation", &posted, show_id)
+    })?;
 
     let choice = json!({
         "domain": "architecture", "scope": "src/auth/", "summary": "Stateless JWT, 15 minutes, RS256",
@@ -236,7 +326,9 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
         "confidence": "high", "affected_files": ["src/auth/session.ts"], "affected_symbols": ["createSession"],
     });
     let decided = ada.call("twining_decide", &choice)?;
-    say(|page| asked(page, "ada", "decide", "Stateless JWT, 15 minutes, RS256", &decided, show_decided))?;
+    say(|page| {
+        asked(page, "ada", "decide", "Stateless JWT, 15 minutes, RS256", &decided, show_decided)
+    })?;
     Ok(decided["id"].as_str().unwrap_or_default().to_owned())
 }
 
@@ -247,8 +339,20 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
         scene(page, "2  Ben joins");
         page.line([strong("ben"), plain("has a server of his own (protocol 2026-07-28)")]);
     })?;
-    let context = ben.call("twining_assemble", &json!({"task": "log users out everywhere", "scope": "src/auth/session.ts"}))?;
-    say(|page| asked(page, "ben", "assemble", "what must I know for src/auth/session.ts?", &context, show_context))?;
+    let context = ben.call(
+        "twining_assemble",
+        &json!({"task": "log users out everywhere", "scope": "src/auth/session.ts"}),
+    )?;
+    say(|page| {
+        asked(
+            page,
+            "ben",
+            "assemble",
+            "what must I know for src/auth/session.ts?",
+            &context,
+            show_context,
+        )
+    })?;
 
     say(|page| scene(page, "3  They collide"))?;
     let rival = json!({
@@ -259,7 +363,11 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
     say(|page| asked(page, "ben", "decide", "Sessions in Redis", &decided, show_decided))?;
     let rests = json!({"decision_id": choice});
     let touched = ben.call("twining_impact", &rests)?;
-    say(|page| asked(page, "ben", "impact", "what hangs on Ada's choice?", &touched, |answer, page| note(page, &answer["summary"])))?;
+    say(|page| {
+        asked(page, "ben", "impact", "what hangs on Ada's choice?", &touched, |answer, page| {
+            note(page, &answer["summary"])
+        })
+    })?;
     ben.leave().map_err(ClientError::Gone)?;
     Ok(())
 }
@@ -270,9 +378,16 @@ pub(super) fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
     let why = ada.call("twining_why", &json!({"scope": "src/auth/session.ts"}))?;
     say(|page| asked(page, "ada", "why", "src/auth/session.ts", &why, show_why))?;
     let status = ada.call("twining_status", &json!({}))?;
-    say(|page| asked(page, "ada", "status", "", &status, |answer, page| note(page, &answer["summary"])))?;
-    let wrong = ada.call("twining_post", &json!({"entry_type": "rumour", "summary": "it is slow"}))?;
-    say(|page| asked(page, "ada", "post", "rumour: it is slow", &wrong, |answer, page| note(page, &answer["message"])))
+    say(|page| {
+        asked(page, "ada", "status", "", &status, |answer, page| note(page, &answer["summary"]))
+    })?;
+    let wrong =
+        ada.call("twining_post", &json!({"entry_type": "rumour", "summary": "it is slow"}))?;
+    say(|page| {
+        asked(page, "ada", "post", "rumour: it is slow", &wrong, |answer, page| {
+            note(page, &answer["message"])
+        })
+    })
 }
 
 pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
@@ -283,7 +398,10 @@ pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
     }
     page.heading("Now yours");
     page.line([dim("In a repository of your own:")]);
-    page.line([strong("  twining init"), dim("     wires up git and the agents it finds; --dry-run shows the diff")]);
+    page.line([
+        strong("  twining init"),
+        dim("     wires up git and the agents it finds; --dry-run shows the diff"),
+    ]);
     page.line([strong("  twining doctor"), dim("   proves that it works")]);
     page.line([strong("  twining status"), dim("   looks over their shoulder")]);
 }
@@ -294,8 +412,17 @@ pub(super) fn scene(page: &mut TextPage, title: &str) {
 }
 
 /// A call and what came back.
-pub(super) fn asked(page: &mut TextPage, agent: &str, verb: &str, words: &str, answer: &Value, show: impl FnOnce(&Value, &mut TextPage)) {
-    page.line([strong(agent), good(verb)].into_iter().chain((!words.is_empty()).then(|| plain(words))));
+pub(super) fn asked(
+    page: &mut TextPage,
+    agent: &str,
+    verb: &str,
+    words: &str,
+    answer: &Value,
+    show: impl FnOnce(&Value, &mut TextPage),
+) {
+    page.line(
+        [strong(agent), good(verb)].into_iter().chain((!words.is_empty()).then(|| plain(words))),
+    );
     show(answer, page);
 }
 
@@ -312,7 +439,9 @@ pub(super) fn show_context(answer: &Value, page: &mut TextPage) {
     ];
     let mut told = Vec::new();
     for (field, label, style) in rows {
-        told.extend(items(&answer[field]).map(|item| vec![dim(label), style(text(&item["summary"]))]));
+        told.extend(
+            items(&answer[field]).map(|item| vec![dim(label), style(text(&item["summary"]))]),
+        );
     }
     if told.is_empty() {
         told.push(vec![dim("nothing yet")]);
@@ -326,14 +455,25 @@ pub(super) fn show_decided(answer: &Value, page: &mut TextPage) {
     page.table(
         6,
         &rivals
-            .map(|rival| vec![warn("conflicts with"), strong(text(&rival["summary"])), dim(text(&rival["rationale"]))])
+            .map(|rival| {
+                vec![
+                    warn("conflicts with"),
+                    strong(text(&rival["summary"])),
+                    dim(text(&rival["rationale"])),
+                ]
+            })
             .collect::<Vec<_>>(),
     );
 }
 
 pub(super) fn show_why(answer: &Value, page: &mut TextPage) {
-    let decisions = items(&answer["decisions"])
-        .map(|decision| vec![dim(text(&decision["status"])), strong(text(&decision["summary"])), dim(text(&decision["rationale"]))]);
+    let decisions = items(&answer["decisions"]).map(|decision| {
+        vec![
+            dim(text(&decision["status"])),
+            strong(text(&decision["summary"])),
+            dim(text(&decision["rationale"])),
+        ]
+    });
     page.table(6, &decisions.collect::<Vec<_>>());
     if answer["contested"] == true {
         page.table(6, &[vec![warn("contested: a person settles it with `twining override`")]]);
@@ -357,5 +497,8 @@ pub(super) fn say(show: impl FnOnce(&mut TextPage)) -> Result<(), TourError> {
     let mut page = output::page();
     show(&mut page);
     let mut stdout = anstream::stdout();
-    stdout.write_all(page.as_str().as_bytes()).and_then(|()| stdout.flush()).map_err(TourError::Print)
+    stdout
+        .write_all(page.as_str().as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(TourError::Print)
 }

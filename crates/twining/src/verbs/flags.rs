@@ -39,8 +39,16 @@ const SPELLED: [(&str, &str); 20] = [
 ];
 
 /// Lists whose items may hold a comma.
-const WHOLE: [&str; 8] =
-    ["acceptance_criteria", "adds", "affected_symbols", "blockers_found", "commands", "constraints", "lessons_from_turn", "paths"];
+const WHOLE: [&str; 8] = [
+    "acceptance_criteria",
+    "adds",
+    "affected_symbols",
+    "blockers_found",
+    "commands",
+    "constraints",
+    "lessons_from_turn",
+    "paths",
+];
 
 /// A field of an input, as a command line gives it.
 struct Field {
@@ -82,14 +90,18 @@ pub fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -
 }
 
 /// What was given, as the tool's JSON.
-pub fn read<T: JsonSchema>(matches: &ArgMatches, words: &[&str]) -> Result<Map<String, Value>, InvalidInput> {
+pub fn read<T: JsonSchema>(
+    matches: &ArgMatches,
+    words: &[&str],
+) -> Result<Map<String, Value>, InvalidInput> {
     let fields = fields::<T>();
     let mut given = Map::new();
     for field in &fields {
         let values: Vec<&String> = matches.get_many(&field.flag_id()).unwrap_or_default().collect();
         field.put(&mut given, &values)?;
     }
-    let mut rest = of_words(&fields, words).flat_map(|field| matches.get_many::<String>(&field.word_id()).unwrap_or_default());
+    let mut rest = of_words(&fields, words)
+        .flat_map(|field| matches.get_many::<String>(&field.word_id()).unwrap_or_default());
     for field in of_words(&fields, words) {
         if given.contains_key(&field.path) {
             continue;
@@ -111,19 +123,29 @@ fn fields<T: JsonSchema>() -> Vec<Field> {
 }
 
 fn of_words<'f>(fields: &'f [Field], words: &[&str]) -> impl Iterator<Item = &'f Field> {
-    words.iter().filter_map(|name| fields.iter().find(|field| field.path == *name)).collect::<Vec<_>>().into_iter()
+    words
+        .iter()
+        .filter_map(|name| fields.iter().find(|field| field.path == *name))
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn collect(schema: &Map<String, Value>, above: &str, fields: &mut Vec<Field>) {
     let required = schema.get("required").and_then(Value::as_array);
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let Some(property) = property.as_object().filter(|_| !EVERYWHERE.contains(&name.as_str())) else { continue };
+    for (name, property) in
+        schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+    {
+        let Some(property) = property.as_object().filter(|_| !EVERYWHERE.contains(&name.as_str()))
+        else {
+            continue;
+        };
         let path = format!("{above}{name}");
         if property.contains_key("properties") {
             collect(property, &format!("{path}."), fields);
             continue;
         }
-        let is_required = above.is_empty() && required.is_some_and(|names| names.iter().any(|one| one == name));
+        let is_required =
+            above.is_empty() && required.is_some_and(|names| names.iter().any(|one| one == name));
         fields.push(Field::of(path, name, property, is_required));
     }
 }
@@ -148,9 +170,18 @@ impl Field {
     fn of(path: String, name: &str, schema: &Map<String, Value>, is_required: bool) -> Self {
         let shape = Shape::of(schema);
         let items = schema.get("items").and_then(|items| items.get("enum"));
-        let offered = schema.get("enum").or(items).or_else(|| schema.get(schema::OFFERED)).and_then(Value::as_array);
-        let offered = offered.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        let help = schema.get("description").and_then(Value::as_str).unwrap_or_default().replace("\n\n", ". ");
+        let offered = schema
+            .get("enum")
+            .or(items)
+            .or_else(|| schema.get(schema::OFFERED))
+            .and_then(Value::as_array);
+        let offered =
+            offered.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let help = schema
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .replace("\n\n", ". ");
         Self { long: spelled(&path, name, shape), path, shape, help, offered, is_required }
     }
 
@@ -163,10 +194,19 @@ impl Field {
     }
 
     fn flag(&self) -> Arg {
-        let flag = Arg::new(self.flag_id()).long(self.long.clone()).help(self.help.clone()).value_name(self.value_name());
+        let flag = Arg::new(self.flag_id())
+            .long(self.long.clone())
+            .help(self.help.clone())
+            .value_name(self.value_name());
         let flag = match self.shape {
-            Shape::Switch => flag.num_args(0..=1).require_equals(true).default_missing_value("true").hide_possible_values(true),
-            Shape::Truth => flag.num_args(0..=1).default_missing_value("true").hide_possible_values(true),
+            Shape::Switch => flag
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("true")
+                .hide_possible_values(true),
+            Shape::Truth => {
+                flag.num_args(0..=1).default_missing_value("true").hide_possible_values(true)
+            }
             Shape::Texts | Shape::NumberPairs | Shape::Jsons => flag.action(ArgAction::Append),
             _ => flag,
         };
@@ -176,7 +216,10 @@ impl Field {
 
     fn word(&self) -> Arg {
         let help = format!("{} [or --{}]", self.help, self.long);
-        let word = Arg::new(self.word_id()).help(help).value_name(self.value_name()).value_parser(Offered(self.offered()));
+        let word = Arg::new(self.word_id())
+            .help(help)
+            .value_name(self.value_name())
+            .value_parser(Offered(self.offered()));
         if self.shape == Shape::Texts { word.num_args(0..).action(ArgAction::Append) } else { word }
     }
 
@@ -195,9 +238,28 @@ impl Field {
             Shape::CountKind | Shape::Whole | Shape::Fraction => "N",
             Shape::NumberPairs => "KEY=VALUE",
             Shape::Json | Shape::Jsons => "JSON",
-            _ if matches!(name, "since" | "until" | "before" | "ttl") || name.ends_with("_at") => "TIME",
-            _ if name.ends_with("_id") || name.ends_with("ids") || matches!(name, "supersedes" | "depends_on" | "relates_to") => "ID",
-            _ if matches!(name, "files" | "affected_files" | "files_modified" | "paths" | "reports" | "data" | "ci_report") => "PATH",
+            _ if matches!(name, "since" | "until" | "before" | "ttl") || name.ends_with("_at") => {
+                "TIME"
+            }
+            _ if name.ends_with("_id")
+                || name.ends_with("ids")
+                || matches!(name, "supersedes" | "depends_on" | "relates_to") =>
+            {
+                "ID"
+            }
+            _ if matches!(
+                name,
+                "files"
+                    | "affected_files"
+                    | "files_modified"
+                    | "paths"
+                    | "reports"
+                    | "data"
+                    | "ci_report"
+            ) =>
+            {
+                "PATH"
+            }
             _ if WHOLE.contains(&name) => "TEXT",
             _ => return self.long.replace('-', "_").to_uppercase(),
         };
@@ -207,14 +269,26 @@ impl Field {
     /// Puts what was given for it where it stands in the JSON.
     fn put(&self, given: &mut Map<String, Value>, values: &[&String]) -> Result<(), InvalidInput> {
         let Some(last) = values.last() else { return Ok(()) };
-        let refused = |why: String| InvalidInput::new(self.path.clone(), "cannot be read").because(text::excerpt(&why, 200));
+        let refused = |why: String| {
+            InvalidInput::new(self.path.clone(), "cannot be read").because(text::excerpt(&why, 200))
+        };
         let value = match self.shape {
-            Shape::Texts => Value::Array(self.split(values).into_iter().map(|value| self.text(value)).collect()),
-            Shape::Jsons => Value::Array(values.iter().map(|text| json(text)).collect::<Result<_, _>>().map_err(refused)?),
-            Shape::NumberPairs => Value::Object(values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?),
+            Shape::Texts => {
+                Value::Array(self.split(values).into_iter().map(|value| self.text(value)).collect())
+            }
+            Shape::Jsons => Value::Array(
+                values.iter().map(|text| json(text)).collect::<Result<_, _>>().map_err(refused)?,
+            ),
+            Shape::NumberPairs => Value::Object(
+                values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?,
+            ),
             Shape::Json => json(last).map_err(refused)?,
-            Shape::Switch | Shape::Truth => Value::from(last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?),
-            Shape::CountKind | Shape::Whole | Shape::Fraction => Value::Number(number(last, self.shape).map_err(refused)?),
+            Shape::Switch | Shape::Truth => Value::from(
+                last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?,
+            ),
+            Shape::CountKind | Shape::Whole | Shape::Fraction => {
+                Value::Number(number(last, self.shape).map_err(refused)?)
+            }
             Shape::Text => self.text(last),
         };
         let mut level = given;
@@ -261,7 +335,9 @@ impl Shape {
             Some("number") => Self::Fraction,
             Some("array") if items.is_some_and(is_text) => Self::Texts,
             Some("array") => Self::Jsons,
-            Some("object") if schema.get("additionalProperties").is_some_and(is_text) => Self::NumberPairs,
+            Some("object") if schema.get("additionalProperties").is_some_and(is_text) => {
+                Self::NumberPairs
+            }
             Some("string") => Self::Text,
             _ => Self::Json,
         }
@@ -290,7 +366,12 @@ struct Offered(Vec<String>);
 impl TypedValueParser for Offered {
     type Value = String;
 
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &std::ffi::OsStr) -> Result<String, Error> {
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, Error> {
         StringValueParser::new().parse_ref(command, arg, value)
     }
 
@@ -300,7 +381,9 @@ impl TypedValueParser for Offered {
 }
 
 fn json(given: &str) -> Result<Value, String> {
-    serde_json::from_str(given).map_err(|error| format!("write it as JSON: {}", serde_messages::plain_message(&error.to_string())))
+    serde_json::from_str(given).map_err(|error| {
+        format!("write it as JSON: {}", serde_messages::plain_message(&error.to_string()))
+    })
 }
 
 fn pair(given: &str) -> Result<(String, Value), String> {
@@ -333,7 +416,11 @@ mod tests {
     fn a_word_that_is_no_number_is_refused_in_words() {
         assert_eq!(number("20", Shape::CountKind), Ok(Number::from(20)));
         for wrong in ["x", "-1", "2.5", "99999999999999999999999"] {
-            assert_eq!(number(wrong, Shape::CountKind), Err("write a positive whole number".to_owned()), "{wrong}");
+            assert_eq!(
+                number(wrong, Shape::CountKind),
+                Err("write a positive whole number".to_owned()),
+                "{wrong}"
+            );
         }
         assert_eq!(number("-1", Shape::Whole), Ok(Number::from(-1)));
     }

@@ -39,20 +39,28 @@ pub fn of_output<T: JsonSchema>() -> Map<String, Value> {
 /// Leaves a description where one is asked for.
 fn describe(schema: &mut Map<String, Value>, described: &[&str], path: &str) {
     match schema.get_mut("description") {
-        Some(Value::String(text)) if described.contains(&path) => text.truncate(text.find("\n\n").unwrap_or(text.len())),
+        Some(Value::String(text)) if described.contains(&path) => {
+            text.truncate(text.find("\n\n").unwrap_or(text.len()))
+        }
         _ => drop(schema.remove("description")),
     }
     for (key, value) in schema.iter_mut() {
         match (key.as_str(), value) {
             ("properties" | "$defs", Value::Object(fields)) => {
-                for (name, field) in fields.iter_mut().filter_map(|(name, field)| Some((name, field.as_object_mut()?))) {
+                for (name, field) in fields
+                    .iter_mut()
+                    .filter_map(|(name, field)| Some((name, field.as_object_mut()?)))
+                {
                     let dot = if path.is_empty() { "" } else { "." };
                     describe(field, described, &format!("{path}{dot}{name}"));
                 }
             }
             ("items" | "additionalProperties", Value::Object(inner)) => describe(inner, &[], path),
             ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => {
-                options.iter_mut().filter_map(Value::as_object_mut).for_each(|option| describe(option, &[], path));
+                options
+                    .iter_mut()
+                    .filter_map(Value::as_object_mut)
+                    .for_each(|option| describe(option, &[], path));
             }
             _ => {}
         }
@@ -85,9 +93,13 @@ fn slim(schema: &mut Map<String, Value>) {
     words_of(schema);
     for (key, value) in schema.iter_mut() {
         match (key.as_str(), value) {
-            ("properties" | "$defs", Value::Object(fields)) => fields.values_mut().for_each(slim_value),
+            ("properties" | "$defs", Value::Object(fields)) => {
+                fields.values_mut().for_each(slim_value)
+            }
             ("items" | "additionalProperties", value) => slim_value(value),
-            ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => options.iter_mut().for_each(slim_value),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => {
+                options.iter_mut().for_each(slim_value)
+            }
             _ => {}
         }
     }
@@ -134,7 +146,8 @@ fn drop_null(schema: &mut Map<String, Value>) {
 /// `oneOf` of constants, which is how schemars describes each variant, is an `enum`.
 fn words_of(schema: &mut Map<String, Value>) {
     let Some(Value::Array(options)) = schema.get("oneOf") else { return };
-    let words: Option<Vec<Value>> = options.iter().map(|option| option.get("const").cloned()).collect();
+    let words: Option<Vec<Value>> =
+        options.iter().map(|option| option.get("const").cloned()).collect();
     if let Some(words) = words {
         schema.remove("oneOf");
         schema.insert("type".to_owned(), json!("string"));
@@ -165,7 +178,11 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-fn each(fields: &mut Map<String, Value>, known: &Map<String, Value>, above: &str) -> Result<(), InvalidInput> {
+fn each(
+    fields: &mut Map<String, Value>,
+    known: &Map<String, Value>,
+    above: &str,
+) -> Result<(), InvalidInput> {
     fields.retain(|_, value| !value.is_null());
     fields.iter_mut().try_for_each(|(name, value)| match known.get(name) {
         Some(schema) => fits(value, schema, &format!("{above}{name}")),
@@ -184,7 +201,10 @@ fn fits(value: &mut Value, schema: &Value, path: &str) -> Result<(), InvalidInpu
         Value::Number(_) if wants_object => Err(refused(path, "a number")),
         Value::Bool(_) if wants_object => Err(refused(path, "true or false")),
         Value::Array(items) => match schema.get("items") {
-            Some(schema) => items.iter_mut().enumerate().try_for_each(|(at, item)| fits(item, schema, &format!("{path}[{at}]"))),
+            Some(schema) => items
+                .iter_mut()
+                .enumerate()
+                .try_for_each(|(at, item)| fits(item, schema, &format!("{path}[{at}]"))),
             None => Ok(()),
         },
         // Text is left to serde, which refuses it wherever it cannot mean an object.
@@ -193,7 +213,8 @@ fn fits(value: &mut Value, schema: &Value, path: &str) -> Result<(), InvalidInpu
 }
 
 fn refused(path: &str, given: &str) -> InvalidInput {
-    InvalidInput::new(text::excerpt(path, 80), "must be an object").because(format!("{given} was given"))
+    InvalidInput::new(text::excerpt(path, 80), "must be an object")
+        .because(format!("{given} was given"))
 }
 
 #[cfg(test)]

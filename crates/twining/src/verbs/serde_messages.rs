@@ -12,12 +12,17 @@ pub fn plain_message(error: &str) -> String {
     if error.starts_with("EOF while parsing") {
         return format!("it ends too early{}", place_in(error).1);
     }
-    if let Some((name, rest)) = error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
+    if let Some((name, rest)) =
+        error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'))
+    {
         return format!("`{name}` is missing in it{rest}");
     }
-    let found = ["invalid type: ", "invalid value: "].iter().find_map(|label| error.strip_prefix(label));
+    let found =
+        ["invalid type: ", "invalid value: "].iter().find_map(|label| error.strip_prefix(label));
     // From the right: the text that was given may hold the same words.
-    let Some((given, wanted)) = found.and_then(|found| found.rsplit_once(", expected ")) else { return without_secrets(error) };
+    let Some((given, wanted)) = found.and_then(|found| found.rsplit_once(", expected ")) else {
+        return without_secrets(error);
+    };
     let (wanted, place) = place_in(wanted);
     format!("{} is wanted, {} was given{place}", in_words(wanted), named(given))
 }
@@ -52,7 +57,9 @@ fn in_words(wanted: &str) -> &str {
 
 fn named(given: &str) -> String {
     match given.split_once(' ') {
-        Some(("integer" | "floating", rest)) => format!("the number {}", rest.trim_start_matches("point ")),
+        Some(("integer" | "floating", rest)) => {
+            format!("the number {}", rest.trim_start_matches("point "))
+        }
         Some(("boolean", value)) => value.to_owned(),
         Some(("string", text)) => format!("the text {}", short(text)),
         _ => match given {
@@ -79,21 +86,48 @@ mod tests {
 
     #[test]
     fn no_type_of_ours_is_named() {
-        assert_eq!(told::<usize>(&json!("2")), "a positive whole number is wanted, the text \"2\" was given");
-        assert_eq!(told::<usize>(&json!(2.5)), "a positive whole number is wanted, the number `2.5` was given");
-        assert_eq!(told::<usize>(&json!(2.0)), "a positive whole number is wanted, the number `2.0` was given");
-        assert_eq!(told::<usize>(&json!(-1)), "a positive whole number is wanted, the number `-1` was given");
-        assert_eq!(told::<bool>(&json!("yes")), "true or false is wanted, the text \"yes\" was given");
+        assert_eq!(
+            told::<usize>(&json!("2")),
+            "a positive whole number is wanted, the text \"2\" was given"
+        );
+        assert_eq!(
+            told::<usize>(&json!(2.5)),
+            "a positive whole number is wanted, the number `2.5` was given"
+        );
+        assert_eq!(
+            told::<usize>(&json!(2.0)),
+            "a positive whole number is wanted, the number `2.0` was given"
+        );
+        assert_eq!(
+            told::<usize>(&json!(-1)),
+            "a positive whole number is wanted, the number `-1` was given"
+        );
+        assert_eq!(
+            told::<bool>(&json!("yes")),
+            "true or false is wanted, the text \"yes\" was given"
+        );
         assert_eq!(told::<Vec<String>>(&json!({})), "a list is wanted, an object was given");
-        assert_eq!(told::<BTreeMap<String, String>>(&json!([])), "an object is wanted, a list was given");
+        assert_eq!(
+            told::<BTreeMap<String, String>>(&json!([])),
+            "an object is wanted, a list was given"
+        );
         assert_eq!(told::<Alternative>(&json!(true)), "an object is wanted, `true` was given");
         assert_eq!(told::<String>(&json!(null)), "text is wanted, null was given");
-        assert_eq!(told::<bool>(&json!("a, expected usize")), "true or false is wanted, the text \"a, expected usize\" was given");
+        assert_eq!(
+            told::<bool>(&json!("a, expected usize")),
+            "true or false is wanted, the text \"a, expected usize\" was given"
+        );
     }
 
     #[test]
     fn what_we_do_not_know_is_left_as_it_is() {
-        assert_eq!(plain_message("expected value at line 1 column 2"), "expected value at line 1 column 2");
-        assert_eq!(plain_message("EOF while parsing a value at line 2 column 0"), "it ends too early at line 2 column 0");
+        assert_eq!(
+            plain_message("expected value at line 1 column 2"),
+            "expected value at line 1 column 2"
+        );
+        assert_eq!(
+            plain_message("EOF while parsing a value at line 2 column 0"),
+            "it ends too early at line 2 column 0"
+        );
     }
 }

@@ -18,7 +18,8 @@ use crate::verbs::schema;
 use crate::verbs::serde_messages;
 
 /// Verbs that share the first part of their name share a command, and what it is about.
-pub const FAMILIES: [(&str, &str); 1] = [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
+pub const FAMILIES: [(&str, &str); 1] =
+    [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
 
 /// What verbs belong together; a client may ask for some groups only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -174,7 +175,8 @@ pub trait VerbAnswer {
 pub type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<String>;
 
 /// A verb's work, its types erased.
-pub type RunFn = fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
+pub type RunFn =
+    fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
 
 /// A verb in the table, its types erased.
 pub struct VerbEntry {
@@ -219,7 +221,9 @@ impl VerbEntry {
             always_loaded: V::ALWAYS_LOADED,
             input_schema: || schema::of_input::<V>(V::DESCRIBED),
             output_schema: schema::of_output::<V::Output>,
-            with_flags: |command| V::flags(flags::with_flags::<V>(command, &command_name(V::NAME), V::WORDS)),
+            with_flags: |command| {
+                V::flags(flags::with_flags::<V>(command, &command_name(V::NAME), V::WORDS))
+            },
             read_flags: |matches| flags::read::<V>(matches, V::WORDS),
             run: run::<V>,
             question: if V::ASKS { Some(question::<V>) } else { None },
@@ -251,7 +255,9 @@ pub fn command_name(name: &'static str) -> String {
 }
 
 fn family(name: &'static str) -> Option<(&'static str, &'static str)> {
-    FAMILIES.iter().find_map(|(family, _)| Some((*family, name.strip_prefix(family)?.strip_prefix('_')?)))
+    FAMILIES
+        .iter()
+        .find_map(|(family, _)| Some((*family, name.strip_prefix(family)?.strip_prefix('_')?)))
 }
 
 struct TypedAnswer<V: Verb>(V::Output);
@@ -274,8 +280,12 @@ impl<V: Verb> VerbAnswer for TypedAnswer<V> {
     }
 }
 
-fn run<V: Verb>(ctx: &CommandContext<'_>, fields: Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError> {
-    let input: V = read_fields(Value::Object(fields)).map_err(|refused| CommandError::refused(&refused))?;
+fn run<V: Verb>(
+    ctx: &CommandContext<'_>,
+    fields: Map<String, Value>,
+) -> Result<Box<dyn VerbAnswer>, CommandError> {
+    let input: V =
+        read_fields(Value::Object(fields)).map_err(|refused| CommandError::refused(&refused))?;
     Ok(Box::new(TypedAnswer::<V>(input.run(ctx)?)))
 }
 
@@ -294,11 +304,17 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T,
         Err(error) => error.to_string(),
     };
     let known = schema::of_input::<T>(&[]);
-    let is_field = |name: &str| known.get("properties").is_some_and(|fields| fields.get(name).is_some());
-    if let Some((name, rest)) = quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some()) {
+    let is_field =
+        |name: &str| known.get("properties").is_some_and(|fields| fields.get(name).is_some());
+    if let Some((name, rest)) =
+        quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some())
+    {
         let rest = rest.strip_prefix(", ").unwrap_or(rest);
-        let rest = rest.replacen("expected one of", "it takes", 1).replacen("expected", "it takes", 1);
-        return Err(InvalidInput::new(text::excerpt(name, 80), "is not a field of this verb").because(rest));
+        let rest =
+            rest.replacen("expected one of", "it takes", 1).replacen("expected", "it takes", 1);
+        return Err(
+            InvalidInput::new(text::excerpt(name, 80), "is not a field of this verb").because(rest)
+        );
     }
     // One field at a time: the one that cannot be read alone is the one.
     for (name, value) in fields.as_object().into_iter().flatten() {
@@ -312,21 +328,33 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T,
     }
     match quoted_after(&error, "missing field `") {
         Some((name, _)) => Err(InvalidInput::new(name.to_owned(), "is required")),
-        None => Err(InvalidInput::new("arguments", "cannot be read").because(text::excerpt(&serde_messages::plain_message(&error), 200))),
+        None => Err(InvalidInput::new("arguments", "cannot be read")
+            .because(text::excerpt(&serde_messages::plain_message(&error), 200))),
     }
 }
 
 fn within_limits(fields: &Value) -> Result<(), InvalidInput> {
     let depth = json_output::depth(fields);
     if depth > limits::JSON_DEPTH {
-        return Err(InvalidInput::new("arguments", format!("may be nested at most {} deep", limits::JSON_DEPTH))
-            .because(format!("{depth} were given")));
+        return Err(InvalidInput::new(
+            "arguments",
+            format!("may be nested at most {} deep", limits::JSON_DEPTH),
+        )
+        .because(format!("{depth} were given")));
     }
     if json_output::weight(fields) > limits::RECORD_BYTES {
-        let weights = fields.as_object().into_iter().flatten().map(|(name, value)| (json_output::weight(value), name));
-        let (bytes, name) = weights.max().map_or((0, "arguments"), |(bytes, name)| (bytes, name.as_str()));
-        return Err(InvalidInput::new(text::excerpt(name, 80), format!("makes the request larger than {} bytes", limits::RECORD_BYTES))
-            .because(format!("it holds {bytes}")));
+        let weights = fields
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (json_output::weight(value), name));
+        let (bytes, name) =
+            weights.max().map_or((0, "arguments"), |(bytes, name)| (bytes, name.as_str()));
+        return Err(InvalidInput::new(
+            text::excerpt(name, 80),
+            format!("makes the request larger than {} bytes", limits::RECORD_BYTES),
+        )
+        .because(format!("it holds {bytes}")));
     }
     Ok(())
 }
@@ -364,8 +392,14 @@ mod tests {
     #[test]
     fn a_wrong_argument_is_named() {
         assert_eq!(refusal(&json!({})), "`summary` is required");
-        assert_eq!(refusal(&json!({"summary": 5})), "`summary` cannot be read; text is wanted, the number `5` was given");
-        assert_eq!(refusal(&json!({"summary": "a", "tags": "b"})), "`tags` cannot be read; a list is wanted, the text \"b\" was given");
+        assert_eq!(
+            refusal(&json!({"summary": 5})),
+            "`summary` cannot be read; text is wanted, the number `5` was given"
+        );
+        assert_eq!(
+            refusal(&json!({"summary": "a", "tags": "b"})),
+            "`tags` cannot be read; a list is wanted, the text \"b\" was given"
+        );
         assert_eq!(
             refusal(&json!({"summary": "a", "sumary": "b"})),
             "`sumary` is not a field of this verb; it takes `summary`, `tags`, `alternatives`"
@@ -374,7 +408,10 @@ mod tests {
 
     #[test]
     fn null_is_the_same_as_nothing() {
-        assert!(read_fields::<Sample>(json!({"summary": "a", "tags": null, "alternatives": null})).is_ok());
+        assert!(
+            read_fields::<Sample>(json!({"summary": "a", "tags": null, "alternatives": null}))
+                .is_ok()
+        );
         assert_eq!(refusal(&json!({"summary": null})), "`summary` is required");
     }
 
@@ -384,7 +421,10 @@ mod tests {
             refusal(&json!({"summary": "a", "alternatives": [["opt", ["p"], ["c"], "rr"]]})),
             "`alternatives[0]` must be an object; a list was given"
         );
-        assert_eq!(refusal(&json!({"summary": "a", "alternatives": [5]})), "`alternatives[0]` must be an object; a number was given");
+        assert_eq!(
+            refusal(&json!({"summary": "a", "alternatives": [5]})),
+            "`alternatives[0]` must be an object; a number was given"
+        );
     }
 
     #[test]
@@ -398,7 +438,10 @@ mod tests {
     #[test]
     fn ten_megabytes_are_refused_by_the_field_that_holds_them() {
         let refused = refusal(&json!({"summary": "x".repeat(10_000_000)}));
-        assert_eq!(refused, "`summary` makes the request larger than 1048576 bytes; it holds 10000002");
+        assert_eq!(
+            refused,
+            "`summary` makes the request larger than 1048576 bytes; it holds 10000002"
+        );
     }
 
     #[test]
@@ -407,6 +450,9 @@ mod tests {
         for _ in 0..70 {
             deep = json!([deep]);
         }
-        assert!(refusal(&json!({"summary": deep})).starts_with("`arguments` may be nested at most 64 deep"));
+        assert!(
+            refusal(&json!({"summary": deep}))
+                .starts_with("`arguments` may be nested at most 64 deep")
+        );
     }
 }

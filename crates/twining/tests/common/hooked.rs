@@ -38,8 +38,13 @@ pub fn read(project: &Project, path: &str) -> String {
 
 pub fn git(project: &Project, words: &[&str]) -> Output {
     let mut git = std::process::Command::new("git");
-    git.current_dir(project.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(words);
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().expect("git runs")
+    git.current_dir(project.path())
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"])
+        .args(words);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git runs")
 }
 
 pub fn commit(project: &Project, message: &str) {
@@ -60,7 +65,11 @@ pub fn hook(project: &Project, event: &str, told: Value) -> Ran {
 
 pub fn answer(ran: &Ran) -> Value {
     assert_eq!(ran.code, 0, "{ran:?}");
-    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
+    if ran.stdout.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_str(&ran.stdout).expect("answers in JSON")
+    }
 }
 
 pub fn start(project: &Project, session: &str) -> String {
@@ -79,7 +88,11 @@ pub fn stop(project: &Project) -> Value {
 /// Runs a command line in the project; it must end well.
 pub fn sh(project: &Project, line: &str) {
     let mut shell = std::process::Command::new("sh");
-    shell.args(["-ec", line]).current_dir(project.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    shell
+        .args(["-ec", line])
+        .current_dir(project.path())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
         shell.env(format!("GIT_{who}_NAME"), "t").env(format!("GIT_{who}_EMAIL"), "t@example.com");
     }
@@ -114,7 +127,10 @@ pub fn notice(answer: &Value) -> String {
 pub fn warnings(project: &Project) -> Vec<String> {
     let board = read(project, ".twining/blackboard.jsonl");
     let entries = board.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    entries.filter(|entry| entry["entry_type"] == "warning").map(|entry| entry["summary"].as_str().unwrap_or_default().to_owned()).collect()
+    entries
+        .filter(|entry| entry["entry_type"] == "warning")
+        .map(|entry| entry["summary"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 pub fn reason(answer: &Value) -> String {
@@ -123,7 +139,10 @@ pub fn reason(answer: &Value) -> String {
 }
 
 pub fn only_decision(project: &Project) -> String {
-    let mut names = fs::read_dir(project.path().join(".twining/decisions")).expect("a folder").filter_map(Result::ok);
-    let found = names.find(|entry| entry.file_name() != "index.json").expect("a decision").file_name();
+    let mut names = fs::read_dir(project.path().join(".twining/decisions"))
+        .expect("a folder")
+        .filter_map(Result::ok);
+    let found =
+        names.find(|entry| entry.file_name() != "index.json").expect("a decision").file_name();
     format!(".twining/decisions/{}", found.to_string_lossy())
 }

@@ -79,10 +79,18 @@ impl Project {
     }
 
     fn finish(mut command: Command, input: &str) -> Ran {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
         // Whoever refuses its flags does not wait for what is said to it.
         let said = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-        assert!(said.as_ref().err().is_none_or(|error| error.kind() == std::io::ErrorKind::BrokenPipe), "{said:?}");
+        assert!(
+            said.as_ref().err().is_none_or(|error| error.kind() == std::io::ErrorKind::BrokenPipe),
+            "{said:?}"
+        );
         Ran::of(child.wait_with_output().expect("the program ends"))
     }
 
@@ -144,7 +152,11 @@ pub struct Server {
 
 impl Server {
     pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
         let (input, output) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
         Self { child, input, output: BufReader::new(output) }
     }
@@ -160,7 +172,10 @@ impl Server {
 
     pub fn receive(&mut self) -> Value {
         let mut line = String::new();
-        assert!(self.output.read_line(&mut line).expect("prints UTF-8") > 0, "the server went away");
+        assert!(
+            self.output.read_line(&mut line).expect("prints UTF-8") > 0,
+            "the server went away"
+        );
         serde_json::from_str(&line).expect("a line of stdout is JSON")
     }
 
@@ -172,7 +187,8 @@ impl Server {
     /// Opens the conversation as clients up to 2025-11-25 do.
     pub fn initialize(&mut self) -> Value {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test-client", "version": "1"}});
-        let answer = self.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        let answer =
+            self.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         answer
     }
@@ -180,7 +196,8 @@ impl Server {
     /// Calls a tool; gives the whole result.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
-        let answer = self.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+        let answer =
+            self.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
         answer["result"].clone()
     }
 
@@ -231,7 +248,10 @@ fn is_id(word: &str) -> bool {
 fn time_at(text: &str) -> Option<usize> {
     let shape = |pattern: &str| {
         let bytes = text.as_bytes().get(..pattern.len())?;
-        let fits = bytes.iter().zip(pattern.bytes()).all(|(b, p)| if p == b'0' { b.is_ascii_digit() } else { *b == p });
+        let fits = bytes
+            .iter()
+            .zip(pattern.bytes())
+            .all(|(b, p)| if p == b'0' { b.is_ascii_digit() } else { *b == p });
         fits.then_some(pattern.len())
     };
     shape("0000-00-00T00:00:00.000Z").or_else(|| shape("0000-00-00 00:00Z"))

@@ -49,7 +49,8 @@ impl Repository {
 
     pub fn write_program(&self, name: &str, text: &str) {
         self.write(name, text);
-        fs::set_permissions(self.file(name), fs::Permissions::from_mode(0o755)).expect("may be started");
+        fs::set_permissions(self.file(name), fs::Permissions::from_mode(0o755))
+            .expect("may be started");
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -70,7 +71,8 @@ impl Repository {
     }
 
     pub fn twining_on_path(&self) {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_twining"), self.path("bin/twining")).expect("links");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_twining"), self.path("bin/twining"))
+            .expect("links");
     }
 
     fn at_home(&self, command: &mut Command, dir: &Path) {
@@ -79,7 +81,9 @@ impl Repository {
         command.env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()));
         command.env("GIT_CONFIG_NOSYSTEM", "1");
         for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "test").env(format!("GIT_{who}_EMAIL"), "test@example.com");
+            command
+                .env(format!("GIT_{who}_NAME"), "test")
+                .env(format!("GIT_{who}_EMAIL"), "test@example.com");
         }
     }
 
@@ -116,7 +120,12 @@ impl Repository {
 
     pub fn run_with(&self, words: &[&str], input: &str) -> Ran {
         let mut command = self.command_in(&self.path("shop"), words);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
         child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("takes the input");
         Ran::of(child.wait_with_output().expect("ends"))
     }
@@ -155,14 +164,27 @@ impl Repository {
             while let Some(dir) = todo.pop() {
                 for entry in fs::read_dir(&dir).expect("lists").flatten() {
                     let path = entry.path();
-                    let name = path.strip_prefix(self.path("")).expect("is inside").display().to_string();
+                    let name =
+                        path.strip_prefix(self.path("")).expect("is inside").display().to_string();
                     if path.is_symlink() {
-                        found.insert(name, (fs::read_link(&path).expect("is a link").display().to_string().into_bytes(), false));
+                        found.insert(
+                            name,
+                            (
+                                fs::read_link(&path)
+                                    .expect("is a link")
+                                    .display()
+                                    .to_string()
+                                    .into_bytes(),
+                                false,
+                            ),
+                        );
                     } else if path.is_dir() {
                         found.insert(format!("{name}/"), (Vec::new(), false));
                         todo.push(path);
                     } else {
-                        let starts = fs::metadata(&path).expect("is there").permissions().mode() & 0o111 != 0;
+                        let starts = fs::metadata(&path).expect("is there").permissions().mode()
+                            & 0o111
+                            != 0;
                         found.insert(name, (fs::read(&path).expect("reads"), starts));
                     }
                 }

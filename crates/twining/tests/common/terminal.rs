@@ -33,7 +33,8 @@ impl Terminal {
     pub fn open() -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("opens a terminal");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("grants");
-        let name = ptsname(&master, Vec::new()).expect("has a name").into_string().expect("is text");
+        let name =
+            ptsname(&master, Vec::new()).expect("has a name").into_string().expect("is text");
         let open = other_end(&name);
         Self { keys: fs::File::from(master), name, open }
     }
@@ -73,7 +74,8 @@ pub fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<
 pub fn typed_at_terminal(mut command: Command, typed: &str) -> Ran {
     let mut terminal = Terminal::open();
     let end = || Stdio::from(other_end(&terminal.name));
-    let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut child =
+        command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
     terminal.types(typed);
     let mut stdout = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("prints UTF-8");

@@ -27,10 +27,16 @@ const FILES: &[(&str, &str)] = &[
         "package.json",
         "{\n  \"name\": \"shop\",\n  \"scripts\": {\"test\": \"vitest run\", \"prepare\": \"husky\", \"lint\": \"eslint .\"}\n}\n",
     ),
-    ("pyproject.toml", "[project]\nname = \"shop\"\nversion = \"0.1.0\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n"),
+    (
+        "pyproject.toml",
+        "[project]\nname = \"shop\"\nversion = \"0.1.0\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
+    ),
     ("Makefile", "test:\n\tpytest -q\n\nlint:\n\truff check .\n"),
     ("Dockerfile", "FROM python:3.13-slim\nWORKDIR /app\nCOPY . .\n"),
-    (".github/workflows/ci.yml", "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make test\n"),
+    (
+        ".github/workflows/ci.yml",
+        "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make test\n",
+    ),
     (".husky/pre-commit", "npx lint-staged\n"),
     ("scripts/test.sh", "#!/bin/sh\nexec pytest -q \"$@\"\n"),
     ("src/cart.py", "def total(prices):\n    return sum(prices)\n"),
@@ -45,7 +51,10 @@ const FILES: &[(&str, &str)] = &[
         "tests/test_cart.py",
         "from src.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_empty():\n    assert total([]) == 0\n",
     ),
-    ("tests/format.test.ts", "import { price } from '../src/format'\n\ntest('price', () => {\n  expect(price(1050)).toBe('10.50')\n})\n"),
+    (
+        "tests/format.test.ts",
+        "import { price } from '../src/format'\n\ntest('price', () => {\n  expect(price(1050)).toBe('10.50')\n})\n",
+    ),
     ("tests/golden/invoice.txt", "Invoice 17\nTotal 10.50\n"),
     ("migrations/0001_init.sql", "create table orders (id integer primary key);\n"),
     (
@@ -106,7 +115,8 @@ impl Workspace {
             workspace.write(name, text);
         }
         for program in [".husky/pre-commit", "scripts/test.sh"] {
-            fs::set_permissions(workspace.file(program), fs::Permissions::from_mode(0o755)).expect("may be started");
+            fs::set_permissions(workspace.file(program), fs::Permissions::from_mode(0o755))
+                .expect("may be started");
         }
         workspace.shell("git init -q && twining init --agent claude >/dev/null && git add -A && git commit -q -m start");
         // A commit is linked to its decisions afterwards, in the records.
@@ -187,7 +197,10 @@ impl Workspace {
     }
 
     pub fn claim(&self, path: &str, agent: &str, session: &str) {
-        let mut claim = self.command(PROGRAM, &["claim", path, "--reason", "rewriting it", "--agent", agent, "--json"]);
+        let mut claim = self.command(
+            PROGRAM,
+            &["claim", path, "--reason", "rewriting it", "--agent", agent, "--json"],
+        );
         let made = Ran::of(claim.env("CLAUDE_CODE_SESSION_ID", session).output().expect("starts"));
         assert_eq!(made.code, 0, "{made:?}");
     }
@@ -203,11 +216,15 @@ impl Workspace {
         command.env("HOME", self.path("home")).env("XDG_CONFIG_HOME", self.path("home/.config"));
         command.env("XDG_CACHE_HOME", self.path("home/.cache"));
         command.env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()));
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0").env("LANG", "C.UTF-8");
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LANG", "C.UTF-8");
         let name = if folder.ends_with("colleague") { "Ada" } else { "Sam" };
         for role in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{role}_NAME"), name);
-            command.env(format!("GIT_{role}_EMAIL"), format!("{}@example.com", name.to_lowercase()));
+            command
+                .env(format!("GIT_{role}_EMAIL"), format!("{}@example.com", name.to_lowercase()));
         }
         command
     }
@@ -236,7 +253,11 @@ impl Workspace {
     pub fn hook(&self, event: &str, fields: Value) -> Value {
         let ran = self.run_hook(event, fields);
         assert_eq!(ran.code, 0, "{event}: {ran:?}");
-        if ran.stdout.trim().is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
+        if ran.stdout.trim().is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_str(&ran.stdout).expect("answers in JSON")
+        }
     }
 
     pub fn run_hook(&self, event: &str, fields: Value) -> Ran {
@@ -252,8 +273,16 @@ impl Workspace {
             payload[name] = value;
         }
         let mut command = self.command(PROGRAM, &["hook", event]);
-        command.env("CLAUDE_PROJECT_DIR", self.path("shop")).env("CLAUDE_CODE_SESSION_ID", "s-1").env("CLAUDECODE", "1");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        command
+            .env("CLAUDE_PROJECT_DIR", self.path("shop"))
+            .env("CLAUDE_CODE_SESSION_ID", "s-1")
+            .env("CLAUDECODE", "1");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
         // A hook that refuses before it has read everything closes the pipe.
         let _ = child.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes());
         Ran::of(child.wait_with_output().expect("ends"))
@@ -266,7 +295,10 @@ impl Workspace {
 
     /// What the guards say to a tool call.
     pub fn before_call(&self, tool: &str, input: &Value) -> Verdict {
-        let ran = self.run_hook("PreToolUse", json!({"tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01"}));
+        let ran = self.run_hook(
+            "PreToolUse",
+            json!({"tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01"}),
+        );
         Verdict::of(&ran)
     }
 
@@ -282,7 +314,8 @@ impl Workspace {
     pub fn after_command(&self, line: &str, ran: &Ran) -> String {
         let input = json!({"command": line});
         let answer = if ran.code == 0 {
-            let response = json!({"stdout": ran.stdout, "stderr": ran.stderr, "interrupted": false});
+            let response =
+                json!({"stdout": ran.stdout, "stderr": ran.stderr, "interrupted": false});
             self.hook(
                 "PostToolUse",
                 json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": "toolu_01", "tool_response": response}),
@@ -309,17 +342,27 @@ impl Workspace {
     pub fn feature(&self, id: &str) -> Value {
         let list: Value = serde_json::from_str(&self.read(LIST)).expect("is JSON");
         let features = list["features"].as_array().expect("an array");
-        features.iter().find(|feature| feature["id"] == id).cloned().unwrap_or_else(|| panic!("{id} in {list}"))
+        features
+            .iter()
+            .find(|feature| feature["id"] == id)
+            .cloned()
+            .unwrap_or_else(|| panic!("{id} in {list}"))
     }
 
     pub fn report_passed(&self, feature: &str, more: &[&str]) -> Ran {
-        let words = [&["report", feature, "--role", "tester", "--outcome", "passed", "--json"], more].concat();
+        let words =
+            [&["report", feature, "--role", "tester", "--outcome", "passed", "--json"], more]
+                .concat();
         self.twining(&words)
     }
 }
 
 fn is_an_hour_old(entry: &fs::DirEntry) -> bool {
-    let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+    let age = entry
+        .metadata()
+        .and_then(|found| found.modified())
+        .ok()
+        .and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age.as_secs() > 3600)
 }
 
@@ -337,15 +380,26 @@ pub struct Verdict {
 impl Verdict {
     fn of(ran: &Ran) -> Self {
         if ran.code == 2 {
-            return Self { permission: "deny".to_owned(), reason: ran.stderr.clone(), note: String::new() };
+            return Self {
+                permission: "deny".to_owned(),
+                reason: ran.stderr.clone(),
+                note: String::new(),
+            };
         }
         assert_eq!(ran.code, 0, "{ran:?}");
-        let answer: Value =
-            if ran.stdout.trim().is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") };
+        let answer: Value = if ran.stdout.trim().is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_str(&ran.stdout).expect("answers in JSON")
+        };
         let output = &answer["hookSpecificOutput"];
         let text = |name: &str| output[name].as_str().unwrap_or_default().to_owned();
         let permission = output["permissionDecision"].as_str().unwrap_or("allow").to_owned();
-        Self { permission, reason: text("permissionDecisionReason"), note: text("additionalContext") }
+        Self {
+            permission,
+            reason: text("permissionDecisionReason"),
+            note: text("additionalContext"),
+        }
     }
 
     pub fn is_allowed(&self) -> bool {

@@ -57,13 +57,15 @@ fn conflicted() -> Workspace {
 fn a_source_file_is_mended_while_the_policy_is_in_conflict() {
     let workspace = conflicted();
     let text = "def total(prices):\n    return sum(prices)\nRATE = 2\n";
-    let verdict = verdict(&workspace, "Write", &json!({"file_path": "src/cart.py", "content": text}));
+    let verdict =
+        verdict(&workspace, "Write", &json!({"file_path": "src/cart.py", "content": text}));
     assert!(verdict.is_allowed(), "{verdict:?}");
 }
 
 #[test]
 fn our_side_of_a_source_file_is_taken_while_the_policy_is_in_conflict() {
-    let verdict = verdict(&conflicted(), "Bash", &json!({"command": "git checkout --ours src/cart.py"}));
+    let verdict =
+        verdict(&conflicted(), "Bash", &json!({"command": "git checkout --ours src/cart.py"}));
     assert!(verdict.is_allowed(), "{verdict:?}");
 }
 
@@ -76,24 +78,32 @@ fn a_merge_is_given_up_while_the_policy_is_in_conflict() {
 #[test]
 fn the_policy_itself_is_mended_while_it_is_in_conflict() {
     let workspace = conflicted();
-    let mended: String = workspace.read(".twining/policy.yml").lines().filter(|line| !line.starts_with(['<', '=', '>'])).fold(
-        String::new(),
-        |mut text, line| {
+    let mended: String = workspace
+        .read(".twining/policy.yml")
+        .lines()
+        .filter(|line| !line.starts_with(['<', '=', '>']))
+        .fold(String::new(), |mut text, line| {
             text.push_str(line);
             text.push('\n');
             text
-        },
+        });
+    let verdict = verdict(
+        &workspace,
+        "Write",
+        &json!({"file_path": ".twining/policy.yml", "content": mended}),
     );
-    let verdict = verdict(&workspace, "Write", &json!({"file_path": ".twining/policy.yml", "content": mended}));
     assert!(verdict.is_allowed(), "{verdict:?}");
 }
 
 #[test]
 fn half_of_a_legacy_file_goes_to_a_new_one() {
     let workspace = Workspace::new();
-    let half =
-        "import moment from 'moment'\n\nexport function yesterday() {\n  return moment().subtract(1, 'day').format('YYYY-MM-DD')\n}\n";
-    let verdict = verdict(&workspace, "Write", &json!({"file_path": "src/legacy/yesterday.ts", "content": half}));
+    let half = "import moment from 'moment'\n\nexport function yesterday() {\n  return moment().subtract(1, 'day').format('YYYY-MM-DD')\n}\n";
+    let verdict = verdict(
+        &workspace,
+        "Write",
+        &json!({"file_path": "src/legacy/yesterday.ts", "content": half}),
+    );
     assert!(verdict.is_allowed(), "{verdict:?}");
 }
 
@@ -110,6 +120,7 @@ fn work_goes_on_after_a_session_that_crashed_with_a_claim() {
 fn a_claim_of_a_crashed_session_is_released_by_its_own_agent() {
     let workspace = Workspace::new();
     workspace.claim("src/", "main", "s-crashed");
-    let ran = workspace.twining(&["claim", "src/", "--action", "release", "--agent", "main", "--json"]);
+    let ran =
+        workspace.twining(&["claim", "src/", "--action", "release", "--agent", "main", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }

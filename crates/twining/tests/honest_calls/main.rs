@@ -67,7 +67,8 @@ fn workspace() -> &'static Workspace {
 /// `@HOME@` is the home folder.
 fn verdict(workspace: &Workspace, tool: &str, input: &Value) -> Verdict {
     let home = workspace.path("home").display().to_string();
-    let mut input: Value = serde_json::from_str(&input.to_string().replace("@HOME@", &home)).expect("is JSON");
+    let mut input: Value =
+        serde_json::from_str(&input.to_string().replace("@HOME@", &home)).expect("is JSON");
     for name in ["file_path", "notebook_path"] {
         if let Some(path) = input[name].as_str() {
             input[name] = workspace.file(path).display().to_string().into();
@@ -79,7 +80,10 @@ fn verdict(workspace: &Workspace, tool: &str, input: &Value) -> Verdict {
 fn goes_through(expected: Expected, tool: &str, input: &Value) {
     let verdict = verdict(workspace(), tool, input);
     assert!(verdict.is_allowed(), "{tool} {input}: {verdict:?}");
-    assert!(expected == Expected::AllowedOrNote || verdict.note.is_empty(), "{tool} {input}: {verdict:?}");
+    assert!(
+        expected == Expected::AllowedOrNote || verdict.note.is_empty(),
+        "{tool} {input}: {verdict:?}"
+    );
 }
 
 fn is_refused(file: &str, tool: &str, input: &Value) {
@@ -90,10 +94,15 @@ fn is_refused(file: &str, tool: &str, input: &Value) {
 
 /// A refusal has four parts at most, sixty words, and a file.
 fn speaks_plainly(reason: &str, file: &str) {
-    let (what, rest) = reason.split_once("Why:").unwrap_or_else(|| panic!("no `Why:` in {reason:?}"));
+    let (what, rest) =
+        reason.split_once("Why:").unwrap_or_else(|| panic!("no `Why:` in {reason:?}"));
     assert!(what.trim_start().starts_with("Blocked:"), "begins with `Blocked:`: {reason:?}");
-    assert!(file.split('|').any(|name| what.contains(name)), "names `{file}` in what is blocked: {reason:?}");
-    let (why, instead) = rest.split_once("Do instead:").unwrap_or_else(|| panic!("no `Do instead:` in {reason:?}"));
+    assert!(
+        file.split('|').any(|name| what.contains(name)),
+        "names `{file}` in what is blocked: {reason:?}"
+    );
+    let (why, instead) =
+        rest.split_once("Do instead:").unwrap_or_else(|| panic!("no `Do instead:` in {reason:?}"));
     assert!(!why.trim().is_empty() && !instead.trim().is_empty(), "{reason:?}");
     let words = reason.split_whitespace().count();
     assert!(words <= 60, "{words} words: {reason:?}");

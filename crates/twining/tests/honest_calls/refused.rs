@@ -69,9 +69,13 @@ refused_calls! {
 #[test]
 fn an_agent_s_shell_lifts_no_guard() {
     let workspace = Workspace::new();
-    let mut command = workspace.command("twining", &["guard", "bypass", "no-force-push", "--for", "10m", "--reason", "hotfix"]);
+    let mut command = workspace.command(
+        "twining",
+        &["guard", "bypass", "no-force-push", "--for", "10m", "--reason", "hotfix"],
+    );
     assert!(!command.env("CLAUDECODE", "1").status().expect("starts").success());
-    let verdict = workspace.before_call("Bash", &json!({"command": "git push --force origin main"}));
+    let verdict =
+        workspace.before_call("Bash", &json!({"command": "git push --force origin main"}));
     assert_eq!(verdict.permission, "deny", "{verdict:?}");
 }
 
@@ -87,7 +91,8 @@ fn the_reason_names_the_decision_s_rationale() {
 #[test]
 fn one_guard_speaks_where_two_would() {
     let workspace = Workspace::claimed();
-    let input = json!({"file_path": "src/payments/due.ts", "content": "import moment from 'moment'\n"});
+    let input =
+        json!({"file_path": "src/payments/due.ts", "content": "import moment from 'moment'\n"});
     let verdict = verdict(&workspace, "Write", &input);
     assert_eq!(verdict.permission, "deny", "{verdict:?}");
     speaks_plainly(&verdict.reason, "src/payments/due.ts");

@@ -116,8 +116,13 @@ fn a_session_crashed_and_the_next_one_goes_on() {
     // No `Stop`, no `SessionEnd`: the host is gone.
     workspace.hook("SessionStart", json!({"session_id": "s-2", "source": "startup"}));
     let edit = json!({"file_path": workspace.file("src/cart.py"), "old_string": "sum(prices)", "new_string": "sum(prices or [])"});
-    let answer = workspace.hook("PreToolUse", json!({"session_id": "s-2", "tool_name": "Edit", "tool_input": edit}));
-    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], serde_json::Value::Null, "{answer}");
+    let answer = workspace
+        .hook("PreToolUse", json!({"session_id": "s-2", "tool_name": "Edit", "tool_input": edit}));
+    assert_eq!(
+        answer["hookSpecificOutput"]["permissionDecision"],
+        serde_json::Value::Null,
+        "{answer}"
+    );
     workspace.replace("src/cart.py", "sum(prices)", "sum(prices or [])");
     is_not_held(&workspace.hook("Stop", json!({"session_id": "s-2", "stop_hook_active": false})));
     ends_well(&workspace);
@@ -130,7 +135,10 @@ fn a_person_edits_a_claimed_file_while_the_agent_waits() {
     let line = "sleep 1";
     assert!(workspace.before_call("Bash", &json!({"command": line})).is_allowed());
     workspace.replace("src/payments/charge.py", "return amount", "return amount * 2");
-    workspace.after_command(line, &crate::common::Ran { code: 0, stdout: String::new(), stderr: String::new() });
+    workspace.after_command(
+        line,
+        &crate::common::Ran { code: 0, stdout: String::new(), stderr: String::new() },
+    );
     ends_well(&workspace);
 }
 

@@ -29,7 +29,11 @@ impl<'w> Coder<'w> {
 
     fn runs(&self, line: &str) {
         let printed = self.workspace.shell(line);
-        self.calls("Bash", &json!({"command": line}), &json!({"stdout": printed, "stderr": "", "interrupted": false}));
+        self.calls(
+            "Bash",
+            &json!({"command": line}),
+            &json!({"stdout": printed, "stderr": "", "interrupted": false}),
+        );
     }
 
     fn returns(&self, message: &str) -> Value {
@@ -42,7 +46,11 @@ impl<'w> Coder<'w> {
 fn a_coder_finds_nothing_to_do_and_says_so() {
     let workspace = Workspace::new();
     let coder = Coder::start(&workspace, "coding-agent");
-    coder.calls("Read", &json!({"file_path": workspace.file("src/cart.py")}), &json!({"file": {"content": "…"}}));
+    coder.calls(
+        "Read",
+        &json!({"file_path": workspace.file("src/cart.py")}),
+        &json!({"file": {"content": "…"}}),
+    );
     is_not_held(&coder.returns("No changes were needed: `total` already handles an empty cart, and tests/test_cart.py covers it."));
 }
 
@@ -51,7 +59,9 @@ fn a_coder_says_in_other_words_that_nothing_was_to_be_done() {
     let workspace = Workspace::new();
     let coder = Coder::start(&workspace, "coder");
     coder.calls("Grep", &json!({"pattern": "total"}), &json!({"files": ["src/cart.py"]}));
-    is_not_held(&coder.returns("I read src/cart.py. Nothing to do here: the fix is already on main (commit 31ebb17)."));
+    is_not_held(&coder.returns(
+        "I read src/cart.py. Nothing to do here: the fix is already on main (commit 31ebb17).",
+    ));
 }
 
 #[test]
@@ -59,7 +69,11 @@ fn a_coder_writes_an_ignored_file() {
     let workspace = Workspace::new();
     let coder = Coder::start(&workspace, "coding-agent");
     workspace.write(".env.local", "PORT=8080\n");
-    coder.calls("Write", &json!({"file_path": workspace.file(".env.local"), "content": "PORT=8080\n"}), &json!({"type": "create"}));
+    coder.calls(
+        "Write",
+        &json!({"file_path": workspace.file(".env.local"), "content": "PORT=8080\n"}),
+        &json!({"type": "create"}),
+    );
     is_not_held(&coder.returns("Set the port in .env.local."));
 }
 
@@ -78,7 +92,11 @@ fn a_coder_edits_a_sibling_repository() {
     let coder = Coder::start(&workspace, "coding-agent");
     let file = workspace.path("lib/lib.py");
     std::fs::write(&file, "X = 1\n").expect("writes");
-    coder.calls("Write", &json!({"file_path": file, "content": "X = 1\n"}), &json!({"type": "create"}));
+    coder.calls(
+        "Write",
+        &json!({"file_path": file, "content": "X = 1\n"}),
+        &json!({"type": "create"}),
+    );
     is_not_held(&coder.returns("Added X to ../lib/lib.py."));
 }
 
@@ -104,7 +122,11 @@ fn a_coder_runs_a_migration() {
 fn a_subagent_called_player_plays_music() {
     let workspace = Workspace::new();
     let coder = Coder::start(&workspace, "player");
-    coder.calls("Read", &json!({"file_path": workspace.file("README.md")}), &json!({"file": {"content": "…"}}));
+    coder.calls(
+        "Read",
+        &json!({"file_path": workspace.file("README.md")}),
+        &json!({"file": {"content": "…"}}),
+    );
     is_not_held(&coder.returns("Nothing needed changing: the playlist is empty."));
 }
 

@@ -76,7 +76,8 @@ fn take(workspace: &Workspace, step: &Step) {
 fn ends_well(workspace: &Workspace) {
     is_not_held(&workspace.stop());
     workspace.write("src/day.py", "DAY = 1\n");
-    let committed = workspace.try_shell(Actor::Here, "git add -A && git commit -q -m 'work of the day'");
+    let committed =
+        workspace.try_shell(Actor::Here, "git add -A && git commit -q -m 'work of the day'");
     assert_eq!(committed.code, 0, "the commit is made: {committed:?}");
     assert!(!committed.stderr.contains("--no-verify"), "{committed:?}");
     is_not_held(&workspace.stop());

@@ -55,8 +55,9 @@ fn shell(team: &Team, at: &Path, lines: &str, variables: &[(&str, &str)]) -> i32
 fn tested(end: &str) -> Team {
     let team = Team::new();
     let case = if end == "passed" { "/>".to_owned() } else { "><failure/></testcase>".to_owned() };
-    let report =
-        format!("<testsuites><testsuite name=\"all\"><testcase classname=\"login\" name=\"logs in\"{case}</testsuite></testsuites>");
+    let report = format!(
+        "<testsuites><testsuite name=\"all\"><testcase classname=\"login\" name=\"logs in\"{case}</testsuite></testsuites>"
+    );
     script(&team.work().join("ci/test.sh"), &format!("#!/bin/sh\necho '{report}' > junit.xml\n"));
     team.commit(ADA, "tests");
     team.git(&team.work(), &["push", "-q", "origin", "main"]);
@@ -95,7 +96,8 @@ fn github(team: &Team, change: fn(&Team), approve: &str) -> i32 {
     let variables = [("BASE", base.as_str()), ("HEAD", &head), ("APPROVE", approve)];
     let run = |job: &str, at: &Path| {
         let steps = page["jobs"][job]["steps"].as_array().expect("has steps").clone();
-        let lines: Vec<String> = steps.iter().filter_map(|step| step["run"].as_str().map(str::to_owned)).collect();
+        let lines: Vec<String> =
+            steps.iter().filter_map(|step| step["run"].as_str().map(str::to_owned)).collect();
         assert!(!lines.is_empty(), "{job} runs something");
         lines.iter().map(|lines| shell(team, at, lines, &variables)).max().unwrap_or_default()
     };
@@ -104,7 +106,8 @@ fn github(team: &Team, change: fn(&Team), approve: &str) -> i32 {
     let verify = checkout(team, "verify", &head);
     // What upload and download of the artifact do.
     fs::create_dir_all(verify.join("reports")).expect("makes it");
-    fs::copy(tests.join("junit.xml"), verify.join("reports/junit.xml")).expect("hands the report over");
+    fs::copy(tests.join("junit.xml"), verify.join("reports/junit.xml"))
+        .expect("hands the report over");
     let ended = run("verify", &verify);
     assert!(verify.join("twining.sarif").is_file(), "there is something to upload");
     ended
@@ -133,7 +136,8 @@ fn gitlab(team: &Team, change: fn(&Team)) -> i32 {
     let page = yaml("GitLab");
     let [_, head] = push(team, change);
     let at = checkout(team, "gitlab", &head);
-    let variables = [("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"), ("CI_COMMIT_SHA", head.as_str())];
+    let variables =
+        [("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"), ("CI_COMMIT_SHA", head.as_str())];
     let script = |job: &str| {
         let lines = page[job]["script"].as_array().expect("has a script").clone();
         lines.iter().filter_map(|line| line.as_str()).collect::<Vec<_>>().join("\n")
@@ -156,7 +160,11 @@ fn the_server_s_hook_refuses_a_push_that_breaks_a_rule() {
     script(&team.path().join("origin.git/hooks/pre-receive"), &block("A server's own hook", "sh"));
     let pushed = |branch: &str| {
         let mut command = with_path(team.command("git", &team.work()), &team);
-        command.args(["push", "-q", "origin", &format!("HEAD:{branch}")]).status().expect("git starts").success()
+        command
+            .args(["push", "-q", "origin", &format!("HEAD:{branch}")])
+            .status()
+            .expect("git starts")
+            .success()
     };
     team.branch();
     lazy(&team);
@@ -170,6 +178,7 @@ fn the_server_s_hook_refuses_a_push_that_breaks_a_rule() {
     let head = team.git(&team.work(), &["rev-parse", "HEAD"]);
     let report = team.junit("junit.xml", &[("logs in", "passed")]);
     fs::create_dir_all(team.path().join("origin.git/reports")).expect("makes it");
-    fs::copy(report, team.path().join(format!("origin.git/reports/{}.xml", head.trim()))).expect("hands the report over");
+    fs::copy(report, team.path().join(format!("origin.git/reports/{}.xml", head.trim())))
+        .expect("hands the report over");
     assert!(pushed("main"));
 }

@@ -10,7 +10,8 @@ use crate::team::{ADA, BOT, HOOKS, POLICY, Team, features};
 #[test]
 fn a_forbidden_import_is_found_at_its_line() {
     let team = Team::new();
-    team.request(&[], |team| team.write("src/app.ts", "// dates\nimport moment from 'moment';\n")).found(&["clauses error src/app.ts:2"]);
+    team.request(&[], |team| team.write("src/app.ts", "// dates\nimport moment from 'moment';\n"))
+        .found(&["clauses error src/app.ts:2"]);
 }
 
 #[test]
@@ -27,7 +28,8 @@ fn honest_code_passes() {
 #[test]
 fn a_renamed_file_brings_nothing_in() {
     let team = Team::new();
-    team.request(&[], |team| drop(team.git(&team.work(), &["mv", "src/old.ts", "src/older.ts"]))).is_clean();
+    team.request(&[], |team| drop(team.git(&team.work(), &["mv", "src/old.ts", "src/older.ts"])))
+        .is_clean();
 }
 
 #[test]
@@ -35,9 +37,15 @@ fn a_split_file_is_noted_and_does_not_fail() {
     let team = Team::new();
     let split = team.request(&[], |team| {
         team.write("src/old.ts", "export const c = 2;\n");
-        team.write("src/half.ts", "import moment from 'moment';\nexport const a = moment();\nexport const b = 1;\n");
+        team.write(
+            "src/half.ts",
+            "import moment from 'moment';\nexport const a = moment();\nexport const b = 1;\n",
+        );
     });
-    assert!(split.code == 0 && split.told().iter().all(|found| found.starts_with("clauses note ")), "{split:?}");
+    assert!(
+        split.code == 0 && split.told().iter().all(|found| found.starts_with("clauses note ")),
+        "{split:?}"
+    );
 }
 
 #[test]
@@ -61,13 +69,23 @@ fn a_pull_request_does_not_bring_its_own_rules() {
 #[test]
 fn an_edge_of_the_knowledge_graph_rules_out_as_well() {
     let team = Team::new();
-    let node = |id: &str| format!("{id} [type=component level=architecture status=current description=d path=\"src/{id}\"];");
-    let graph = format!("digraph {{ {} {} api -> orm [relation=must_not_use]; }}", node("api"), node("orm"));
+    let node = |id: &str| {
+        format!(
+            "{id} [type=component level=architecture status=current description=d path=\"src/{id}\"];"
+        )
+    };
+    let graph = format!(
+        "digraph {{ {} {} api -> orm [relation=must_not_use]; }}",
+        node("api"),
+        node("orm")
+    );
     team.write(".twining/knowledge.dot", &graph);
     team.commit(ADA, "knowledge");
     team.git(&team.work(), &["push", "-q", "origin", "main"]);
-    team.request(&[], |team| team.write("src/api/a.ts", "import { db } from '../orm';\n")).found(&["clauses error src/api/a.ts:1"]);
-    team.request(&[], |team| team.write("src/web/a.ts", "import { db } from '../orm';\n")).is_clean();
+    team.request(&[], |team| team.write("src/api/a.ts", "import { db } from '../orm';\n"))
+        .found(&["clauses error src/api/a.ts:1"]);
+    team.request(&[], |team| team.write("src/web/a.ts", "import { db } from '../orm';\n"))
+        .is_clean();
     team.request(&[], |team| team.write(".twining/knowledge.dot", "digraph { api -> ")).found(&[
         "records error .twining/knowledge.dot:1",
         "records error .twining/knowledge.dot:1",
@@ -79,31 +97,51 @@ fn an_edge_of_the_knowledge_graph_rules_out_as_well() {
 fn records_gone_or_altered_are_found() {
     let team = Team::new();
     let file = team.decision_file();
-    team.request(&[], |team| team.edit(&file, "No moment", "Any moment")).found(&[&format!("records error {file}")]);
-    team.request(&[], |team| fs::remove_file(team.work().join(&file)).expect("removes")).found(&[&format!("records error {file}")]);
-    team.request(&[], |team| team.edit(".twining/blackboard.jsonl", "the cache is slow", "the cache is fast"))
-        .found(&["records error .twining/blackboard.jsonl:2"]);
+    team.request(&[], |team| team.edit(&file, "No moment", "Any moment"))
+        .found(&[&format!("records error {file}")]);
+    team.request(&[], |team| fs::remove_file(team.work().join(&file)).expect("removes"))
+        .found(&[&format!("records error {file}")]);
+    team.request(&[], |team| {
+        team.edit(".twining/blackboard.jsonl", "the cache is slow", "the cache is fast")
+    })
+    .found(&["records error .twining/blackboard.jsonl:2"]);
     let board = team.read(".twining/blackboard.jsonl");
-    let without: String = board.lines().filter(|line| !line.contains("cache")).map(|line| format!("{line}\n")).collect();
-    team.request(&[], |team| team.write(".twining/blackboard.jsonl", &without)).found(&["records error .twining/blackboard.jsonl"]);
+    let without: String = board
+        .lines()
+        .filter(|line| !line.contains("cache"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    team.request(&[], |team| team.write(".twining/blackboard.jsonl", &without))
+        .found(&["records error .twining/blackboard.jsonl"]);
 }
 
 #[test]
 fn silent_transitions_and_broken_files_are_found() {
     let team = Team::new();
     let file = team.decision_file();
-    team.request(&[], |team| team.edit(&file, "\"status\": \"active\"", "\"status\": \"superseded\""))
-        .found(&[&format!("records error {file}")]);
+    team.request(&[], |team| {
+        team.edit(&file, "\"status\": \"active\"", "\"status\": \"superseded\"")
+    })
+    .found(&[&format!("records error {file}")]);
     team.request(&[], |team| team.write(&file, "{")).found(&[&format!("records error {file}")]);
     let board = team.read(".twining/blackboard.jsonl");
     let last = board.lines().last().expect("has lines").replace("queue", "stack");
     team.request(&[], |team| team.write(".twining/blackboard.jsonl", &format!("{board}{last}\n")))
         .found(&["records error .twining/blackboard.jsonl:4"]);
-    team.request(&[], |team| team.write(".twining/blackboard.jsonl", &format!("{board}not JSON\n")))
-        .found(&["records error .twining/blackboard.jsonl:4"]);
-    team.request(&["--approve", "policy"], |team| team.write(".twining/policy.yml", "guards: [\n")).told().iter().for_each(|found| {
-        assert!(found.starts_with("records error .twining/policy.yml") || found.starts_with("policy note"), "{found}");
-    });
+    team.request(&[], |team| {
+        team.write(".twining/blackboard.jsonl", &format!("{board}not JSON\n"))
+    })
+    .found(&["records error .twining/blackboard.jsonl:4"]);
+    team.request(&["--approve", "policy"], |team| team.write(".twining/policy.yml", "guards: [\n"))
+        .told()
+        .iter()
+        .for_each(|found| {
+            assert!(
+                found.starts_with("records error .twining/policy.yml")
+                    || found.starts_with("policy note"),
+                "{found}"
+            );
+        });
 }
 
 #[test]
@@ -136,7 +174,9 @@ fn what_twining_itself_writes_passes() {
     .is_clean();
     team.request(&[], |team| {
         team.twining(&["archive", "--json"]);
-        assert!(!team.read(".twining/blackboard.jsonl").contains("\"summary\":\"the cache is slow\""));
+        assert!(
+            !team.read(".twining/blackboard.jsonl").contains("\"summary\":\"the cache is slow\"")
+        );
     })
     .is_clean();
     team.request(&[], |team| {
@@ -170,13 +210,17 @@ fn a_feature_marked_tested_is_unproven_without_a_report() {
     let passed = team.junit("junit.xml", &[("logs in", "passed"), ("adds", "failure")]);
     let proven = team.verify(&["--junit", &passed]);
     assert!(proven.is_clean());
-    assert_eq!(proven.report["evidence"], json!([{"feature": "login", "source": "ci", "tests": 1}]));
+    assert_eq!(
+        proven.report["evidence"],
+        json!([{"feature": "login", "source": "ci", "tests": 1}])
+    );
     let failed = team.junit("failed.xml", &[("logs in", "failure"), ("adds", "passed")]);
     team.verify(&["--junit", &failed]).found(&["features error .twining/features.json"]);
     let skipped = team.junit("skipped.xml", &[("logs in", "skipped"), ("adds", "passed")]);
     team.verify(&["--junit", &skipped]).found(&["features error .twining/features.json"]);
     fs::write(&skipped, "<testsuites>").expect("writes");
-    team.verify(&["--junit", &skipped]).found(&["features error ", "features error .twining/features.json"]);
+    team.verify(&["--junit", &skipped])
+        .found(&["features error ", "features error .twining/features.json"]);
 }
 
 #[test]
@@ -205,9 +249,12 @@ fn fewer_tests_than_the_base_fail_where_a_feature_becomes_tested() {
     let team = Team::new();
     let base = team.junit("base.xml", &[("logs in", "passed"), ("adds", "passed")]);
     let head = team.junit("head.xml", &[("logs in", "passed"), ("adds", "skipped")]);
-    team.request(&["--junit", &head, "--base-junit", &base], |team| team.write(".twining/features.json", &features(true, false)))
-        .found(&["features error "]);
-    let honest = team.request(&["--junit", &head, "--base-junit", &base], |team| team.write("a.txt", "a"));
+    team.request(&["--junit", &head, "--base-junit", &base], |team| {
+        team.write(".twining/features.json", &features(true, false))
+    })
+    .found(&["features error "]);
+    let honest =
+        team.request(&["--junit", &head, "--base-junit", &base], |team| team.write("a.txt", "a"));
     assert_eq!((honest.code, honest.told()), (0, vec!["features warning ".to_owned()]));
     team.verify(&["--junit", &base, "--base-junit", &head]).is_clean();
 }
@@ -215,15 +262,30 @@ fn fewer_tests_than_the_base_fail_where_a_feature_becomes_tested() {
 #[test]
 fn edited_skipped_and_removed_tests_are_listed_and_do_not_fail() {
     let team = Team::new();
-    let changed = team.request(&[], |team| team.write("tests/app.test.ts", "it.skip('adds', () => { expect(1 + 1).toBe(2); });\n"));
-    assert_eq!((changed.code, changed.told()), (0, vec!["features note tests/app.test.ts".to_owned()]));
+    let changed = team.request(&[], |team| {
+        team.write("tests/app.test.ts", "it.skip('adds', () => { expect(1 + 1).toBe(2); });\n")
+    });
+    assert_eq!(
+        (changed.code, changed.told()),
+        (0, vec!["features note tests/app.test.ts".to_owned()])
+    );
     assert!(
-        changed.report["findings"][0]["message"].as_str().is_some_and(|told| told.contains("skipped") && told.contains("adds")),
+        changed.report["findings"][0]["message"]
+            .as_str()
+            .is_some_and(|told| told.contains("skipped") && told.contains("adds")),
         "{changed:?}"
     );
-    let removed = team.request(&[], |team| fs::remove_file(team.work().join("tests/app.test.ts")).expect("removes"));
-    assert!(removed.code == 0 && removed.report.to_string().contains("tests removed: adds"), "{removed:?}");
-    team.request(&[], |team| drop(team.git(&team.work(), &["mv", "tests/app.test.ts", "tests/all.test.ts"]))).is_clean();
+    let removed = team.request(&[], |team| {
+        fs::remove_file(team.work().join("tests/app.test.ts")).expect("removes")
+    });
+    assert!(
+        removed.code == 0 && removed.report.to_string().contains("tests removed: adds"),
+        "{removed:?}"
+    );
+    team.request(&[], |team| {
+        drop(team.git(&team.work(), &["mv", "tests/app.test.ts", "tests/all.test.ts"]))
+    })
+    .is_clean();
 }
 
 #[test]
@@ -233,18 +295,27 @@ fn weaker_evidence_for_tested_is_milder() {
     team.write(".twining/config.yml", &needs("ci"));
     team.commit(ADA, "strict");
     team.git(&team.work(), &["push", "-q", "origin", "main"]);
-    team.request(&[], |team| team.write(".twining/config.yml", &needs("told"))).found(&["policy error .twining/config.yml"]);
-    team.request(&[], |team| team.write(".twining/config.yml", &format!("{}# why\n", needs("ci")))).is_clean();
+    team.request(&[], |team| team.write(".twining/config.yml", &needs("told")))
+        .found(&["policy error .twining/config.yml"]);
+    team.request(&[], |team| team.write(".twining/config.yml", &format!("{}# why\n", needs("ci"))))
+        .is_clean();
 }
 
 #[test]
 fn a_milder_policy_needs_approval() {
     let team = Team::new();
-    for milder in [POLICY.replace("action: block", "action: warn"), POLICY.replace("0.85", "0.5"), "guards: []\n".to_owned()] {
+    for milder in [
+        POLICY.replace("action: block", "action: warn"),
+        POLICY.replace("0.85", "0.5"),
+        "guards: []\n".to_owned(),
+    ] {
         let found = team.request(&[], |team| team.write(".twining/policy.yml", &milder));
         found.found(&["policy error .twining/policy.yml"]);
         let approved = team.verify(&["--approve", "policy"]);
-        assert_eq!((approved.code, approved.told()), (0, vec!["policy note .twining/policy.yml".to_owned()]));
+        assert_eq!(
+            (approved.code, approved.told()),
+            (0, vec!["policy note .twining/policy.yml".to_owned()])
+        );
     }
     let stricter = format!(
         "{POLICY}  - id: no-tags\n    tools: [Bash]\n    when: {{command: [git tag]}}\n    action: block\n    say: tags are for people\n"
@@ -257,9 +328,14 @@ fn milder_wiring_needs_approval() {
     let team = Team::new();
     let off = HOOKS.replacen('{', "{\"disableAllHooks\": true,", 1);
     for milder in [r#"{"hooks":{}}"#, &off] {
-        team.request(&[], |team| team.write(".claude/settings.json", milder)).found(&["policy error .claude/settings.json"]);
+        team.request(&[], |team| team.write(".claude/settings.json", milder))
+            .found(&["policy error .claude/settings.json"]);
     }
-    let more = HOOKS.replacen("\"Stop\"", "\"SubagentStop\":[{\"command\":\"twining hook SubagentStop\"}],\"Stop\"", 1);
+    let more = HOOKS.replacen(
+        "\"Stop\"",
+        "\"SubagentStop\":[{\"command\":\"twining hook SubagentStop\"}],\"Stop\"",
+        1,
+    );
     team.request(&[], |team| team.write(".claude/settings.json", &more)).is_clean();
 }
 
@@ -268,10 +344,18 @@ fn a_record_in_a_person_s_name_is_in_a_person_s_commit() {
     let team = Team::new();
     let line = r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T9","timestamp":"2026-11-15T09:00:00.000Z","entry_type":"finding","summary":"agreed","origin":{"via":"cli","trust":"human"}}"#;
     let agents = ["--agent-author", "*[bot]*", "*@agents.example.org>"];
-    let forge = |team: &Team| team.write(".twining/blackboard.jsonl", &format!("{}{line}\n", team.read(".twining/blackboard.jsonl")));
+    let forge = |team: &Team| {
+        team.write(
+            ".twining/blackboard.jsonl",
+            &format!("{}{line}\n", team.read(".twining/blackboard.jsonl")),
+        )
+    };
     team.request(&agents, forge).found(&["authors error .twining/blackboard.jsonl:4"]);
     let unsaid = team.verify(&[]);
-    assert!(unsaid.is_clean() && unsaid.report["skipped"].to_string().contains("--agent-author"), "{unsaid:?}");
+    assert!(
+        unsaid.is_clean() && unsaid.report["skipped"].to_string().contains("--agent-author"),
+        "{unsaid:?}"
+    );
 
     team.branch();
     forge(&team);
@@ -298,7 +382,8 @@ fn a_confirmed_override_is_a_person_s_commit_too() {
         team.twining(&["override", &team.decision, "--reason", "we need it", "--json"]);
         team.edit(&file, "\"claimed\"", "\"confirmed\"");
     };
-    team.request(&["--agent-author", "coder*"], overridden).found(&[&format!("authors error {file}")]);
+    team.request(&["--agent-author", "coder*"], overridden)
+        .found(&[&format!("authors error {file}")]);
     team.request(&["--agent-author", "nobody*"], overridden).is_clean();
 }
 
@@ -308,9 +393,17 @@ fn a_secret_in_a_new_record_is_found() {
     // Put together here, so that no scanner takes the test for a leak.
     let secret = ["ghp", "16C7e42F292c6912E7710c838347Ae178B4a"].join("_");
     let line = json!({"id": "s1", "entry_type": "finding", "summary": format!("use {secret}")});
-    team.request(&[], |team| team.write(".twining/blackboard.jsonl", &format!("{}{line}\n", team.read(".twining/blackboard.jsonl"))))
-        .found(&["secrets error .twining/blackboard.jsonl:4"]);
-    team.request(&[], |team| drop(team.twining(&["post", "finding", &format!("use {secret}"), "--json"]))).is_clean();
+    team.request(&[], |team| {
+        team.write(
+            ".twining/blackboard.jsonl",
+            &format!("{}{line}\n", team.read(".twining/blackboard.jsonl")),
+        )
+    })
+    .found(&["secrets error .twining/blackboard.jsonl:4"]);
+    team.request(&[], |team| {
+        drop(team.twining(&["post", "finding", &format!("use {secret}"), "--json"]))
+    })
+    .is_clean();
 }
 
 #[test]
@@ -318,10 +411,12 @@ fn a_bare_and_a_shallow_clone_are_enough() {
     let team = Team::new();
     let bad = team.request(&[], |team| team.write("src/app.ts", "import moment from 'moment';\n"));
     bad.found(&["clauses error src/app.ts:1"]);
-    team.verify_at(&team.path().join("origin.git"), "main", "pr", &[]).found(&["clauses error src/app.ts:1"]);
+    team.verify_at(&team.path().join("origin.git"), "main", "pr", &[])
+        .found(&["clauses error src/app.ts:1"]);
     let url = format!("file://{}", team.path().join("origin.git").display());
     team.git(Path::new("."), &["clone", "-q", "--depth=1", "--no-single-branch", &url, "shallow"]);
-    team.verify_at(&team.path().join("shallow"), "origin/main", "origin/pr", &[]).found(&["clauses error src/app.ts:1"]);
+    team.verify_at(&team.path().join("shallow"), "origin/main", "origin/pr", &[])
+        .found(&["clauses error src/app.ts:1"]);
     assert!(!team.path().join("shallow/.twining/local").exists(), "and nothing is written there");
 }
 
@@ -333,7 +428,11 @@ fn wrong_usage_ends_with_two() {
     assert_eq!(team.verify_at(team.path(), "main", "pr", &[]).code, 2, "no repository");
     assert_eq!(team.verify(&["--junit", "nowhere.xml"]).code, 2);
     assert_eq!(team.verify(&["--approve", "everything"]).code, 2);
-    let without_base = team.command(crate::team::PROGRAM, &team.work()).args(["verify", "--ci"]).output().expect("starts");
+    let without_base = team
+        .command(crate::team::PROGRAM, &team.work())
+        .args(["verify", "--ci"])
+        .output()
+        .expect("starts");
     assert_eq!(without_base.status.code(), Some(2));
     let orphan = team.work();
     team.git(&orphan, &["checkout", "-q", "--orphan", "other"]);
@@ -345,11 +444,20 @@ fn wrong_usage_ends_with_two() {
 fn findings_are_written_as_sarif() {
     let team = Team::new();
     let sarif = team.path().join("out.sarif");
-    team.request(&["--sarif", &sarif.display().to_string()], |team| team.write("src/a b.ts", "import moment from 'moment';\n"))
-        .found(&["clauses error src/a b.ts:1"]);
-    let log: serde_json::Value = serde_json::from_str(&fs::read_to_string(&sarif).expect("is there")).expect("is JSON");
+    team.request(&["--sarif", &sarif.display().to_string()], |team| {
+        team.write("src/a b.ts", "import moment from 'moment';\n")
+    })
+    .found(&["clauses error src/a b.ts:1"]);
+    let log: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&sarif).expect("is there")).expect("is JSON");
     let result = &log["runs"][0]["results"][0];
-    assert_eq!((&log["version"], &result["ruleId"], &result["level"]), (&json!("2.1.0"), &json!("clauses"), &json!("error")));
+    assert_eq!(
+        (&log["version"], &result["ruleId"], &result["level"]),
+        (&json!("2.1.0"), &json!("clauses"), &json!("error"))
+    );
     let place = &result["locations"][0]["physicalLocation"];
-    assert_eq!((&place["artifactLocation"]["uri"], &place["region"]["startLine"]), (&json!("src/a%20b.ts"), &json!(1)));
+    assert_eq!(
+        (&place["artifactLocation"]["uri"], &place["region"]["startLine"]),
+        (&json!("src/a%20b.ts"), &json!(1))
+    );
 }

@@ -88,7 +88,11 @@ impl Team {
 
     pub fn git(&self, at: &Path, words: &[&str]) -> String {
         let output = self.command("git", at).args(words).output().expect("git starts");
-        assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {words:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -96,18 +100,28 @@ impl Team {
     pub fn command(&self, program: &str, at: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir.path().join(at)).stdin(Stdio::null());
-        for (name, value) in [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null"), ("GIT_AUTHOR_NAME", "Ada")] {
+        for (name, value) in [
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_SYSTEM", "/dev/null"),
+            ("GIT_AUTHOR_NAME", "Ada"),
+        ] {
             command.env(name, value);
         }
-        command.env("GIT_AUTHOR_EMAIL", "ada@example.org").env("GIT_COMMITTER_NAME", "x").env("GIT_COMMITTER_EMAIL", "x@example.org");
-        command.env("XDG_CONFIG_HOME", self.dir.path().join("nobody")).env("XDG_CACHE_HOME", self.dir.path().join("cache"));
+        command
+            .env("GIT_AUTHOR_EMAIL", "ada@example.org")
+            .env("GIT_COMMITTER_NAME", "x")
+            .env("GIT_COMMITTER_EMAIL", "x@example.org");
+        command
+            .env("XDG_CONFIG_HOME", self.dir.path().join("nobody"))
+            .env("XDG_CACHE_HOME", self.dir.path().join("cache"));
         command.env_remove("TWINING_PROJECT").env_remove("TWINING_AGENT");
         command
     }
 
     /// Runs the program among the records.
     pub fn twining(&self, words: &[&str]) -> Value {
-        let output = self.command(PROGRAM, &self.work()).args(words).output().expect("the program starts");
+        let output =
+            self.command(PROGRAM, &self.work()).args(words).output().expect("the program starts");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
@@ -182,7 +196,11 @@ impl Team {
             })
             .collect();
         let path = self.dir.path().join(name);
-        fs::write(&path, format!("<testsuites><testsuite name=\"all\">{cases}</testsuite></testsuites>")).expect("writes");
+        fs::write(
+            &path,
+            format!("<testsuites><testsuite name=\"all\">{cases}</testsuite></testsuites>"),
+        )
+        .expect("writes");
         path.display().to_string()
     }
 }
@@ -204,8 +222,14 @@ impl Verified {
         findings
             .iter()
             .map(|found| {
-                let line = found["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
-                format!("{} {} {}{line}", text(&found["rule"]), text(&found["severity"]), text(&found["path"]))
+                let line =
+                    found["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+                format!(
+                    "{} {} {}{line}",
+                    text(&found["rule"]),
+                    text(&found["severity"]),
+                    text(&found["path"])
+                )
             })
             .collect()
     }
@@ -218,7 +242,12 @@ impl Verified {
 
     /// Fails unless exactly this was found, and the run failed.
     pub fn found(&self, findings: &[&str]) {
-        assert_eq!((self.code, self.told()), (3, findings.iter().map(|&found| found.to_owned()).collect()), "{:#}", self.report);
+        assert_eq!(
+            (self.code, self.told()),
+            (3, findings.iter().map(|&found| found.to_owned()).collect()),
+            "{:#}",
+            self.report
+        );
         for found in self.report["findings"].as_array().into_iter().flatten() {
             let words = found["message"].as_str().unwrap_or_default().split_whitespace().count();
             assert!((5..=60).contains(&words), "{words} words: {found}");

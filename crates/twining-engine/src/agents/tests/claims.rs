@@ -6,11 +6,19 @@ use crate::testing::{Project, caller, person};
 use crate::{Caller, ClaimInput, Failure, FeaturesInput};
 
 fn paths(paths: &[&str]) -> ClaimInput {
-    ClaimInput { paths: paths.iter().map(|&path| path.to_owned()).collect(), reason: Some("rewriting it".into()), ..ClaimInput::default() }
+    ClaimInput {
+        paths: paths.iter().map(|&path| path.to_owned()).collect(),
+        reason: Some("rewriting it".into()),
+        ..ClaimInput::default()
+    }
 }
 
 fn release(paths: &[&str]) -> ClaimInput {
-    ClaimInput { action: Some("release".into()), paths: paths.iter().map(|&path| path.to_owned()).collect(), ..ClaimInput::default() }
+    ClaimInput {
+        action: Some("release".into()),
+        paths: paths.iter().map(|&path| path.to_owned()).collect(),
+        ..ClaimInput::default()
+    }
 }
 
 fn in_session(agent: &str, session: &str) -> Caller {
@@ -20,18 +28,35 @@ fn in_session(agent: &str, session: &str) -> Caller {
 }
 
 fn held(project: &Project) -> usize {
-    project.engine.claim(&caller("x"), &ClaimInput { action: Some("list".into()), ..ClaimInput::default() }).expect("lists").claims.len()
+    project
+        .engine
+        .claim(&caller("x"), &ClaimInput { action: Some("list".into()), ..ClaimInput::default() })
+        .expect("lists")
+        .claims
+        .len()
 }
 
 #[test]
 fn a_directory_that_is_held_keeps_others_from_its_files_and_not_from_its_namesakes() {
     let project = Project::new();
     project.engine.claim(&caller("ada"), &paths(&["src/auth/"])).expect("claims");
-    let failure = project.engine.claim(&caller("bob"), &paths(&["docs", "src/auth/jwt.rs"])).expect_err("held");
+    let failure = project
+        .engine
+        .claim(&caller("bob"), &paths(&["docs", "src/auth/jwt.rs"]))
+        .expect_err("held");
     assert_eq!(failure.code(), "CLAIMED");
-    assert!(failure.to_string().starts_with("`src/auth` is held by `ada` until 2026-"), "{failure}");
+    assert!(
+        failure.to_string().starts_with("`src/auth` is held by `ada` until 2026-"),
+        "{failure}"
+    );
     assert!(failure.hint().is_some_and(|hint| hint.contains("ask `ada`")));
-    assert!(matches!(project.engine.claim(&caller("bob"), &paths(&["src"])), Err(Failure::Claimed { .. })), "what covers it is held too");
+    assert!(
+        matches!(
+            project.engine.claim(&caller("bob"), &paths(&["src"])),
+            Err(Failure::Claimed { .. })
+        ),
+        "what covers it is held too"
+    );
     assert_eq!(held(&project), 1, "a claim that clashes takes none of its paths");
     project.engine.claim(&caller("bob"), &paths(&["src/authority.rs", "docs"])).expect("is free");
 }
@@ -39,10 +64,19 @@ fn a_directory_that_is_held_keeps_others_from_its_files_and_not_from_its_namesak
 #[test]
 fn claiming_again_neither_shortens_nor_forgets() {
     let project = Project::new();
-    let long = ClaimInput { ttl: Some("2h".into()), reason: Some("big rewrite".into()), ..paths(&["src/x"]) };
-    let first = project.engine.claim(&caller("ada"), &long).expect("claims").claim.expect("is held");
+    let long = ClaimInput {
+        ttl: Some("2h".into()),
+        reason: Some("big rewrite".into()),
+        ..paths(&["src/x"])
+    };
+    let first =
+        project.engine.claim(&caller("ada"), &long).expect("claims").claim.expect("is held");
     let again = |reason: Option<&str>, ttl: Option<&str>| {
-        let input = ClaimInput { reason: reason.map(str::to_owned), ttl: ttl.map(str::to_owned), ..paths(&["src/x"]) };
+        let input = ClaimInput {
+            reason: reason.map(str::to_owned),
+            ttl: ttl.map(str::to_owned),
+            ..paths(&["src/x"])
+        };
         project.engine.claim(&caller("ada"), &input).expect("claims again").claim.expect("is held")
     };
     let second = again(None, None);
@@ -58,21 +92,39 @@ fn a_claim_names_places_and_no_patterns() {
     let project = Project::new();
     project.engine.claim(&caller("ada"), &paths(&["src/auth"])).expect("claims");
     for pattern in ["**", "*", "s*", "src/*", "{src,lib}", "src/?uth", "src/[a]uth"] {
-        let refused = project.engine.claim(&caller("bob"), &paths(&["docs", pattern])).expect_err("a pattern");
-        assert!(refused.to_string().contains("paths") && refused.to_string().contains(pattern), "{refused}");
+        let refused = project
+            .engine
+            .claim(&caller("bob"), &paths(&["docs", pattern]))
+            .expect_err("a pattern");
+        assert!(
+            refused.to_string().contains("paths") && refused.to_string().contains(pattern),
+            "{refused}"
+        );
     }
     assert_eq!(held(&project), 1);
-    project.engine.claim(&caller("bob"), &release(&["old/*"])).expect("what was claimed before is let go by its name");
+    project
+        .engine
+        .claim(&caller("bob"), &release(&["old/*"]))
+        .expect("what was claimed before is let go by its name");
 }
 
 #[test]
 fn names_in_brackets_are_names_and_so_is_whatever_is_there() {
     let project = Project::new();
-    for path in ["app/[id]/page.tsx", "pages/[[...slug]].vue", "app/(shop)/@cart", "routes/[id].ts"] {
-        let made = project.engine.claim(&caller("ada"), &paths(&[path])).expect("a name").claim.expect("is held");
+    for path in ["app/[id]/page.tsx", "pages/[[...slug]].vue", "app/(shop)/@cart", "routes/[id].ts"]
+    {
+        let made = project
+            .engine
+            .claim(&caller("ada"), &paths(&[path]))
+            .expect("a name")
+            .claim
+            .expect("is held");
         assert_eq!(made.paths, [path]);
     }
-    let held = project.engine.claim(&caller("bob"), &paths(&["app/[id]/page.tsx"])).expect_err("letter by letter");
+    let held = project
+        .engine
+        .claim(&caller("bob"), &paths(&["app/[id]/page.tsx"]))
+        .expect_err("letter by letter");
     assert!(matches!(held, Failure::Claimed { .. }), "{held}");
     project.engine.claim(&caller("bob"), &paths(&["app/i/page.tsx"])).expect("no pattern");
     for unusual in ["notes/what?.md", "notes/a{b}.md", "notes/x[1]y.md"] {
@@ -81,12 +133,23 @@ fn names_in_brackets_are_names_and_so_is_whatever_is_there() {
         std::fs::write(project.path().join(unusual), "").expect("writes");
         project.engine.claim(&caller("bob"), &paths(&[unusual])).expect("is a file");
     }
-    let add =
-        FeaturesInput { action: Some("add".into()), id: Some("F8".into()), description: Some("d".into()), ..FeaturesInput::default() };
+    let add = FeaturesInput {
+        action: Some("add".into()),
+        id: Some("F8".into()),
+        description: Some("d".into()),
+        ..FeaturesInput::default()
+    };
     let add = FeaturesInput { files: vec!["web/[id]/a.ts".into(), "lib/[ab]c.rs".into()], ..add };
     project.engine.features(&caller("ada"), project.path(), &add).expect("adds");
-    let claim = project.engine.claim(&caller("ada"), &ClaimInput { feature: Some("F8".into()), ..ClaimInput::default() }).expect("claims");
-    assert_eq!(claim.claim.expect("made").paths, ["web/[id]/a.ts", "lib"], "of a pattern its folder");
+    let claim = project
+        .engine
+        .claim(&caller("ada"), &ClaimInput { feature: Some("F8".into()), ..ClaimInput::default() })
+        .expect("claims");
+    assert_eq!(
+        claim.claim.expect("made").paths,
+        ["web/[id]/a.ts", "lib"],
+        "of a pattern its folder"
+    );
 }
 
 #[test]
@@ -98,9 +161,13 @@ fn a_claim_ends_by_itself_and_leaves_the_file() {
     assert!(project.engine.claim(&caller("bob"), &paths(&["src/auth"])).is_err());
     project.clock.advance_ms(1);
     project.engine.claim(&caller("bob"), &paths(&["src/auth"])).expect("is free again");
-    let file = std::fs::read_to_string(project.path().join(".twining/local/claims.json")).expect("is there");
+    let file = std::fs::read_to_string(project.path().join(".twining/local/claims.json"))
+        .expect("is there");
     let claims: ClaimList = serde_json::from_str(&file).expect("is JSON");
-    assert_eq!(claims.claims.iter().map(|claim| claim.agent_id.as_str()).collect::<Vec<_>>(), ["bob"]);
+    assert_eq!(
+        claims.claims.iter().map(|claim| claim.agent_id.as_str()).collect::<Vec<_>>(),
+        ["bob"]
+    );
 }
 
 #[test]
@@ -111,8 +178,12 @@ fn claiming_again_prolongs_and_two_sessions_of_one_name_are_two() {
     project.clock.advance_ms(60_000);
     let again = project.engine.claim(&one, &paths(&["src/"])).expect("widens");
     assert_eq!(again.claims.len(), 1);
-    assert!(matches!(project.engine.claim(&two, &paths(&["src/b.rs"])), Err(Failure::Claimed { .. })));
-    let own = project.engine.claim(&two, &release(&[])).expect("lets go of its own, which is nothing");
+    assert!(matches!(
+        project.engine.claim(&two, &paths(&["src/b.rs"])),
+        Err(Failure::Claimed { .. })
+    ));
+    let own =
+        project.engine.claim(&two, &release(&[])).expect("lets go of its own, which is nothing");
     assert_eq!((own.released.len(), own.claims.len()), (0, 1));
 }
 
@@ -121,9 +192,13 @@ fn a_claim_of_a_session_that_crashed_is_let_go_by_its_name_and_that_is_posted() 
     let project = Project::new();
     project.engine.claim(&in_session("main", "s1"), &paths(&["src/"])).expect("claims");
     let next = in_session("main", "s2");
-    assert_eq!(project.engine.claim(&next, &release(&[])).expect("nothing is its own").released.len(), 0);
+    assert_eq!(
+        project.engine.claim(&next, &release(&[])).expect("nothing is its own").released.len(),
+        0
+    );
     assert_eq!(project.engine.claim(&next, &release(&["src"])).expect("lets go").released.len(), 1);
-    let board = std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
+    let board =
+        std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
     assert!(board.contains("main let go of what main held: src"), "{board}");
 }
 
@@ -132,7 +207,9 @@ fn another_session_of_the_same_name_does_not_claim_over_the_first() {
     let project = Project::new();
     let ada = in_session("ada", "s1");
     project.engine.claim(&ada, &paths(&["src/"])).expect("claims");
-    let as_ada = |caller: &Caller, input: ClaimInput| project.engine.claim(caller, &ClaimInput { agent_id: Some("ada".into()), ..input });
+    let as_ada = |caller: &Caller, input: ClaimInput| {
+        project.engine.claim(caller, &ClaimInput { agent_id: Some("ada".into()), ..input })
+    };
     for other in [in_session("bob", "s2"), in_session("main", "s2"), caller("bob"), caller("ada")] {
         for input in [paths(&["src/"]), paths(&["src/db"])] {
             assert!(matches!(as_ada(&other, input), Err(Failure::Claimed { .. })), "{other:?}");
@@ -147,10 +224,22 @@ fn another_session_of_the_same_name_does_not_claim_over_the_first() {
 fn only_the_holder_or_a_person_lets_go() {
     let project = Project::new();
     project.engine.claim(&caller("ada"), &paths(&["src/"])).expect("claims");
-    assert!(matches!(project.engine.claim(&caller("bob"), &release(&["src/"])), Err(Failure::Claimed { .. })));
-    assert_eq!(project.engine.claim(&person("eve"), &release(&["src/"])).expect("a person may").released.len(), 1);
+    assert!(matches!(
+        project.engine.claim(&caller("bob"), &release(&["src/"])),
+        Err(Failure::Claimed { .. })
+    ));
+    assert_eq!(
+        project
+            .engine
+            .claim(&person("eve"), &release(&["src/"]))
+            .expect("a person may")
+            .released
+            .len(),
+        1
+    );
     assert_eq!(held(&project), 0);
-    let board = std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
+    let board =
+        std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
     assert!(board.contains("eve let go of what ada held: src"), "{board}");
 }
 
@@ -165,10 +254,19 @@ fn a_feature_is_held_with_its_files() {
         ..FeaturesInput::default()
     };
     project.engine.features(&caller("ada"), project.path(), &add).expect("adds");
-    let claim = project.engine.claim(&caller("ada"), &ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() }).expect("claims");
+    let claim = project
+        .engine
+        .claim(&caller("ada"), &ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() })
+        .expect("claims");
     assert_eq!(claim.claim.expect("made").paths, ["src/auth", "web/login.ts"]);
-    for clash in [ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() }, paths(&["src/auth/jwt.rs"])] {
-        assert!(matches!(project.engine.claim(&caller("bob"), &clash), Err(Failure::Claimed { .. })));
+    for clash in [
+        ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() },
+        paths(&["src/auth/jwt.rs"]),
+    ] {
+        assert!(matches!(
+            project.engine.claim(&caller("bob"), &clash),
+            Err(Failure::Claimed { .. })
+        ));
     }
 }
 
@@ -203,7 +301,9 @@ fn of_many_who_claim_at_once_exactly_one_wins() {
             let barrier = &barrier;
             scope.spawn(move || {
                 barrier.wait();
-                usize::from(engine.claim(&caller(&format!("agent-{n}")), &paths(&["src/auth"])).is_ok())
+                usize::from(
+                    engine.claim(&caller(&format!("agent-{n}")), &paths(&["src/auth"])).is_ok(),
+                )
             })
         };
         let threads: Vec<_> = (0..many).map(claim).collect();
@@ -232,9 +332,16 @@ fn status_and_others_context_tell_who_holds_what() {
     let status = project.engine.status().expect("reports");
     assert_eq!((status.claims.len(), status.active_agents), (1, 1));
     let shown = |who: &str, scope: &str| {
-        let input = crate::AssembleInput { task: "add tokens".into(), scope: scope.into(), ..Default::default() };
+        let input = crate::AssembleInput {
+            task: "add tokens".into(),
+            scope: scope.into(),
+            ..Default::default()
+        };
         project.engine.assemble(&caller(who), &input).expect("assembles").claims.len()
     };
-    assert_eq!((shown("bob", "src/auth/jwt.rs"), shown("bob", "src"), shown("bob", "docs")), (1, 1, 0));
+    assert_eq!(
+        (shown("bob", "src/auth/jwt.rs"), shown("bob", "src"), shown("bob", "docs")),
+        (1, 1, 0)
+    );
     assert_eq!(shown("ada", "src/auth"), 0, "one's own is no news");
 }

@@ -5,7 +5,11 @@ use crate::testing::{Project, caller, choice};
 use crate::{AcknowledgeInput, AgentsInput, AssembleInput, HandoffInput, HandoffOutcome};
 
 fn done(description: &str, status: &str) -> HandoffResult {
-    HandoffResult { description: description.into(), status: status.into(), ..HandoffResult::default() }
+    HandoffResult {
+        description: description.into(),
+        status: status.into(),
+        ..HandoffResult::default()
+    }
 }
 
 fn over(target: Option<&str>) -> HandoffInput {
@@ -23,7 +27,8 @@ fn take(id: &str) -> AcknowledgeInput {
 }
 
 fn file(project: &Project, handed: &HandoffOutcome) -> Value {
-    let text = std::fs::read_to_string(project.path().join(".twining").join(&handed.path)).expect("the file is there");
+    let text = std::fs::read_to_string(project.path().join(".twining").join(&handed.path))
+        .expect("the file is there");
     serde_json::from_str(&text).expect("is JSON")
 }
 
@@ -34,16 +39,35 @@ fn what_holds_goes_with_the_work_and_the_next_one_gets_it() {
     let warning = project.post_in("src/auth/", "warning", "the clock is five minutes off");
     let handed = project.engine.handoff(&caller("ada"), &over(Some("bob"))).expect("hands over");
     assert_eq!(
-        (handed.context_snapshot.decision_ids.as_slice(), handed.context_snapshot.warning_ids.as_slice()),
+        (
+            handed.context_snapshot.decision_ids.as_slice(),
+            handed.context_snapshot.warning_ids.as_slice()
+        ),
         (&[decided.id.to_string()][..], &[warning][..])
     );
-    assert!(handed.context_snapshot.summaries.iter().any(|line| line == "decision: Use stateless tokens"));
+    assert!(
+        handed
+            .context_snapshot
+            .summaries
+            .iter()
+            .any(|line| line == "decision: Use stateless tokens")
+    );
     let record = file(&project, &handed);
-    assert_eq!((&record["source_agent"], &record["target_agent"], &record["origin"]["via"]), (&json!("ada"), &json!("bob"), &json!("mcp")));
-    assert_eq!(project.entry(&handed.entry).summary, "Handed over to bob: tokens are issued, refresh is left");
+    assert_eq!(
+        (&record["source_agent"], &record["target_agent"], &record["origin"]["via"]),
+        (&json!("ada"), &json!("bob"), &json!("mcp"))
+    );
+    assert_eq!(
+        project.entry(&handed.entry).summary,
+        "Handed over to bob: tokens are issued, refresh is left"
+    );
 
     let context = |who: &str| {
-        let input = AssembleInput { task: "go on".into(), scope: "src/".into(), ..AssembleInput::default() };
+        let input = AssembleInput {
+            task: "go on".into(),
+            scope: "src/".into(),
+            ..AssembleInput::default()
+        };
         project.engine.assemble(&caller(who), &input).expect("assembles").handoffs.len()
     };
     assert_eq!((context("bob"), context("carol")), (1, 0));
@@ -51,7 +75,8 @@ fn what_holds_goes_with_the_work_and_the_next_one_gets_it() {
     assert_eq!((taken.results.len(), taken.acknowledged_by.as_deref()), (2, Some("bob")));
     assert_eq!(context("bob"), 0);
     assert_eq!(project.engine.status().expect("reports").open_handoffs, 0);
-    let list = std::fs::read_to_string(project.path().join(".twining/handoffs/index.jsonl")).expect("the list is there");
+    let list = std::fs::read_to_string(project.path().join(".twining/handoffs/index.jsonl"))
+        .expect("the list is there");
     let line: Value = serde_json::from_str(list.trim()).expect("one line");
     assert_eq!((&line["result_status"], &line["acknowledged"]), (&json!("mixed"), &json!(true)));
 }
@@ -60,15 +85,33 @@ fn what_holds_goes_with_the_work_and_the_next_one_gets_it() {
 fn the_context_stays_within_its_budget() {
     let project = Project::new();
     for n in 0..60 {
-        project.post_in("src/auth/", "warning", &format!("warning number {n} about tokens and what they may not do"));
+        project.post_in(
+            "src/auth/",
+            "warning",
+            &format!("warning number {n} about tokens and what they may not do"),
+        );
     }
     let small = HandoffInput { max_tokens: Some(300), ..over(None) };
     let few = project.engine.handoff(&caller("ada"), &small).expect("hands over").context_snapshot;
-    let many = project.engine.handoff(&caller("ada"), &over(None)).expect("hands over").context_snapshot;
-    assert!(few.warning_ids.len() < many.warning_ids.len(), "{} and {}", few.warning_ids.len(), many.warning_ids.len());
+    let many =
+        project.engine.handoff(&caller("ada"), &over(None)).expect("hands over").context_snapshot;
+    assert!(
+        few.warning_ids.len() < many.warning_ids.len(),
+        "{} and {}",
+        few.warning_ids.len(),
+        many.warning_ids.len()
+    );
     assert!(many.summaries.len() <= 12);
     let none = HandoffInput { auto_snapshot: Some(false), ..over(None) };
-    assert!(project.engine.handoff(&caller("ada"), &none).expect("hands over").context_snapshot.warning_ids.is_empty());
+    assert!(
+        project
+            .engine
+            .handoff(&caller("ada"), &none)
+            .expect("hands over")
+            .context_snapshot
+            .warning_ids
+            .is_empty()
+    );
 }
 
 #[test]
@@ -77,12 +120,23 @@ fn work_for_anyone_is_taken_once_and_work_for_one_by_that_one() {
     let open = project.engine.handoff(&caller("ada"), &over(None)).expect("hands over");
     project.engine.acknowledge(&caller("bob"), &take(&open.id)).expect("takes");
     project.engine.acknowledge(&caller("bob"), &take(&open.id)).expect("says so again");
-    assert_eq!(project.engine.acknowledge(&caller("eve"), &take(&open.id)).expect_err("taken").code(), "OUT_OF_STEP");
+    assert_eq!(
+        project.engine.acknowledge(&caller("eve"), &take(&open.id)).expect_err("taken").code(),
+        "OUT_OF_STEP"
+    );
     let named = project.engine.handoff(&caller("ada"), &over(Some("bob"))).expect("hands over");
-    let failure = project.engine.acknowledge(&caller("eve"), &take(&named.id)).expect_err("not hers");
+    let failure =
+        project.engine.acknowledge(&caller("eve"), &take(&named.id)).expect_err("not hers");
     assert_eq!(failure.to_string(), "this was handed over to `bob`, and you are `eve`");
     assert_eq!(project.engine.agents(&AgentsInput::default()).expect("lists").handoffs.len(), 1);
-    assert_eq!(project.engine.acknowledge(&caller("bob"), &take("01K9Z3M4E0HAND0FFAAAAAAAA1")).expect_err("unknown").code(), "NOT_FOUND");
+    assert_eq!(
+        project
+            .engine
+            .acknowledge(&caller("bob"), &take("01K9Z3M4E0HAND0FFAAAAAAAA1"))
+            .expect_err("unknown")
+            .code(),
+        "NOT_FOUND"
+    );
     assert!(project.engine.acknowledge(&caller("bob"), &take("../../x")).is_err());
 }
 
@@ -92,11 +146,18 @@ fn a_handoff_of_the_typescript_server_is_taken_and_keeps_its_fields() {
     let id = "01K9Z3M4E0HAND0FFAAAAAAAA1";
     project.write(&format!("handoffs/{id}.json"), &format!("{{\n  \"source_agent\": \"alice\",\n  \"target_agent\": \"bob\",\n  \"summary\": \"auth done\",\n  \"results\": [],\n  \"context_snapshot\": {{\"decision_ids\": [], \"later\": 1.10}},\n  \"id\": \"{id}\",\n  \"mood\": [1,  2]\n}}"));
     project.write("handoffs/01K9Z3M4E0HAND0FFAAAAAAAA2.json", "{ oops");
-    assert_eq!(project.engine.agents(&AgentsInput::default()).expect("lists").handoffs.len(), 1, "one that is broken hides no other");
+    assert_eq!(
+        project.engine.agents(&AgentsInput::default()).expect("lists").handoffs.len(),
+        1,
+        "one that is broken hides no other"
+    );
     project.engine.acknowledge(&caller("bob"), &take(id)).expect("takes");
-    let text = std::fs::read_to_string(project.path().join(format!(".twining/handoffs/{id}.json"))).expect("is there");
+    let text = std::fs::read_to_string(project.path().join(format!(".twining/handoffs/{id}.json")))
+        .expect("is there");
     assert!(
-        text.contains("\"later\": 1.10") && text.contains("\"mood\": [1,  2]") && text.contains("\"acknowledged_by\": \"bob\""),
+        text.contains("\"later\": 1.10")
+            && text.contains("\"mood\": [1,  2]")
+            && text.contains("\"acknowledged_by\": \"bob\""),
         "{text}"
     );
 }

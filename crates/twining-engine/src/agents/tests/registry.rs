@@ -4,15 +4,22 @@ use crate::testing::{Project, caller};
 use crate::{AgentLiveness, AgentsInput, DelegateInput, DiscoverInput, PostInput, RegisterInput};
 
 fn able(capabilities: &[&str]) -> RegisterInput {
-    RegisterInput { capabilities: capabilities.iter().map(|&word| word.to_owned()).collect(), ..RegisterInput::default() }
+    RegisterInput {
+        capabilities: capabilities.iter().map(|&word| word.to_owned()).collect(),
+        ..RegisterInput::default()
+    }
 }
 
 fn wanting(capabilities: &[&str]) -> DiscoverInput {
-    DiscoverInput { required_capabilities: capabilities.iter().map(|&word| word.to_owned()).collect(), ..DiscoverInput::default() }
+    DiscoverInput {
+        required_capabilities: capabilities.iter().map(|&word| word.to_owned()).collect(),
+        ..DiscoverInput::default()
+    }
 }
 
 fn registry(project: &Project) -> String {
-    std::fs::read_to_string(project.path().join(".twining/agents/registry.json")).expect("the registry is there")
+    std::fs::read_to_string(project.path().join(".twining/agents/registry.json"))
+        .expect("the registry is there")
 }
 
 #[test]
@@ -20,9 +27,17 @@ fn registering_again_adds_and_one_agent_is_one_line() {
     let project = Project::new();
     project.engine.register(&caller("ada"), &able(&["Rust", "testing"])).expect("registers");
     project.engine.register(&caller("bob"), &able(&[])).expect("registers");
-    let again =
-        project.engine.register(&caller("ada"), &RegisterInput { role: Some("dev".into()), ..able(&["SQL", "rust"]) }).expect("registers");
-    assert_eq!((again.capabilities, again.updated), (vec!["rust".to_owned(), "testing".into(), "sql".into()], true));
+    let again = project
+        .engine
+        .register(
+            &caller("ada"),
+            &RegisterInput { role: Some("dev".into()), ..able(&["SQL", "rust"]) },
+        )
+        .expect("registers");
+    assert_eq!(
+        (again.capabilities, again.updated),
+        (vec!["rust".to_owned(), "testing".into(), "sql".into()], true)
+    );
     let file = registry(&project);
     assert_eq!(file.lines().count(), 4, "{file}");
     let agents: Vec<Agent> = serde_json::from_str(&file).expect("an array");
@@ -37,10 +52,18 @@ fn a_registry_of_the_typescript_server_keeps_what_we_do_not_know() {
     project.write("agents/registry.json", theirs);
     let found = project.engine.agents(&AgentsInput { include_gone: true }).expect("lists");
     assert_eq!(found.agents.len(), 2);
-    let registered = project.engine.register(&caller("alice"), &able(&["rust"])).expect("registers");
-    assert_eq!((registered.registered_at.as_str(), registered.updated), ("2025-11-13T08:00:00.000Z", true));
+    let registered =
+        project.engine.register(&caller("alice"), &able(&["rust"])).expect("registers");
+    assert_eq!(
+        (registered.registered_at.as_str(), registered.updated),
+        ("2025-11-13T08:00:00.000Z", true)
+    );
     let file = registry(&project);
-    assert!(file.contains("\"big\":12345678901234567890123") && file.contains("\"mood\": {\"x\": [1.10]}"), "{file}");
+    assert!(
+        file.contains("\"big\":12345678901234567890123")
+            && file.contains("\"mood\": {\"x\": [1.10]}"),
+        "{file}"
+    );
     assert_eq!(file.lines().count(), 4, "{file}");
 }
 
@@ -55,7 +78,10 @@ fn what_a_merge_left_twice_is_one_agent_who_can_both() {
     assert_eq!(found.agents.len(), 1);
     assert_eq!(found.agents[0].capabilities, ["rust", "sql"]);
     let registered = project.engine.register(&caller("ada"), &able(&[])).expect("registers");
-    assert_eq!((registered.capabilities.len(), registered.registered_at.as_str()), (2, "2026-01-01T00:00:00.000Z"));
+    assert_eq!(
+        (registered.capabilities.len(), registered.registered_at.as_str()),
+        (2, "2026-01-01T00:00:00.000Z")
+    );
     assert_eq!(registry(&project).lines().count(), 3);
 }
 
@@ -65,7 +91,15 @@ fn a_damaged_registry_is_left_alone_and_said_so() {
     project.write("agents/registry.json", "[{\"agent_id\":\"ada\"},\n{\"agent_id\": oops}]");
     assert!(project.engine.register(&caller("bob"), &able(&[])).is_err());
     assert!(registry(&project).contains("oops"));
-    assert!(project.engine.status().expect("reports").warnings.iter().any(|warning| warning.code == "unreadable_registry"));
+    assert!(
+        project
+            .engine
+            .status()
+            .expect("reports")
+            .warnings
+            .iter()
+            .any(|warning| warning.code == "unreadable_registry")
+    );
 }
 
 #[test]
@@ -98,10 +132,20 @@ fn the_best_fit_comes_first() {
     project.engine.register(&caller("none"), &able(&["css"])).expect("registers");
     let found = project.engine.discover(&wanting(&["RUST", "sql"])).expect("finds");
     assert_eq!((found.agents.len(), found.registered), (1, 3));
-    assert_eq!((found.agents[0].score, found.agents[0].missing.as_slice()), (0.65, &["sql".to_owned()][..]));
-    let all = project.engine.discover(&DiscoverInput { include_gone: true, ..wanting(&["rust", "sql"]) }).expect("finds");
-    assert_eq!(all.agents.iter().map(|agent| (agent.agent_id.as_str(), agent.score)).collect::<Vec<_>>(), [("gone", 0.73), ("half", 0.65)]);
-    let best = DiscoverInput { include_gone: true, min_score: Some(0.7), ..wanting(&["rust", "sql"]) };
+    assert_eq!(
+        (found.agents[0].score, found.agents[0].missing.as_slice()),
+        (0.65, &["sql".to_owned()][..])
+    );
+    let all = project
+        .engine
+        .discover(&DiscoverInput { include_gone: true, ..wanting(&["rust", "sql"]) })
+        .expect("finds");
+    assert_eq!(
+        all.agents.iter().map(|agent| (agent.agent_id.as_str(), agent.score)).collect::<Vec<_>>(),
+        [("gone", 0.73), ("half", 0.65)]
+    );
+    let best =
+        DiscoverInput { include_gone: true, min_score: Some(0.7), ..wanting(&["rust", "sql"]) };
     assert_eq!(project.engine.discover(&best).expect("finds").agents.len(), 1);
 }
 
@@ -110,9 +154,17 @@ fn a_delegated_need_finds_those_who_can_and_those_who_offered() {
     let project = Project::new();
     project.engine.register(&caller("ada"), &able(&["rust"])).expect("registers");
     project.engine.register(&caller("bob"), &able(&["rust", "sql"])).expect("registers");
-    let offer = PostInput { entry_type: "offer".into(), summary: "I can tune SQL queries".into(), ..PostInput::default() };
+    let offer = PostInput {
+        entry_type: "offer".into(),
+        summary: "I can tune SQL queries".into(),
+        ..PostInput::default()
+    };
     let offered = project.engine.post(&caller("carol"), &offer).expect("offers").id;
-    let taken = PostInput { entry_type: "offer".into(), summary: "sql reviews".into(), ..PostInput::default() };
+    let taken = PostInput {
+        entry_type: "offer".into(),
+        summary: "sql reviews".into(),
+        ..PostInput::default()
+    };
     let taken = project.engine.post(&caller("dave"), &taken).expect("offers").id;
     project.reply("status", "taken", &taken);
     let input = DelegateInput {
@@ -122,10 +174,17 @@ fn a_delegated_need_finds_those_who_can_and_those_who_offered() {
         ..DelegateInput::default()
     };
     let delegated = project.engine.delegate(&caller("ada"), &input).expect("delegates");
-    assert_eq!(delegated.suggested_agents.iter().map(|agent| agent.agent_id.as_str()).collect::<Vec<_>>(), ["bob"]);
-    assert_eq!(delegated.offers.iter().map(|offer| offer.id.as_str()).collect::<Vec<_>>(), [offered.as_str()]);
+    assert_eq!(
+        delegated.suggested_agents.iter().map(|agent| agent.agent_id.as_str()).collect::<Vec<_>>(),
+        ["bob"]
+    );
+    assert_eq!(
+        delegated.offers.iter().map(|offer| offer.id.as_str()).collect::<Vec<_>>(),
+        [offered.as_str()]
+    );
     let need = project.entry(&delegated.id);
-    let detail: serde_json::Value = serde_json::from_str(&need.detail).expect("JSON, as the TypeScript server writes it");
+    let detail: serde_json::Value =
+        serde_json::from_str(&need.detail).expect("JSON, as the TypeScript server writes it");
     assert_eq!(
         (need.entry_type.as_str(), detail["type"].as_str(), detail["timeout_ms"].as_u64()),
         ("need", Some("delegation"), Some(300_000))
@@ -140,8 +199,22 @@ fn a_name_made_to_be_taken_for_another_is_told() {
     let project = Project::new();
     project.engine.register(&caller("ada"), &able(&[])).expect("registers");
     let twin = RegisterInput { agent_id: Some("аda".into()), ..able(&[]) };
-    assert_eq!(project.engine.register(&caller("x"), &twin).expect("registers").notes, ["`аda` looks like `ada`"]);
+    assert_eq!(
+        project.engine.register(&caller("x"), &twin).expect("registers").notes,
+        ["`аda` looks like `ada`"]
+    );
     let hidden = RegisterInput { agent_id: Some("ada\u{200b}".into()), ..able(&[]) };
-    assert_eq!(project.engine.register(&caller("x"), &hidden).expect("registers").agent_id, "adaU+200B");
-    assert!(project.engine.status().expect("reports").warnings.iter().any(|warning| warning.code == "look_alike_agents"));
+    assert_eq!(
+        project.engine.register(&caller("x"), &hidden).expect("registers").agent_id,
+        "adaU+200B"
+    );
+    assert!(
+        project
+            .engine
+            .status()
+            .expect("reports")
+            .warnings
+            .iter()
+            .any(|warning| warning.code == "look_alike_agents")
+    );
 }

@@ -2,7 +2,12 @@ use crate::PostInput;
 use crate::testing::{Project, caller};
 
 fn say(kind: &str, summary: &str) -> PostInput {
-    PostInput { entry_type: kind.into(), summary: summary.into(), scope: Some("src/auth/".into()), ..PostInput::default() }
+    PostInput {
+        entry_type: kind.into(),
+        summary: summary.into(),
+        scope: Some("src/auth/".into()),
+        ..PostInput::default()
+    }
 }
 
 /// The entry a post was taken to repeat.
@@ -13,9 +18,18 @@ fn repeated(project: &Project, input: &PostInput) -> Option<String> {
 #[test]
 fn what_was_said_a_moment_ago_is_not_said_twice() {
     let project = Project::new();
-    let first = project.engine.post(&caller("ada"), &say("warning", "The token clock is five minutes off")).expect("posts");
-    let again = project.engine.post(&caller("bob"), &say("warning", "Token clock is FIVE minutes off!")).expect("answers");
-    assert_eq!((again.duplicate_of.as_ref(), &again.id, &again.timestamp), (Some(&first.id), &first.id, &first.timestamp));
+    let first = project
+        .engine
+        .post(&caller("ada"), &say("warning", "The token clock is five minutes off"))
+        .expect("posts");
+    let again = project
+        .engine
+        .post(&caller("bob"), &say("warning", "Token clock is FIVE minutes off!"))
+        .expect("answers");
+    assert_eq!(
+        (again.duplicate_of.as_ref(), &again.id, &again.timestamp),
+        (Some(&first.id), &first.id, &first.timestamp)
+    );
     assert!(again.note.is_some_and(|note| note.starts_with("nothing was written")));
     assert_eq!(project.board().len(), 1);
     let forced = PostInput { force: true, ..say("warning", "Token clock is five minutes off") };
@@ -30,16 +44,29 @@ fn another_process_knows_it_too() {
     other.post(&caller("ada"), &say("finding", "the cache is cold after a deploy")).expect("posts");
     assert!(repeated(&project, &say("finding", "the cache is cold after a deploy")).is_some());
     other.post(&caller("ada"), &say("finding", "the queue is full at noon")).expect("posts");
-    assert!(repeated(&project, &say("finding", "the queue is full at noon")).is_some(), "what came since is read on");
+    assert!(
+        repeated(&project, &say("finding", "the queue is full at noon")).is_some(),
+        "what came since is read on"
+    );
 }
 
 #[test]
 fn what_differs_by_a_number_a_denial_an_order_or_a_place_is_something_else() {
     let project = Project::new();
-    for message in ["worker 1 is slow", "api calls db on start", "the cache may be cleared", "the cache is slow"] {
+    for message in [
+        "worker 1 is slow",
+        "api calls db on start",
+        "the cache may be cleared",
+        "the cache is slow",
+    ] {
         assert_eq!(repeated(&project, &say("finding", message)), None, "{message}");
     }
-    for other in ["worker 2 is slow", "db calls api on start", "the cache may not be cleared", "the queue is slow"] {
+    for other in [
+        "worker 2 is slow",
+        "db calls api on start",
+        "the cache may not be cleared",
+        "the queue is slow",
+    ] {
         assert_eq!(repeated(&project, &say("finding", other)), None, "{other}");
     }
     let elsewhere = PostInput { scope: Some("docs/".into()), ..say("finding", "worker 1 is slow") };
@@ -48,12 +75,16 @@ fn what_differs_by_a_number_a_denial_an_order_or_a_place_is_something_else() {
     let wider = PostInput { scope: None, ..say("finding", "worker 1 is slow") };
     assert_eq!(repeated(&project, &wider), None, "who looks elsewhere has not been told");
     assert!(repeated(&project, &say("finding", "worker 1 is slow")).is_some());
-    let narrower = PostInput { scope: Some("src/auth/token.rs".into()), ..say("finding", "worker 1 is slow") };
+    let narrower =
+        PostInput { scope: Some("src/auth/token.rs".into()), ..say("finding", "worker 1 is slow") };
     assert!(repeated(&project, &narrower).is_some(), "what covers it was said");
     let tagged = PostInput { tags: vec!["load".into()], ..say("finding", "worker 1 is slow") };
     assert_eq!(repeated(&project, &tagged), None, "a new tag is news");
     assert!(repeated(&project, &tagged).is_some());
-    assert!(repeated(&project, &say("finding", "worker 1 is slow")).is_some(), "fewer tags are none");
+    assert!(
+        repeated(&project, &say("finding", "worker 1 is slow")).is_some(),
+        "fewer tags are none"
+    );
 }
 
 #[test]
@@ -61,10 +92,19 @@ fn a_detail_that_adds_something_is_posted() {
     let project = Project::new();
     project
         .engine
-        .post(&caller("ada"), &PostInput { detail: Some("seen in the staging log".into()), ..say("finding", "login fails") })
+        .post(
+            &caller("ada"),
+            &PostInput {
+                detail: Some("seen in the staging log".into()),
+                ..say("finding", "login fails")
+            },
+        )
         .expect("posts");
     assert!(repeated(&project, &say("finding", "login fails")).is_some(), "less is no news");
-    let more = PostInput { detail: Some("the certificate of the proxy has run out".into()), ..say("finding", "login fails") };
+    let more = PostInput {
+        detail: Some("the certificate of the proxy has run out".into()),
+        ..say("finding", "login fails")
+    };
     assert_eq!(repeated(&project, &more), None);
 }
 
@@ -76,12 +116,24 @@ fn progress_and_answers_may_be_repeated_and_so_may_what_was_settled_or_is_old() 
             assert_eq!(repeated(&project, &say(kind, "half way through")), None, "{kind}");
         }
     }
-    let need = project.engine.post(&caller("ada"), &say("need", "a rate limiter for logins")).expect("posts").id;
+    let need = project
+        .engine
+        .post(&caller("ada"), &say("need", "a rate limiter for logins"))
+        .expect("posts")
+        .id;
     assert!(repeated(&project, &say("need", "a rate limiter for logins")).is_some());
     project.reply("answer", "there is one now", &need);
-    assert_eq!(repeated(&project, &say("need", "a rate limiter for logins")), None, "the old one is settled");
+    assert_eq!(
+        repeated(&project, &say("need", "a rate limiter for logins")),
+        None,
+        "the old one is settled"
+    );
     project.clock.advance_ms(24 * 60 * 60 * 1000 + 1);
-    assert_eq!(repeated(&project, &say("need", "a rate limiter for logins")), None, "a day later it is news again");
+    assert_eq!(
+        repeated(&project, &say("need", "a rate limiter for logins")),
+        None,
+        "a day later it is news again"
+    );
 }
 
 #[test]
@@ -90,6 +142,10 @@ fn a_board_that_git_replaced_is_read_anew() {
     project.engine.post(&caller("ada"), &say("finding", "only on this branch")).expect("posts");
     assert!(repeated(&project, &say("finding", "only on this branch")).is_some());
     project.write("new", "");
-    std::fs::rename(project.path().join(".twining/new"), project.path().join(".twining/blackboard.jsonl")).expect("replaces");
+    std::fs::rename(
+        project.path().join(".twining/new"),
+        project.path().join(".twining/blackboard.jsonl"),
+    )
+    .expect("replaces");
     assert_eq!(repeated(&project, &say("finding", "only on this branch")), None);
 }

@@ -9,39 +9,72 @@ use super::{assemble, tokens};
 use crate::testing::{Project, caller, choice};
 use crate::{AssembleInput, AssembledContext, DecideInput, PostInput, ReconsiderInput};
 
-const SCOPES: [&str; 6] = ["project", "src/", "src/auth/", "src/auth/jwt.rs", "src/authority/", "docs/"];
-const KINDS: [&str; 9] = ["warning", "need", "question", "finding", "constraint", "answer", "artifact", "status", "offer"];
+const SCOPES: [&str; 6] =
+    ["project", "src/", "src/auth/", "src/auth/jwt.rs", "src/authority/", "docs/"];
+const KINDS: [&str; 9] = [
+    "warning",
+    "need",
+    "question",
+    "finding",
+    "constraint",
+    "answer",
+    "artifact",
+    "status",
+    "offer",
+];
 /// Words that cost more in JSON than they look, beside plain ones.
-const WORDS: [&str; 12] =
-    ["cache", "token", "session", "\"quoted\"", "back\\slash", "größe", "日本語", "🔐🔐", "</script>", "getUserProfile", "a", "retries"];
+const WORDS: [&str; 12] = [
+    "cache",
+    "token",
+    "session",
+    "\"quoted\"",
+    "back\\slash",
+    "größe",
+    "日本語",
+    "🔐🔐",
+    "</script>",
+    "getUserProfile",
+    "a",
+    "retries",
+];
 
 /// One thing somebody writes.
 #[derive(Clone, Debug)]
 enum Deed {
-    Post { kind: usize, scope: usize, summary: Vec<usize>, detail: usize },
-    Decide { domain: u8, scope: usize, summary: Vec<usize>, rationale: usize, files: usize, supersedes: bool, doubted: bool },
+    Post {
+        kind: usize,
+        scope: usize,
+        summary: Vec<usize>,
+        detail: usize,
+    },
+    Decide {
+        domain: u8,
+        scope: usize,
+        summary: Vec<usize>,
+        rationale: usize,
+        files: usize,
+        supersedes: bool,
+        doubted: bool,
+    },
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
     let summary = || prop::collection::vec(0..WORDS.len(), 1..12);
     prop_oneof![
-        (0..KINDS.len(), 0..SCOPES.len(), summary(), 0..900_usize).prop_map(|(kind, scope, summary, detail)| Deed::Post {
-            kind,
-            scope,
-            summary,
-            detail
-        }),
-        (0..3_u8, 0..SCOPES.len(), summary(), 1..900_usize, 0..9_usize, any::<bool>(), any::<bool>()).prop_map(
-            |(domain, scope, summary, rationale, files, supersedes, doubted)| Deed::Decide {
-                domain,
-                scope,
-                summary,
-                rationale,
-                files,
-                supersedes,
-                doubted
-            }
-        ),
+        (0..KINDS.len(), 0..SCOPES.len(), summary(), 0..900_usize)
+            .prop_map(|(kind, scope, summary, detail)| Deed::Post { kind, scope, summary, detail }),
+        (
+            0..3_u8,
+            0..SCOPES.len(),
+            summary(),
+            1..900_usize,
+            0..9_usize,
+            any::<bool>(),
+            any::<bool>()
+        )
+            .prop_map(|(domain, scope, summary, rationale, files, supersedes, doubted)| {
+                Deed::Decide { domain, scope, summary, rationale, files, supersedes, doubted }
+            }),
     ]
 }
 
@@ -77,7 +110,11 @@ fn carry_out(project: &Project, deeds: &[Deed]) {
                 });
                 if *doubted {
                     let decision_id = decided.id.to_string();
-                    let doubt = ReconsiderInput { decision_id, new_context: "new law".into(), ..ReconsiderInput::default() };
+                    let doubt = ReconsiderInput {
+                        decision_id,
+                        new_context: "new law".into(),
+                        ..ReconsiderInput::default()
+                    };
                     project.engine.reconsider(&caller("bob"), &doubt).expect("reconsiders");
                 }
                 last = Some(decided.id.to_string());
@@ -88,7 +125,12 @@ fn carry_out(project: &Project, deeds: &[Deed]) {
 
 /// The ids that are told, then those that are named.
 fn ids(context: &AssembledContext) -> Vec<String> {
-    let entries = [&context.active_warnings, &context.open_needs, &context.recent_questions, &context.recent_findings];
+    let entries = [
+        &context.active_warnings,
+        &context.open_needs,
+        &context.recent_questions,
+        &context.recent_findings,
+    ];
     let decisions = context.active_decisions.iter().map(|decision| decision.id.to_string());
     decisions
         .chain(entries.into_iter().flatten().map(|entry| entry.id.clone()))
@@ -96,19 +138,37 @@ fn ids(context: &AssembledContext) -> Vec<String> {
         .collect()
 }
 
-fn holds(project: &Project, task: &str, scope: &str, budgets: &[usize]) -> Result<(), TestCaseError> {
+fn holds(
+    project: &Project,
+    task: &str,
+    scope: &str,
+    budgets: &[usize],
+) -> Result<(), TestCaseError> {
     let everything = assemble(project, task, scope, Some(100_000));
     let all: HashSet<String> = ids(&everything).into_iter().collect();
-    prop_assert_eq!(all.len() as u64, shown(&everything) + everything.omitted_count, "with room for all, all are named");
+    prop_assert_eq!(
+        all.len() as u64,
+        shown(&everything) + everything.omitted_count,
+        "with room for all, all are named"
+    );
     for budget in budgets {
         let context = assemble(project, task, scope, Some(*budget));
         prop_assert!(tokens(&context) <= *budget, "{} tokens of {budget}", tokens(&context));
         prop_assert_eq!(context.token_estimate, tokens(&context) as u64);
-        prop_assert_eq!(shown(&context) + context.omitted_count, all.len() as u64, "at {}: everything is told or counted", budget);
+        prop_assert_eq!(
+            shown(&context) + context.omitted_count,
+            all.len() as u64,
+            "at {}: everything is told or counted",
+            budget
+        );
         let named = ids(&context);
         let once: HashSet<&String> = named.iter().collect();
         prop_assert_eq!(once.len(), named.len(), "at {}: an id stands twice", budget);
-        prop_assert!(named.iter().all(|id| all.contains(id)), "at {}: something new came in", budget);
+        prop_assert!(
+            named.iter().all(|id| all.contains(id)),
+            "at {}: something new came in",
+            budget
+        );
         prop_assert!(context.omitted.len() as u64 <= context.omitted_count);
     }
     Ok(())
@@ -161,8 +221,16 @@ fn two_hundred_tokens_are_enough_for_any_task_and_any_place() {
         ("make card retries safe".to_owned(), format!("src/{deep}")),
         ("make card retries safe".to_owned(), format!("src/{}.rs", "é".repeat(100))),
     ] {
-        let input = AssembleInput { task, scope: scope.clone(), max_tokens: Some(200), ..AssembleInput::default() };
-        let context = project.engine.assemble(&caller("ada"), &input).unwrap_or_else(|e| panic!("{} bytes: {e}", scope.len()));
+        let input = AssembleInput {
+            task,
+            scope: scope.clone(),
+            max_tokens: Some(200),
+            ..AssembleInput::default()
+        };
+        let context = project
+            .engine
+            .assemble(&caller("ada"), &input)
+            .unwrap_or_else(|e| panic!("{} bytes: {e}", scope.len()));
         assert!(tokens(&context) <= 200, "{context:?}");
     }
 }

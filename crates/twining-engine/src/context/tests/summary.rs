@@ -10,13 +10,29 @@ fn summarize(project: &Project, scope: Option<&str>) -> ScopeSummary {
 }
 
 fn counts(summary: &ScopeSummary) -> [u64; 5] {
-    let ScopeSummary { active_decisions, provisional_decisions, open_needs, active_warnings, unanswered_questions, .. } = summary;
-    [*active_decisions, *provisional_decisions, *open_needs, *active_warnings, *unanswered_questions]
+    let ScopeSummary {
+        active_decisions,
+        provisional_decisions,
+        open_needs,
+        active_warnings,
+        unanswered_questions,
+        ..
+    } = summary;
+    [
+        *active_decisions,
+        *provisional_decisions,
+        *open_needs,
+        *active_warnings,
+        *unanswered_questions,
+    ]
 }
 
 /// Where each of these stands in the text, which has them all.
 fn places(text: &str, parts: &[&str]) -> Vec<usize> {
-    parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("`{part}` is not in: {text}"))).collect()
+    parts
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("`{part}` is not in: {text}")))
+        .collect()
 }
 
 #[test]
@@ -44,7 +60,10 @@ fn the_most_important_comes_first_and_each_is_named() {
         ],
     );
     assert!(shown.is_sorted(), "{shown:?} {text}");
-    assert!(text.contains("keep rows in PostgreSQL") && text.contains("keep rows in SQLite"), "{text}");
+    assert!(
+        text.contains("keep rows in PostgreSQL") && text.contains("keep rows in SQLite"),
+        "{text}"
+    );
     assert!(text.contains("provisional"), "{text}");
     assert!(!text.contains('\n') && text.ends_with('.'), "one paragraph: {text}");
 }
@@ -53,7 +72,10 @@ fn the_most_important_comes_first_and_each_is_named() {
 fn an_empty_project_is_said_to_be_empty() {
     let summary = summarize(&Project::new(), None);
     assert_eq!(counts(&summary), [0; 5]);
-    assert_eq!((summary.scope.as_str(), summary.recent_activity_summary.as_str()), ("project", "Nothing is recorded here yet."));
+    assert_eq!(
+        (summary.scope.as_str(), summary.recent_activity_summary.as_str()),
+        ("project", "Nothing is recorded here yet.")
+    );
 }
 
 #[test]
@@ -80,7 +102,11 @@ fn what_is_settled_is_not_open() {
     project.reply("answer", "the platform team", &question);
     let summary = summarize(&project, None);
     assert_eq!(counts(&summary), [0; 5]);
-    assert!(!summary.recent_activity_summary.contains("retries"), "{}", summary.recent_activity_summary);
+    assert!(
+        !summary.recent_activity_summary.contains("retries"),
+        "{}",
+        summary.recent_activity_summary
+    );
 }
 
 #[test]
@@ -103,9 +129,15 @@ fn an_old_decision_overridden_this_week_is_no_longer_settled_and_one_of_last_yea
 fn many_of_a_kind_are_counted_and_a_few_are_named_in_a_paragraph_that_stays_short() {
     let project = Project::new();
     for n in 0..40 {
-        project.post("warning", &format!("beware of shard {n}, {}", "which is a long story ".repeat(8)));
+        project.post(
+            "warning",
+            &format!("beware of shard {n}, {}", "which is a long story ".repeat(8)),
+        );
         project.post("finding", &format!("shard {n} is cold"));
-        project.decide(&DecideInput { rationale: "r".into(), ..choice(&format!("d{n}"), "src/", &format!("move shard {n}")) });
+        project.decide(&DecideInput {
+            rationale: "r".into(),
+            ..choice(&format!("d{n}"), "src/", &format!("move shard {n}"))
+        });
     }
     let summary = summarize(&project, None);
     assert_eq!(counts(&summary), [40, 0, 0, 40, 0]);

@@ -12,7 +12,10 @@ fn a_decision_is_a_file_an_announcement_and_links_in_the_graph() {
         ..choice("architecture", "src/auth/", "use stateless JWT")
     });
     let decision = project.decision(&decided.id);
-    assert_eq!((decision.status, decision.scope.as_str(), decision.reversible), (DecisionStatus::Active, "src/auth/", true));
+    assert_eq!(
+        (decision.status, decision.scope.as_str(), decision.reversible),
+        (DecisionStatus::Active, "src/auth/", true)
+    );
     assert_eq!(decision.origin, Some(caller("ada").origin));
 
     let announced = project.board();
@@ -24,7 +27,8 @@ fn a_decision_is_a_file_an_announcement_and_links_in_the_graph() {
     );
     assert_eq!(announced[0].relates_to, [decided.id.to_string()]);
 
-    let mut entities: Vec<(String, String)> = project.entities().into_iter().map(|e| (e.kind, e.name)).collect();
+    let mut entities: Vec<(String, String)> =
+        project.entities().into_iter().map(|e| (e.kind, e.name)).collect();
     entities.sort();
     let named = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
     let expected = [
@@ -40,10 +44,17 @@ fn a_decision_is_a_file_an_announcement_and_links_in_the_graph() {
 #[test]
 fn a_refused_decision_leaves_no_file_no_entry_and_no_graph() {
     let project = Project::new();
-    let base = || DecideInput { affected_files: vec!["src/a.rs".into()], ..choice("api", "src/", "use grpc") };
+    let base = || DecideInput {
+        affected_files: vec!["src/a.rs".into()],
+        ..choice("api", "src/", "use grpc")
+    };
     let missing = "01M7EB3QWY4C5CPJF6982ZJQ18";
-    let alternative =
-        |option: &str, reason: &str| Alternative { option: option.into(), pros: vec![], cons: vec![], reason_rejected: reason.into() };
+    let alternative = |option: &str, reason: &str| Alternative {
+        option: option.into(),
+        pros: vec![],
+        cons: vec![],
+        reason_rejected: reason.into(),
+    };
     let cases = [
         ("summary", DecideInput { summary: "x".repeat(201), ..base() }),
         ("domain", DecideInput { domain: " ".into(), ..base() }),
@@ -58,25 +69,43 @@ fn a_refused_decision_leaves_no_file_no_entry_and_no_graph() {
         ("affected_files", DecideInput { affected_files: vec!["a\0b".into()], ..base() }),
         ("affected_symbols", DecideInput { affected_symbols: vec!["s".into(); 300], ..base() }),
         ("constraints", DecideInput { constraints: vec![String::new()], ..base() }),
-        ("alternatives.option", DecideInput { alternatives: vec![alternative("", "slow")], ..base() }),
-        ("alternatives.reason_rejected", DecideInput { alternatives: vec![alternative("rest", "")], ..base() }),
+        (
+            "alternatives.option",
+            DecideInput { alternatives: vec![alternative("", "slow")], ..base() },
+        ),
+        (
+            "alternatives.reason_rejected",
+            DecideInput { alternatives: vec![alternative("rest", "")], ..base() },
+        ),
         ("commit_hash", DecideInput { commit_hash: Some("HEAD".into()), ..base() }),
         ("agent_id", DecideInput { agent_id: Some(String::new()), ..base() }),
-        ("decision", DecideInput { alternatives: vec![alternative(&"o".repeat(60_000), &"r".repeat(60_000)); 10], ..base() }),
+        (
+            "decision",
+            DecideInput {
+                alternatives: vec![alternative(&"o".repeat(60_000), &"r".repeat(60_000)); 10],
+                ..base()
+            },
+        ),
     ];
     for (field, input) in cases {
         let failure = project.engine.decide(&caller("ada"), &input).expect_err("refused");
         assert_eq!(failure.code(), "INVALID_INPUT");
         assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
     }
-    assert_eq!((project.decision_files(), project.board().len(), project.entities().len()), (0, 0, 0));
+    assert_eq!(
+        (project.decision_files(), project.board().len(), project.entities().len()),
+        (0, 0, 0)
+    );
 }
 
 #[test]
 fn an_absolute_path_of_a_file_in_the_project_is_stored_relative() {
     let project = Project::new();
     let absolute = project.path().join("src/a.rs").to_string_lossy().into_owned();
-    let input = DecideInput { affected_files: vec![absolute, "./src/a.rs".into()], ..choice("api", "src/", "use grpc") };
+    let input = DecideInput {
+        affected_files: vec![absolute, "./src/a.rs".into()],
+        ..choice("api", "src/", "use grpc")
+    };
     assert_eq!(project.decision(&project.decide(&input).id).affected_files, ["src/a.rs"]);
 }
 
@@ -85,16 +114,29 @@ fn a_rival_in_the_same_scope_makes_the_new_one_provisional_and_warns_with_both_r
     let project = Project::new();
     let first = project.decide(&choice("architecture", "src/cache/", "use redis"));
     let second = project.decide(&choice("Architecture ", "src/cache/lru.rs", "use sqlite"));
-    assert_eq!((first.status, second.status), (DecisionStatus::Active, DecisionStatus::Provisional));
+    assert_eq!(
+        (first.status, second.status),
+        (DecisionStatus::Active, DecisionStatus::Provisional)
+    );
     assert_eq!(second.conflicts.len(), 1);
-    assert_eq!((&second.conflicts[0].id, second.conflicts[0].rationale.as_str()), (&first.id, "reasons for: use redis"));
+    assert_eq!(
+        (&second.conflicts[0].id, second.conflicts[0].rationale.as_str()),
+        (&first.id, "reasons for: use redis")
+    );
     let warnings = project.entries_tagged("conflict");
     assert_eq!(warnings.len(), 1);
     assert_eq!(warnings[0].kind(), Some(EntryType::Warning));
     assert_eq!(warnings[0].relates_to, [second.id.to_string(), first.id.to_string()]);
-    assert!(warnings[0].detail.contains("reasons for: use redis") && warnings[0].detail.contains("reasons for: use sqlite"));
+    assert!(
+        warnings[0].detail.contains("reasons for: use redis")
+            && warnings[0].detail.contains("reasons for: use sqlite")
+    );
     assert!(warnings[0].summary.chars().count() <= 200);
-    assert_eq!(project.decision(&first.id).status, DecisionStatus::Active, "the first one is left alone");
+    assert_eq!(
+        project.decision(&first.id).status,
+        DecisionStatus::Active,
+        "the first one is left alone"
+    );
 }
 
 #[test]
@@ -107,7 +149,11 @@ fn agreeing_or_unrelated_decisions_are_no_conflict() {
         choice("architecture", "src/auth", "use  JWT"),
     ] {
         let decided = project.decide(&harmless);
-        assert!(decided.conflicts.is_empty() && decided.status == DecisionStatus::Active, "{}", harmless.summary);
+        assert!(
+            decided.conflicts.is_empty() && decided.status == DecisionStatus::Active,
+            "{}",
+            harmless.summary
+        );
     }
 }
 
@@ -116,9 +162,17 @@ fn only_active_decisions_are_rivals() {
     let project = Project::new();
     let first = project.decide(&choice("api", "src/", "use grpc"));
     let contested = project.decide(&choice("api", "src/", "use rest"));
-    let third = project.decide(&DecideInput { supersedes: Some(first.id.to_string()), ..choice("api", "src/", "use graphql") });
+    let third = project.decide(&DecideInput {
+        supersedes: Some(first.id.to_string()),
+        ..choice("api", "src/", "use graphql")
+    });
     assert_eq!(contested.status, DecisionStatus::Provisional);
-    assert_eq!(third.status, DecisionStatus::Active, "the provisional one and the superseded one are no rivals: {:?}", third.conflicts);
+    assert_eq!(
+        third.status,
+        DecisionStatus::Active,
+        "the provisional one and the superseded one are no rivals: {:?}",
+        third.conflicts
+    );
 }
 
 #[test]
@@ -145,13 +199,20 @@ fn a_project_wide_rival_of_hundreds_names_some_and_counts_the_rest() {
 fn superseding_links_both_sides_and_is_no_conflict() {
     let project = Project::new();
     let old = project.decide(&choice("api", "src/", "use rest"));
-    let new = project.decide(&DecideInput { supersedes: Some(old.id.to_string().to_lowercase()), ..choice("api", "src/", "use grpc") });
+    let new = project.decide(&DecideInput {
+        supersedes: Some(old.id.to_string().to_lowercase()),
+        ..choice("api", "src/", "use grpc")
+    });
     assert_eq!((new.status, new.superseded.as_ref()), (DecisionStatus::Active, Some(&old.id)));
     let (old, new) = (project.decision(&old.id), project.decision(&new.id));
-    assert_eq!((old.status, old.superseded_by.as_deref()), (DecisionStatus::Superseded, Some(new.id.as_str())));
+    assert_eq!(
+        (old.status, old.superseded_by.as_deref()),
+        (DecisionStatus::Superseded, Some(new.id.as_str()))
+    );
     assert_eq!(new.supersedes.as_deref(), Some(old.id.as_str()));
     assert_eq!((old.history.len(), old.history[0].by.as_str()), (1, "ada"));
-    let kinds: Vec<String> = project.relations().into_iter().map(|relation| relation.kind).collect();
+    let kinds: Vec<String> =
+        project.relations().into_iter().map(|relation| relation.kind).collect();
     assert_eq!(kinds, ["supersedes"]);
 }
 
@@ -159,13 +220,22 @@ fn superseding_links_both_sides_and_is_no_conflict() {
 fn a_decision_cannot_be_superseded_twice_and_its_successor_is_named() {
     let project = Project::new();
     let old = project.decide(&choice("api", "src/", "use rest"));
-    let supersede = |summary: &str| DecideInput { supersedes: Some(old.id.to_string()), ..choice("api", "src/", summary) };
+    let supersede = |summary: &str| DecideInput {
+        supersedes: Some(old.id.to_string()),
+        ..choice("api", "src/", summary)
+    };
     let new = project.decide(&supersede("use grpc"));
-    let failure = project.engine.decide(&caller("bob"), &supersede("use soap")).expect_err("refused");
-    let expected =
-        format!("`supersedes` must name a decision that is not superseded yet; it was superseded by {}; supersede that one", new.id);
+    let failure =
+        project.engine.decide(&caller("bob"), &supersede("use soap")).expect_err("refused");
+    let expected = format!(
+        "`supersedes` must name a decision that is not superseded yet; it was superseded by {}; supersede that one",
+        new.id
+    );
     assert_eq!((failure.code(), failure.to_string()), ("INVALID_INPUT", expected));
-    assert_eq!((project.decision_files(), project.decision(&old.id).superseded_by.as_deref()), (2, Some(new.id.as_str())));
+    assert_eq!(
+        (project.decision_files(), project.decision(&old.id).superseded_by.as_deref()),
+        (2, Some(new.id.as_str()))
+    );
 }
 
 #[test]
@@ -174,13 +244,21 @@ fn a_reference_to_a_decision_whose_file_cannot_be_read_says_so() {
     let torn = "01M7EB3QWY4C5CPJF6982ZJQ18";
     project.write(&format!("decisions/{torn}.json"), "<<<<<<< HEAD\n{}\n");
     let cases = [
-        ("supersedes", DecideInput { supersedes: Some(torn.into()), ..choice("api", "src/", "use rest") }),
-        ("depends_on", DecideInput { depends_on: vec![torn.into()], ..choice("api", "src/", "use rest") }),
+        (
+            "supersedes",
+            DecideInput { supersedes: Some(torn.into()), ..choice("api", "src/", "use rest") },
+        ),
+        (
+            "depends_on",
+            DecideInput { depends_on: vec![torn.into()], ..choice("api", "src/", "use rest") },
+        ),
     ];
     for (field, input) in cases {
-        let message = project.engine.decide(&caller("ada"), &input).expect_err("refused").to_string();
-        let expected =
-            format!("`{field}` must name a decision that exists; the file `decisions/{torn}.json` is there, but cannot be read: ");
+        let message =
+            project.engine.decide(&caller("ada"), &input).expect_err("refused").to_string();
+        let expected = format!(
+            "`{field}` must name a decision that exists; the file `decisions/{torn}.json` is there, but cannot be read: "
+        );
         assert!(message.starts_with(&expected), "{message}");
     }
 }
@@ -192,7 +270,11 @@ fn superseding_one_side_of_a_conflict_settles_its_warning() {
     let second = project.decide(&choice("api", "src/", "use grpc"));
     assert_eq!(project.engine.status().expect("reports").open_warnings, 1);
     let supersedes = Some(second.id.to_string());
-    project.decide(&DecideInput { supersedes, depends_on: vec![first.id.to_string()], ..choice("api", "src/", "use rest") });
+    project.decide(&DecideInput {
+        supersedes,
+        depends_on: vec![first.id.to_string()],
+        ..choice("api", "src/", "use rest")
+    });
     assert_eq!(project.engine.status().expect("reports").open_warnings, 0);
 }
 
@@ -208,7 +290,12 @@ fn a_decision_without_files_leaves_no_lone_entity_behind() {
 #[test]
 fn findings_do_not_populate_the_graph() {
     let project = Project::new();
-    let input = PostInput { entry_type: "finding".into(), summary: "slow".into(), scope: Some("src/a.rs".into()), ..PostInput::default() };
+    let input = PostInput {
+        entry_type: "finding".into(),
+        summary: "slow".into(),
+        scope: Some("src/a.rs".into()),
+        ..PostInput::default()
+    };
     project.engine.post(&caller("ada"), &input).expect("posts");
     assert!(project.entities().is_empty());
 }
@@ -217,7 +304,10 @@ fn findings_do_not_populate_the_graph() {
 fn a_second_decision_on_a_file_reuses_its_entity() {
     let project = Project::new();
     for summary in ["first", "second"] {
-        project.decide(&DecideInput { affected_files: vec!["src/a.rs".into()], ..choice(summary, "src/", summary) });
+        project.decide(&DecideInput {
+            affected_files: vec!["src/a.rs".into()],
+            ..choice(summary, "src/", summary)
+        });
     }
     assert_eq!(project.entities().iter().filter(|entity| entity.kind == "file").count(), 1);
     assert_eq!(project.relations().len(), 2);
@@ -227,7 +317,8 @@ fn a_second_decision_on_a_file_reuses_its_entity() {
 fn it_is_kept_whether_context_was_assembled_first() {
     let project = Project::new();
     let before = project.decide(&choice("a", "src/", "blind"));
-    let task = AssembleInput { task: "choose".into(), scope: "src/".into(), ..AssembleInput::default() };
+    let task =
+        AssembleInput { task: "choose".into(), scope: "src/".into(), ..AssembleInput::default() };
     project.engine.assemble(&caller("ada"), &task).expect("assembles");
     let after = project.decide(&choice("b", "src/", "informed"));
     let known = |id| project.decision(id).assembled_before;
@@ -239,8 +330,15 @@ fn two_processes_that_decide_at_once_both_survive_and_one_is_told() {
     let project = Project::new();
     let other = project.another_engine();
     let (left, right) = std::thread::scope(|threads| {
-        let left = threads.spawn(|| project.engine.decide(&caller("ada"), &choice("api", "src/", "use rest")).expect("decides"));
-        let right = threads.spawn(|| other.decide(&caller("bob"), &choice("api", "src/", "use grpc")).expect("decides"));
+        let left = threads.spawn(|| {
+            project
+                .engine
+                .decide(&caller("ada"), &choice("api", "src/", "use rest"))
+                .expect("decides")
+        });
+        let right = threads.spawn(|| {
+            other.decide(&caller("bob"), &choice("api", "src/", "use grpc")).expect("decides")
+        });
         (left.join().expect("ends"), right.join().expect("ends"))
     });
     let mut statuses = [left.status, right.status];

@@ -3,15 +3,26 @@
 use twining_model::{Authority, DecisionStatus, EntryType};
 
 use crate::testing::{Project, caller, choice};
-use crate::{ContestedDecision, DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput, WhyInput};
+use crate::{
+    ContestedDecision, DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput,
+    WhyInput,
+};
 
 fn doubt(project: &Project, id: &twining_model::Id) -> crate::ReconsiderOutcome {
-    let input = ReconsiderInput { decision_id: id.to_string(), new_context: "traffic grew tenfold".into(), agent_id: None };
+    let input = ReconsiderInput {
+        decision_id: id.to_string(),
+        new_context: "traffic grew tenfold".into(),
+        agent_id: None,
+    };
     project.engine.reconsider(&caller("bob"), &input).expect("reconsiders")
 }
 
 fn promote(project: &Project, ids: &[&str]) -> Result<crate::PromoteOutcome, crate::Failure> {
-    let input = PromoteInput { decision_ids: ids.iter().map(|&id| id.to_owned()).collect(), promoted_by: None, agent_id: None };
+    let input = PromoteInput {
+        decision_ids: ids.iter().map(|&id| id.to_owned()).collect(),
+        promoted_by: None,
+        agent_id: None,
+    };
     project.engine.promote(&caller("ada"), &input)
 }
 
@@ -23,15 +34,29 @@ fn open_warnings(project: &Project) -> u64 {
 fn reconsidering_flags_one_decision_and_only_names_those_that_depend_on_it() {
     let project = Project::new();
     let base = project.decide(&choice("a", "src/", "base"));
-    let top = project.decide(&DecideInput { depends_on: vec![base.id.to_string()], ..choice("b", "src/", "top") });
+    let top = project.decide(&DecideInput {
+        depends_on: vec![base.id.to_string()],
+        ..choice("b", "src/", "top")
+    });
     let outcome = doubt(&project, &base.id);
-    assert_eq!((outcome.flagged, outcome.decision_summary.as_str(), outcome.dependents), (true, "base", vec![top.id.clone()]));
+    assert_eq!(
+        (outcome.flagged, outcome.decision_summary.as_str(), outcome.dependents),
+        (true, "base", vec![top.id.clone()])
+    );
     let doubted = project.decision(&base.id);
-    assert_eq!((doubted.status, doubted.history[0].by.as_str()), (DecisionStatus::Provisional, "bob"));
+    assert_eq!(
+        (doubted.status, doubted.history[0].by.as_str()),
+        (DecisionStatus::Provisional, "bob")
+    );
     assert_eq!(project.decision(&top.id).status, DecisionStatus::Active, "no cascade");
     let warning = &project.entries_tagged("reconsideration")[0];
-    assert_eq!((warning.kind(), warning.relates_to.as_slice()), (Some(EntryType::Warning), [base.id.to_string()].as_slice()));
-    assert!(warning.detail.contains("traffic grew tenfold") && warning.detail.contains(top.id.as_str()));
+    assert_eq!(
+        (warning.kind(), warning.relates_to.as_slice()),
+        (Some(EntryType::Warning), [base.id.to_string()].as_slice())
+    );
+    assert!(
+        warning.detail.contains("traffic grew tenfold") && warning.detail.contains(top.id.as_str())
+    );
 }
 
 #[test]
@@ -51,19 +76,31 @@ fn promoting_settles_the_doubt_and_its_warning() {
     assert_eq!(open_warnings(&project), 1);
     let outcome = promote(&project, &[base.id.as_str()]).expect("promotes");
     assert_eq!(outcome.promoted, std::slice::from_ref(&base.id));
-    assert_eq!((project.decision(&base.id).status, open_warnings(&project)), (DecisionStatus::Active, 0));
+    assert_eq!(
+        (project.decision(&base.id).status, open_warnings(&project)),
+        (DecisionStatus::Active, 0)
+    );
 }
 
 #[test]
 fn a_decision_out_of_force_is_not_reconsidered_and_nobody_is_warned() {
     let project = Project::new();
     let old = project.decide(&choice("a", "src/", "old"));
-    let new = project.decide(&DecideInput { supersedes: Some(old.id.to_string()), ..choice("a", "src/", "new") });
+    let new = project.decide(&DecideInput {
+        supersedes: Some(old.id.to_string()),
+        ..choice("a", "src/", "new")
+    });
     let outcome = doubt(&project, &old.id);
     assert!(!outcome.flagged);
-    assert_eq!(outcome.note, Some(format!("nothing to reconsider: it is superseded; {} stands in its place", new.id)));
+    assert_eq!(
+        outcome.note,
+        Some(format!("nothing to reconsider: it is superseded; {} stands in its place", new.id))
+    );
     project.override_as(Authority::Confirmed, &new.id, None);
-    assert_eq!(doubt(&project, &new.id).note.as_deref(), Some("nothing to reconsider: it is overridden"));
+    assert_eq!(
+        doubt(&project, &new.id).note.as_deref(),
+        Some("nothing to reconsider: it is overridden")
+    );
     assert_eq!((open_warnings(&project), project.entries_tagged("reconsideration").len()), (0, 0));
 }
 
@@ -74,8 +111,15 @@ fn promoting_beside_an_active_rival_says_so_and_leaves_the_warning_open() {
     let second = project.decide(&choice("api", "src/", "use grpc"));
     let outcome = promote(&project, &[second.id.as_str()]).expect("promotes");
     assert_eq!(outcome.promoted, std::slice::from_ref(&second.id));
-    assert_eq!(outcome.contested, [ContestedDecision { id: second.id, rivals: vec![first.id.clone()] }]);
-    assert_eq!((open_warnings(&project), project.entries_tagged("conflict").len()), (1, 1), "one warning, still open");
+    assert_eq!(
+        outcome.contested,
+        [ContestedDecision { id: second.id, rivals: vec![first.id.clone()] }]
+    );
+    assert_eq!(
+        (open_warnings(&project), project.entries_tagged("conflict").len()),
+        (1, 1),
+        "one warning, still open"
+    );
     project.override_as(Authority::Confirmed, &first.id, None);
     assert_eq!(open_warnings(&project), 0);
 }
@@ -104,8 +148,12 @@ fn promoting_sorts_out_what_cannot_be_promoted() {
     let active = project.decide(&choice("a", "src/", "active"));
     let contested = project.decide(&choice("a", "src/", "contested"));
     let old = project.decide(&choice("b", "src/", "old"));
-    let new = project.decide(&DecideInput { supersedes: Some(old.id.to_string()), ..choice("b", "src/", "new") });
-    let outcome = promote(&project, &[active.id.as_str(), contested.id.as_str(), old.id.as_str()]).expect("promotes");
+    let new = project.decide(&DecideInput {
+        supersedes: Some(old.id.to_string()),
+        ..choice("b", "src/", "new")
+    });
+    let outcome = promote(&project, &[active.id.as_str(), contested.id.as_str(), old.id.as_str()])
+        .expect("promotes");
     assert_eq!((outcome.promoted, outcome.already_active), (vec![contested.id], vec![active.id]));
     assert_eq!(outcome.refused[0].id, old.id);
     assert!(outcome.refused[0].reason.contains(new.id.as_str()), "{}", outcome.refused[0].reason);
@@ -116,7 +164,8 @@ fn a_promotion_with_an_unknown_id_in_it_promotes_nothing() {
     let project = Project::new();
     project.decide(&choice("a", "src/", "active"));
     let contested = project.decide(&choice("a", "src/", "contested"));
-    let failure = promote(&project, &[contested.id.as_str(), "01M7EB3QWY4C5CPJF6982ZJQ18"]).expect_err("unknown");
+    let failure = promote(&project, &[contested.id.as_str(), "01M7EB3QWY4C5CPJF6982ZJQ18"])
+        .expect_err("unknown");
     assert_eq!(failure.code(), "NOT_FOUND");
     assert_eq!(project.decision(&contested.id).status, DecisionStatus::Provisional);
     assert!(promote(&project, &[]).expect_err("empty").to_string().starts_with("`decision_ids` "));
@@ -127,19 +176,36 @@ fn an_override_by_an_agent_is_flagged_until_a_person_confirms_it() {
     let project = Project::new();
     let decided = project.decide(&choice("a", "src/", "use rest"));
     let claimed = project.override_as(Authority::Claimed, &decided.id, None);
-    assert_eq!((claimed.overridden, claimed.old_summary.as_str(), claimed.authority), (true, "use rest", Authority::Claimed));
+    assert_eq!(
+        (claimed.overridden, claimed.old_summary.as_str(), claimed.authority),
+        (true, "use rest", Authority::Claimed)
+    );
     let decision = project.decision(&decided.id);
-    assert_eq!((decision.status, decision.override_authority), (DecisionStatus::Overridden, Some(Authority::Claimed)));
-    assert_eq!((decision.overridden_by.as_deref(), decision.override_reason.as_deref()), (Some("human"), Some("the client said no")));
+    assert_eq!(
+        (decision.status, decision.override_authority),
+        (DecisionStatus::Overridden, Some(Authority::Claimed))
+    );
+    assert_eq!(
+        (decision.overridden_by.as_deref(), decision.override_reason.as_deref()),
+        (Some("human"), Some("the client said no"))
+    );
     let report = project.engine.status().expect("reports");
-    assert!(report.warnings.iter().any(|warning| warning.code == "unconfirmed_overrides"), "{:?}", report.warnings);
+    assert!(
+        report.warnings.iter().any(|warning| warning.code == "unconfirmed_overrides"),
+        "{:?}",
+        report.warnings
+    );
     assert_eq!(report.open_warnings, 1);
 
     let confirmed = project.override_as(Authority::Confirmed, &decided.id, None);
     assert_eq!((confirmed.overridden, confirmed.authority), (true, Authority::Confirmed));
     assert_eq!(project.decision(&decided.id).override_authority, Some(Authority::Confirmed));
     let report = project.engine.status().expect("reports");
-    assert!(!report.warnings.iter().any(|warning| warning.code == "unconfirmed_overrides"), "{:?}", report.warnings);
+    assert!(
+        !report.warnings.iter().any(|warning| warning.code == "unconfirmed_overrides"),
+        "{:?}",
+        report.warnings
+    );
     assert_eq!(report.open_warnings, 0);
 }
 
@@ -161,10 +227,22 @@ fn an_override_with_a_replacement_stays_overridden_and_links_both() {
     let outcome = project.override_as(Authority::Confirmed, &decided.id, Some("use grpc"));
     let replacement = outcome.replacement.expect("a replacement");
     let (old, new) = (project.decision(&decided.id), project.decision(&replacement));
-    assert_eq!((old.status, old.superseded_by.as_deref()), (DecisionStatus::Overridden, Some(replacement.as_str())));
-    assert_eq!((new.status, new.supersedes.as_deref()), (DecisionStatus::Active, Some(decided.id.as_str())));
-    assert_eq!((new.domain.as_str(), new.scope.as_str(), new.rationale.as_str()), ("api", "src/", "the client said no"));
-    let why = project.engine.why(&WhyInput { scope: Some("src/".into()), ..WhyInput::default() }).expect("explains");
+    assert_eq!(
+        (old.status, old.superseded_by.as_deref()),
+        (DecisionStatus::Overridden, Some(replacement.as_str()))
+    );
+    assert_eq!(
+        (new.status, new.supersedes.as_deref()),
+        (DecisionStatus::Active, Some(decided.id.as_str()))
+    );
+    assert_eq!(
+        (new.domain.as_str(), new.scope.as_str(), new.rationale.as_str()),
+        ("api", "src/", "the client said no")
+    );
+    let why = project
+        .engine
+        .why(&WhyInput { scope: Some("src/".into()), ..WhyInput::default() })
+        .expect("explains");
     assert_eq!((why.active_count, why.contested), (1, false));
 }
 
@@ -192,9 +270,15 @@ fn a_claimed_override_stays_flagged_when_the_decision_is_superseded() {
     let project = Project::new();
     let decided = project.decide(&choice("api", "src/", "use rest"));
     project.override_as(Authority::Claimed, &decided.id, None);
-    project.decide(&DecideInput { supersedes: Some(decided.id.to_string()), ..choice("api", "src/", "use grpc") });
+    project.decide(&DecideInput {
+        supersedes: Some(decided.id.to_string()),
+        ..choice("api", "src/", "use grpc")
+    });
     let old = project.decision(&decided.id);
-    assert_eq!((old.status, old.superseded_by.is_some(), open_warnings(&project)), (DecisionStatus::Overridden, true, 1));
+    assert_eq!(
+        (old.status, old.superseded_by.is_some(), open_warnings(&project)),
+        (DecisionStatus::Overridden, true, 1)
+    );
 }
 
 #[test]
@@ -220,11 +304,20 @@ fn an_override_of_an_unknown_decision_or_without_a_reason_is_refused() {
         overridden_by: Some("alice".into()),
         agent_id: None,
     };
-    let refuse = |input: &OverrideInput| project.engine.override_decision(&caller("ada"), Authority::Claimed, input).expect_err("refused");
+    let refuse = |input: &OverrideInput| {
+        project
+            .engine
+            .override_decision(&caller("ada"), Authority::Claimed, input)
+            .expect_err("refused")
+    };
     assert_eq!(refuse(&input("01M7EB3QWY4C5CPJF6982ZJQ18", "no", None)).code(), "NOT_FOUND");
     assert!(refuse(&input("../../x", "no", None)).to_string().starts_with("`decision_id` "));
     assert!(refuse(&input(decided.id.as_str(), " ", None)).to_string().starts_with("`reason` "));
-    assert!(refuse(&input(decided.id.as_str(), "no", Some(&"x".repeat(201)))).to_string().starts_with("`new_decision` "));
+    assert!(
+        refuse(&input(decided.id.as_str(), "no", Some(&"x".repeat(201))))
+            .to_string()
+            .starts_with("`new_decision` ")
+    );
     assert_eq!(project.decision(&decided.id).status, DecisionStatus::Active);
 }
 
@@ -236,7 +329,10 @@ fn a_warning_of_ours_can_be_dismissed_like_any_other() {
     let warning = project.entries_tagged("conflict").remove(0).id;
     project
         .engine
-        .dismiss(&caller("ada"), &DismissInput { ids: vec![warning], reason: Some("both stay".into()), agent_id: None })
+        .dismiss(
+            &caller("ada"),
+            &DismissInput { ids: vec![warning], reason: Some("both stay".into()), agent_id: None },
+        )
         .expect("dismisses");
     assert_eq!(open_warnings(&project), 0);
 }

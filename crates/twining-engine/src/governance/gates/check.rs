@@ -140,16 +140,25 @@ pub(crate) struct GateMeasurements {
 
 impl GateMeasurements {
     /// What the caller says, checked; over it what the reports say.
-    pub(crate) fn of(input: &CheckGatesInput, reports: &[ReportRead]) -> Result<Self, InvalidInput> {
+    pub(crate) fn of(
+        input: &CheckGatesInput,
+        reports: &[ReportRead],
+    ) -> Result<Self, InvalidInput> {
         let claimed = claimed_tests(input.results.tests)?;
         let coverage = input.results.coverage.map(|given| {
             Percent::read(given).ok_or_else(|| {
-                InvalidInput::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"))
+                InvalidInput::new(
+                    "coverage",
+                    "must be a fraction up to 1 or a percentage up to 100",
+                )
+                .because(format!("{given} was given"))
             })
         });
         let coverage = coverage.transpose()?;
-        if let Some(score) = input.results.arch_score.filter(|score| !(0.0..=100.0).contains(score)) {
-            return Err(InvalidInput::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
+        if let Some(score) = input.results.arch_score.filter(|score| !(0.0..=100.0).contains(score))
+        {
+            return Err(InvalidInput::new("arch_score", "must be from 0 to 100")
+                .because(format!("{score} was given")));
         }
         let mut measured = Self { arch_score: input.results.arch_score, ..Self::default() };
         let reported = reports.iter().filter_map(|report| report.tests).reduce(sum);
@@ -162,39 +171,59 @@ impl GateMeasurements {
                 describe_counts(reported)
             ));
         }
-        measured.tests = reported.map(|tests| (tests, GateEvidence::Report)).or(claimed.map(|tests| (tests, GateEvidence::Claimed)));
-        let lines = reports
-            .iter()
-            .filter_map(|report| report.lines)
-            .fold((0_u64, 0_u64), |(covered, total), lines| (covered.saturating_add(lines.covered), total.saturating_add(lines.total)));
+        measured.tests = reported
+            .map(|tests| (tests, GateEvidence::Report))
+            .or(claimed.map(|tests| (tests, GateEvidence::Claimed)));
+        let lines = reports.iter().filter_map(|report| report.lines).fold(
+            (0_u64, 0_u64),
+            |(covered, total), lines| {
+                (covered.saturating_add(lines.covered), total.saturating_add(lines.total))
+            },
+        );
         let reported = Percent::of(lines.0, lines.1);
         if let (Some(claimed), Some(reported)) = (coverage, reported)
             && claimed != reported
         {
             measured.notes.push(format!("a coverage of {claimed} was claimed, and the reports say {reported}; the reports count"));
         }
-        measured.coverage = reported.map(|share| (share, GateEvidence::Report)).or(coverage.map(|share| (share, GateEvidence::Claimed)));
-        measured.unread = reports.iter().filter_map(|report| Some(format!("`{}` {}", report.path, report.problem.as_ref()?))).collect();
+        measured.coverage = reported
+            .map(|share| (share, GateEvidence::Report))
+            .or(coverage.map(|share| (share, GateEvidence::Claimed)));
+        measured.unread = reports
+            .iter()
+            .filter_map(|report| Some(format!("`{}` {}", report.path, report.problem.as_ref()?)))
+            .collect();
         Ok(measured)
     }
 }
 
 fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidInput> {
     let counts = match (given.run, given.passed, given.failed) {
-        (run, Some(passed), Some(failed)) => TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed },
-        (Some(run), None, Some(failed)) => TestCounts { run, passed: run.saturating_sub(failed), failed },
+        (run, Some(passed), Some(failed)) => {
+            TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed }
+        }
+        (Some(run), None, Some(failed)) => {
+            TestCounts { run, passed: run.saturating_sub(failed), failed }
+        }
         (None, None, None) => return Ok(None),
         // What passed says nothing of what did not.
-        _ => return Err(InvalidInput::new("tests", "must say how many were run, passed and failed")),
+        _ => {
+            return Err(InvalidInput::new("tests", "must say how many were run, passed and failed"));
+        }
     };
     if counts.passed.saturating_add(counts.failed) > counts.run {
-        return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run").because(describe_counts(counts)));
+        return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run")
+            .because(describe_counts(counts)));
     }
     Ok(Some(counts))
 }
 
 fn sum(a: TestCounts, b: TestCounts) -> TestCounts {
-    TestCounts { run: a.run.saturating_add(b.run), passed: a.passed.saturating_add(b.passed), failed: a.failed.saturating_add(b.failed) }
+    TestCounts {
+        run: a.run.saturating_add(b.run),
+        passed: a.passed.saturating_add(b.passed),
+        failed: a.failed.saturating_add(b.failed),
+    }
 }
 
 fn describe_counts(tests: TestCounts) -> String {
@@ -208,56 +237,110 @@ pub(crate) fn check(
     reports: Vec<ReportRead>,
     mut notes: Vec<String>,
 ) -> CheckGatesOutcome {
-    let judged =
-        [judge_tests(&profile, &measured), judge_coverage(&profile, &measured), judge_arch(&profile, &measured), judge_reports(&measured)];
+    let judged = [
+        judge_tests(&profile, &measured),
+        judge_coverage(&profile, &measured),
+        judge_arch(&profile, &measured),
+        judge_reports(&measured),
+    ];
     let gates: Vec<GateResult> = judged.into_iter().flatten().collect();
     let overall = gates.iter().map(|gate| gate.standing).max().unwrap_or(GateStatus::Pass);
     let approved = overall == GateStatus::Pass;
     let mut next: Vec<String> = gates.iter().filter_map(|gate| gate.next.clone()).collect();
     next.push(match overall {
         GateStatus::Pass if gates.is_empty() => {
-            format!("nothing is required of a `{}` task: judge it by its acceptance criteria", profile.task_type)
+            format!(
+                "nothing is required of a `{}` task: judge it by its acceptance criteria",
+                profile.task_type
+            )
         }
-        GateStatus::Pass => "every gate passed: approve if each acceptance criterion is verified too".to_owned(),
-        GateStatus::Unknown => "do not approve: what is unknown has not passed. Check again with the evidence".to_owned(),
-        GateStatus::Fail => "do not approve: send it back with the reasons above, and check again after the change".to_owned(),
+        GateStatus::Pass => {
+            "every gate passed: approve if each acceptance criterion is verified too".to_owned()
+        }
+        GateStatus::Unknown => {
+            "do not approve: what is unknown has not passed. Check again with the evidence"
+                .to_owned()
+        }
+        GateStatus::Fail => {
+            "do not approve: send it back with the reasons above, and check again after the change"
+                .to_owned()
+        }
     });
     notes.extend(measured.notes);
-    CheckGatesOutcome { overall, approved, gates, next, profile, reports, notes, mistakes: Vec::new() }
+    CheckGatesOutcome {
+        overall,
+        approved,
+        gates,
+        next,
+        profile,
+        reports,
+        notes,
+        mistakes: Vec::new(),
+    }
 }
 
 fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let gate = |standing, reason: String, evidence, next: Option<&str>| {
-        Some(GateResult { gate: "tests", standing, reason, evidence, next: next.map(str::to_owned) })
+        Some(GateResult {
+            gate: "tests",
+            standing,
+            reason,
+            evidence,
+            next: next.map(str::to_owned),
+        })
     };
     let Some((tests, evidence)) = measured.tests else {
         let next = "run the tests, and give their counts or the path of their report";
         return profile
             .tests_required
-            .then(|| gate(GateStatus::Unknown, "no test results were given".to_owned(), GateEvidence::None, Some(next)))
+            .then(|| {
+                gate(
+                    GateStatus::Unknown,
+                    "no test results were given".to_owned(),
+                    GateEvidence::None,
+                    Some(next),
+                )
+            })
             .flatten();
     };
     let counted = describe_counts(tests);
     // Also where tests are not required: one that was run and failed is a fact.
     if tests.failed > 0 && profile.tests_must_pass {
-        let next =
-            if tests.failed == 1 { "mend the failing test or the code it tests" } else { "mend the failing tests or the code they test" };
+        let next = if tests.failed == 1 {
+            "mend the failing test or the code it tests"
+        } else {
+            "mend the failing tests or the code they test"
+        };
         return gate(GateStatus::Fail, counted, evidence, Some(next));
     }
     match profile.tests_required {
         false => None,
         true if tests.run == 0 => {
-            let next = "find out why no test ran: the wrong filter, the wrong folder, or none written";
-            gate(GateStatus::Unknown, "no test was run, and nothing failing is not passing".to_owned(), evidence, Some(next))
+            let next =
+                "find out why no test ran: the wrong filter, the wrong folder, or none written";
+            gate(
+                GateStatus::Unknown,
+                "no test was run, and nothing failing is not passing".to_owned(),
+                evidence,
+                Some(next),
+            )
         }
-        true if tests.passed == 0 && tests.failed == 0 => {
-            gate(GateStatus::Unknown, format!("{counted}: nothing passed"), evidence, Some("run the tests that were skipped"))
-        }
+        true if tests.passed == 0 && tests.failed == 0 => gate(
+            GateStatus::Unknown,
+            format!("{counted}: nothing passed"),
+            evidence,
+            Some("run the tests that were skipped"),
+        ),
         // Those that tell nothing have not passed. What was skipped is not run, and need not be told.
         true if tests.passed.saturating_add(tests.failed) < tests.run => {
             let silent = tests.run - tests.passed.saturating_add(tests.failed);
             let next = "say of every test that was run whether it passed; those that were skipped were not run";
-            gate(GateStatus::Unknown, format!("{counted}: of {silent} it is not known how they went"), evidence, Some(next))
+            gate(
+                GateStatus::Unknown,
+                format!("{counted}: of {silent} it is not known how they went"),
+                evidence,
+                Some(next),
+            )
         }
         true => gate(GateStatus::Pass, counted, evidence, None),
     }
@@ -265,37 +348,74 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
 
 fn judge_coverage(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let threshold = profile.coverage_threshold.filter(|_| profile.coverage_required)?;
-    let gate = |standing, reason, evidence, next| Some(GateResult { gate: "coverage", standing, reason, evidence, next });
+    let gate = |standing, reason, evidence, next| {
+        Some(GateResult { gate: "coverage", standing, reason, evidence, next })
+    };
     match measured.coverage {
         None => {
             let next = "measure the coverage, and give it or the path of its report".to_owned();
-            gate(GateStatus::Unknown, format!("no coverage was given; {threshold} is wanted"), GateEvidence::None, Some(next))
+            gate(
+                GateStatus::Unknown,
+                format!("no coverage was given; {threshold} is wanted"),
+                GateEvidence::None,
+                Some(next),
+            )
         }
         Some((share, evidence)) if share < threshold => {
-            let next = format!("cover more: tests for what is untested, from {share} to {threshold}");
-            gate(GateStatus::Fail, format!("{share} is covered, and {threshold} is wanted"), evidence, Some(next))
+            let next =
+                format!("cover more: tests for what is untested, from {share} to {threshold}");
+            gate(
+                GateStatus::Fail,
+                format!("{share} is covered, and {threshold} is wanted"),
+                evidence,
+                Some(next),
+            )
         }
-        Some((share, evidence)) => gate(GateStatus::Pass, format!("{share} is covered; {threshold} is wanted"), evidence, None),
+        Some((share, evidence)) => gate(
+            GateStatus::Pass,
+            format!("{share} is covered; {threshold} is wanted"),
+            evidence,
+            None,
+        ),
     }
 }
 
 fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let threshold = profile.arch_review_threshold.filter(|_| profile.arch_review_required)?;
     let gate = |standing, reason, evidence, next: Option<&str>| {
-        Some(GateResult { gate: "architecture", standing, reason, evidence, next: next.map(str::to_owned) })
+        Some(GateResult {
+            gate: "architecture",
+            standing,
+            reason,
+            evidence,
+            next: next.map(str::to_owned),
+        })
     };
     match measured.arch_score {
         None => {
             let reason = format!("no architecture score was given; {threshold} is wanted");
-            gate(GateStatus::Unknown, reason, GateEvidence::None, Some("review the architecture, and give its score"))
+            gate(
+                GateStatus::Unknown,
+                reason,
+                GateEvidence::None,
+                Some("review the architecture, and give its score"),
+            )
         }
         Some(score) if score < f64::from(threshold) => {
             let reason = format!("the architecture scores {score}, and {threshold} is wanted");
-            gate(GateStatus::Fail, reason, GateEvidence::Claimed, Some("mend what the architecture review found"))
+            gate(
+                GateStatus::Fail,
+                reason,
+                GateEvidence::Claimed,
+                Some("mend what the architecture review found"),
+            )
         }
-        Some(score) => {
-            gate(GateStatus::Pass, format!("the architecture scores {score}; {threshold} is wanted"), GateEvidence::Claimed, None)
-        }
+        Some(score) => gate(
+            GateStatus::Pass,
+            format!("the architecture scores {score}; {threshold} is wanted"),
+            GateEvidence::Claimed,
+            None,
+        ),
     }
 }
 
@@ -306,7 +426,10 @@ fn judge_reports(measured: &GateMeasurements) -> Option<GateResult> {
         standing: GateStatus::Unknown,
         reason: measured.unread.join("; "),
         evidence: GateEvidence::None,
-        next: Some("give the path of a report that is there and that is read here, or leave it out".to_owned()),
+        next: Some(
+            "give the path of a report that is there and that is read here, or leave it out"
+                .to_owned(),
+        ),
     })
 }
 
@@ -341,7 +464,11 @@ impl Percent {
         f64::from(self.0) / f64::from(WHOLE)
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "callers pass fractions from 0 to 1")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "callers pass fractions from 0 to 1"
+    )]
     fn rounded(fraction: f64) -> Self {
         Self((fraction * f64::from(WHOLE)).round() as u32)
     }

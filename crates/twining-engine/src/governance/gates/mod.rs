@@ -7,7 +7,10 @@ mod profile;
 mod tests;
 
 pub use check::Percent;
-pub use check::{CheckGatesInput, CheckGatesOutcome, GateEvidence, GateResult, GateResultsInput, GateStatus, TestCounts};
+pub use check::{
+    CheckGatesInput, CheckGatesOutcome, GateEvidence, GateResult, GateResultsInput, GateStatus,
+    TestCounts,
+};
 pub(crate) use check::{GateMeasurements, check};
 pub use profile::{GateProfile, GatesInput, GatesOutcome};
 pub(crate) use profile::{Task, task};

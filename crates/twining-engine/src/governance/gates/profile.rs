@@ -9,7 +9,9 @@ use twining_model::{InvalidInput, limits, text};
 use crate::failure::Failure;
 use crate::fields;
 use crate::governance::gates::check::Percent;
-use crate::governance::policy::{GovernancePolicy, HARDEST, Mistake, PolicySource, Settings, strict, word};
+use crate::governance::policy::{
+    GovernancePolicy, HARDEST, Mistake, PolicySource, Settings, strict, word,
+};
 
 /// Which gates, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -67,7 +69,10 @@ pub struct GatesOutcome {
 }
 
 /// Answers which gates hold for a task.
-pub(crate) fn gates(policy: &GovernancePolicy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
+pub(crate) fn gates(
+    policy: &GovernancePolicy,
+    input: &GatesInput,
+) -> Result<GatesOutcome, Failure> {
     let mut task = task(policy, &input.task_type, input.complexity)?;
     let profile = profile(policy, &mut task);
     Ok(GatesOutcome {
@@ -98,7 +103,10 @@ pub(crate) fn profile(policy: &GovernancePolicy, task: &mut Task) -> GateProfile
 fn filled(task_type: &str, range: (u8, u8), said: &Settings) -> GateProfile {
     let mut cell = strict();
     cell.lay(said.clone());
-    for (required, threshold) in [("arch_review_required", "arch_review_threshold"), ("coverage_required", "coverage_threshold")] {
+    for (required, threshold) in [
+        ("arch_review_required", "arch_review_threshold"),
+        ("coverage_required", "coverage_threshold"),
+    ] {
         if cell.flag(required) == Some(false) {
             cell.values.remove(threshold);
         }
@@ -109,9 +117,13 @@ fn filled(task_type: &str, range: (u8, u8), said: &Settings) -> GateProfile {
         task_type: task_type.to_owned(),
         complexity_range: range,
         arch_review_required: is_on("arch_review_required"),
-        arch_review_threshold: cell.value("arch_review_threshold").and_then(|score| score.as_u64()?.try_into().ok()),
+        arch_review_threshold: cell
+            .value("arch_review_threshold")
+            .and_then(|score| score.as_u64()?.try_into().ok()),
         coverage_required: is_on("coverage_required"),
-        coverage_threshold: cell.value("coverage_threshold").and_then(|share| Percent::read(share.as_f64()?)),
+        coverage_threshold: cell
+            .value("coverage_threshold")
+            .and_then(|share| Percent::read(share.as_f64()?)),
         tests_required: is_on("tests_required"),
         tests_must_pass: is_on("tests_must_pass"),
         sources: cell.values.iter().map(|(key, value)| ((*key).to_owned(), value.source)).collect(),
@@ -121,7 +133,10 @@ fn filled(task_type: &str, range: (u8, u8), said: &Settings) -> GateProfile {
 /// What to take a word for that no profile has. Never for something easier than
 /// `feature`, unless the word is plainly another one for it.
 const ALIASES: [(&str, &str); 5] = [
-    ("feature", "implementation|enhancement|bug_fix|bugfix|fix|hotfix|refactor|refactoring|glue|wiring"),
+    (
+        "feature",
+        "implementation|enhancement|bug_fix|bugfix|fix|hotfix|refactor|refactoring|glue|wiring",
+    ),
     ("testing", "benchmark|test|tests"),
     ("documentation", "research|docs|doc"),
     ("scaffolding", "scaffold"),
@@ -141,14 +156,24 @@ pub(crate) struct Task {
 }
 
 /// Reads a task's type and complexity as callers write them.
-pub(crate) fn task(policy: &GovernancePolicy, task_type: &str, complexity: i64) -> Result<Task, InvalidInput> {
+pub(crate) fn task(
+    policy: &GovernancePolicy,
+    task_type: &str,
+    complexity: i64,
+) -> Result<Task, InvalidInput> {
     let mut notes = Vec::new();
     text::bounded("task_type", task_type, limits::NAME_BYTES)?;
     let clamped = complexity.clamp(1, i64::from(HARDEST));
     if clamped != complexity {
-        notes.push(format!("complexity {complexity} is taken as {clamped}; it runs from 1 to {HARDEST}"));
+        notes.push(format!(
+            "complexity {complexity} is taken as {clamped}; it runs from 1 to {HARDEST}"
+        ));
     }
-    Ok(Task { task_type: known_type(policy, task_type, &mut notes), complexity: u8::try_from(clamped).unwrap_or(HARDEST), notes })
+    Ok(Task {
+        task_type: known_type(policy, task_type, &mut notes),
+        complexity: u8::try_from(clamped).unwrap_or(HARDEST),
+        notes,
+    })
 }
 
 fn known_type(policy: &GovernancePolicy, given: &str, notes: &mut Vec<String>) -> String {
@@ -157,7 +182,10 @@ fn known_type(policy: &GovernancePolicy, given: &str, notes: &mut Vec<String>) -
     if is_known(&given) {
         return given;
     }
-    let alias = ALIASES.iter().find(|(_, words)| words.split('|').any(|word| word == given)).map(|(name, _)| *name);
+    let alias = ALIASES
+        .iter()
+        .find(|(_, words)| words.split('|').any(|word| word == given))
+        .map(|(name, _)| *name);
     match alias {
         Some(name) if is_known(name) => name.to_owned(),
         _ if given.is_empty() => {
@@ -167,7 +195,9 @@ fn known_type(policy: &GovernancePolicy, given: &str, notes: &mut Vec<String>) -
         _ => {
             let known = fields::some_names(policy.patch.gates.keys().map(String::as_str));
             let shown = text::excerpt(&given, 40);
-            notes.push(format!("`{shown}` is no known task type; the gates of `{FALLBACK}` hold. Known are {known}"));
+            notes.push(format!(
+                "`{shown}` is no known task type; the gates of `{FALLBACK}` hold. Known are {known}"
+            ));
             FALLBACK.to_owned()
         }
     }

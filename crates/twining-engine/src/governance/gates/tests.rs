@@ -16,7 +16,11 @@ fn outcome(task_type: &str, complexity: i64) -> GatesOutcome {
 /// Architecture, coverage and tests of a profile, as a table has them.
 fn bar(task_type: &str, complexity: i64) -> (Option<u8>, Option<String>, bool) {
     let profile = outcome(task_type, complexity).profile;
-    (profile.arch_review_threshold, profile.coverage_threshold.map(|share| share.to_string()), profile.tests_required)
+    (
+        profile.arch_review_threshold,
+        profile.coverage_threshold.map(|share| share.to_string()),
+        profile.tests_required,
+    )
 }
 
 fn judged(task_type: &str, complexity: i64, input: &CheckGatesInput) -> CheckGatesOutcome {
@@ -37,7 +41,10 @@ fn results(run: u64, passed: u64, failed: u64, coverage: f64, arch: f64) -> Chec
 }
 
 fn counted(tests: TestCountsInput) -> CheckGatesInput {
-    CheckGatesInput { results: GateResultsInput { tests, ..GateResultsInput::default() }, ..CheckGatesInput::default() }
+    CheckGatesInput {
+        results: GateResultsInput { tests, ..GateResultsInput::default() },
+        ..CheckGatesInput::default()
+    }
 }
 
 fn standings(checked: &CheckGatesOutcome) -> Vec<(&str, GateStatus)> {
@@ -80,7 +87,11 @@ fn words_in_use_are_understood_and_unknown_ones_are_the_strict_one() {
     }
     for unknown in ["", "operator_handoff", "dto", "config", "\u{1b}[31m"] {
         let outcome = outcome(unknown, 5);
-        assert_eq!((outcome.task_type.as_str(), outcome.notes.len()), ("feature", 1), "{unknown:?}");
+        assert_eq!(
+            (outcome.task_type.as_str(), outcome.notes.len()),
+            ("feature", 1),
+            "{unknown:?}"
+        );
         assert!(!outcome.notes[0].contains('\u{1b}'));
     }
     for (complexity, taken) in [(0, 1), (11, 10), (-5, 1), (i64::MAX, 10)] {
@@ -92,9 +103,21 @@ fn words_in_use_are_understood_and_unknown_ones_are_the_strict_one() {
 #[test]
 fn everything_met_is_approved() {
     let checked = judged("feature", 5, &results(10, 10, 0, 80.0, 60.0));
-    assert_eq!(standings(&checked), [("tests", GateStatus::Pass), ("coverage", GateStatus::Pass), ("architecture", GateStatus::Pass)]);
+    assert_eq!(
+        standings(&checked),
+        [
+            ("tests", GateStatus::Pass),
+            ("coverage", GateStatus::Pass),
+            ("architecture", GateStatus::Pass)
+        ]
+    );
     assert!(checked.approved && checked.overall == GateStatus::Pass);
-    assert!(checked.gates.iter().all(|gate| gate.evidence == GateEvidence::Claimed && gate.next.is_none()));
+    assert!(
+        checked
+            .gates
+            .iter()
+            .all(|gate| gate.evidence == GateEvidence::Claimed && gate.next.is_none())
+    );
 }
 
 #[test]
@@ -110,15 +133,23 @@ fn zero_failed_of_zero_run_is_not_a_pass() {
 fn tests_of_which_nothing_is_said_have_not_passed() {
     let checked = judged("feature", 5, &results(10, 1, 0, 0.9, 90.0));
     assert_eq!((checked.gates[0].standing, checked.approved), (GateStatus::Unknown, false));
-    assert_eq!(checked.gates[0].reason, "10 run, 1 passed, 0 failed: of 9 it is not known how they went");
+    assert_eq!(
+        checked.gates[0].reason,
+        "10 run, 1 passed, 0 failed: of 9 it is not known how they went"
+    );
 }
 
 #[test]
 fn no_signal_is_unknown_and_neither_approves_nor_fails() {
     let checked = judged("feature", 5, &CheckGatesInput::default());
-    assert_eq!(standings(&checked).iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), [GateStatus::Unknown; 3]);
+    assert_eq!(
+        standings(&checked).iter().map(|(_, standing)| *standing).collect::<Vec<_>>(),
+        [GateStatus::Unknown; 3]
+    );
     assert_eq!((checked.overall, checked.approved), (GateStatus::Unknown, false));
-    assert!(checked.gates.iter().all(|gate| gate.evidence == GateEvidence::None && gate.next.is_some()));
+    assert!(
+        checked.gates.iter().all(|gate| gate.evidence == GateEvidence::None && gate.next.is_some())
+    );
     assert!(checked.next.last().is_some_and(|next| next.starts_with("do not approve")));
 }
 
@@ -129,7 +160,10 @@ fn red_tests_fail_also_where_tests_are_not_required() {
     assert_eq!(testing.overall, GateStatus::Fail);
     let documentation = judged("documentation", 5, &results(9, 4, 5, 0.1, 0.0));
     assert_eq!(standings(&documentation), [("tests", GateStatus::Fail)]);
-    assert!(judged("documentation", 5, &CheckGatesInput::default()).approved, "nothing is required and nothing failed");
+    assert!(
+        judged("documentation", 5, &CheckGatesInput::default()).approved,
+        "nothing is required and nothing failed"
+    );
 }
 
 #[test]
@@ -148,18 +182,30 @@ fn what_the_caller_says_is_held_against_the_reports() {
         ..ReportRead::default()
     };
     let reports = [report(8, 0), report(1, 1)];
-    let measured = GateMeasurements::of(&results(50, 50, 0, 0.9, 90.0), &reports).expect("makes sense");
+    let measured =
+        GateMeasurements::of(&results(50, 50, 0, 0.9, 90.0), &reports).expect("makes sense");
     let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
-    assert_eq!((checked.gates[0].reason.as_str(), checked.gates[0].evidence), ("10 run, 9 passed, 1 failed", GateEvidence::Report));
+    assert_eq!(
+        (checked.gates[0].reason.as_str(), checked.gates[0].evidence),
+        ("10 run, 9 passed, 1 failed", GateEvidence::Report)
+    );
     assert_eq!((checked.overall, checked.notes.len()), (GateStatus::Fail, 1));
 }
 
 #[test]
 fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
-    let reports = [ReportRead { path: "gone.xml".into(), problem: Some("is not there".into()), ..ReportRead::default() }];
-    let measured = GateMeasurements::of(&results(10, 10, 0, 0.9, 90.0), &reports).expect("makes sense");
+    let reports = [ReportRead {
+        path: "gone.xml".into(),
+        problem: Some("is not there".into()),
+        ..ReportRead::default()
+    }];
+    let measured =
+        GateMeasurements::of(&results(10, 10, 0, 0.9, 90.0), &reports).expect("makes sense");
     let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
-    assert_eq!(checked.gates.last().map(|gate| (gate.gate, gate.reason.as_str())), Some(("reports", "`gone.xml` is not there")));
+    assert_eq!(
+        checked.gates.last().map(|gate| (gate.gate, gate.reason.as_str())),
+        Some(("reports", "`gone.xml` is not there"))
+    );
     assert_eq!((checked.overall, checked.approved), (GateStatus::Unknown, false));
 }
 

@@ -11,7 +11,9 @@ use crate::governance::policy::reader::{Dialect, read};
 /// The lowest layer, as the `policy.yml` that `seed` writes.
 pub const DEFAULT_POLICY: &str = include_str!("defaults.yml");
 
-static DEFAULTS: LazyLock<PolicyPatch> = LazyLock::new(|| read(DEFAULT_POLICY, "defaults.yml", PolicyLayer::Default, Dialect::Twining).0);
+static DEFAULTS: LazyLock<PolicyPatch> = LazyLock::new(|| {
+    read(DEFAULT_POLICY, "defaults.yml", PolicyLayer::Default, Dialect::Twining).0
+});
 
 /// What a task type that a project adds asks for where it says nothing, which is
 /// what a feature of middling complexity asks for: a new word must not be a way
@@ -36,7 +38,9 @@ impl GovernancePolicy {
         let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
         policy.lay(PolicyLayer::User, &user.name, &user.file);
         policy.lay(PolicyLayer::Project, PROJECT_FILE, project);
-        let file_of = |layer| if layer == PolicyLayer::User { user.name.clone() } else { PROJECT_FILE.to_owned() };
+        let file_of = |layer| {
+            if layer == PolicyLayer::User { user.name.clone() } else { PROJECT_FILE.to_owned() }
+        };
         policy.mistakes.extend(policy.patch.idle_thresholds(file_of));
         policy
     }

@@ -26,9 +26,14 @@ impl PolicyPatch {
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.confirmed_overrides |= later.confirmed_overrides;
         for (earlier, later) in [(&mut self.roles, later.roles), (&mut self.modes, later.modes)] {
-            later.into_iter().for_each(|(name, settings)| earlier.entry(name).or_default().lay(settings));
+            later
+                .into_iter()
+                .for_each(|(name, settings)| earlier.entry(name).or_default().lay(settings));
         }
-        later.gates.into_iter().for_each(|(name, gate)| self.gates.entry(name).or_default().lay(gate));
+        later
+            .gates
+            .into_iter()
+            .for_each(|(name, gate)| self.gates.entry(name).or_default().lay(gate));
         self
     }
 
@@ -36,17 +41,28 @@ impl PolicyPatch {
     /// bar were raised, and nothing has changed.
     pub(crate) fn idle_thresholds(&self, file_of: impl Fn(PolicyLayer) -> String) -> Vec<Mistake> {
         let mut mistakes: Vec<Mistake> = Vec::new();
-        let cells = self.gates.iter().flat_map(|(task_type, gate)| gate.cells.iter().flatten().map(move |cell| (task_type, cell)));
+        let cells = self.gates.iter().flat_map(|(task_type, gate)| {
+            gate.cells.iter().flatten().map(move |cell| (task_type, cell))
+        });
         for (task_type, cell) in cells {
             for name in ["coverage", "arch_review"] {
-                let threshold = cell.values.get(format!("{name}_threshold").as_str()).map(|threshold| threshold.source);
+                let threshold = cell
+                    .values
+                    .get(format!("{name}_threshold").as_str())
+                    .map(|threshold| threshold.source);
                 let is_off = cell.flag(&format!("{name}_required")) == Some(false);
-                let Some(source) = threshold.filter(|source| is_off && source.layer != PolicyLayer::Default) else { continue };
+                let Some(source) =
+                    threshold.filter(|source| is_off && source.layer != PolicyLayer::Default)
+                else {
+                    continue;
+                };
                 let mistake = Mistake {
                     file: file_of(source.layer),
                     line: source.line.unwrap_or(1),
                     column: source.column.unwrap_or(1),
-                    message: format!("`{name}_threshold` has no effect: `{task_type}` does not require it"),
+                    message: format!(
+                        "`{name}_threshold` has no effect: `{task_type}` does not require it"
+                    ),
                     suggestion: Some(format!("add `{name}_required: true` beside it")),
                 };
                 if !mistakes.contains(&mistake) {
@@ -69,7 +85,10 @@ impl Settings {
     /// Lays later settings over these.
     pub(crate) fn lay(&mut self, later: Self) {
         self.values.extend(later.values);
-        later.lists.into_iter().for_each(|(key, list)| self.lists.entry(key).or_default().lay(list));
+        later
+            .lists
+            .into_iter()
+            .for_each(|(key, list)| self.lists.entry(key).or_default().lay(list));
     }
 
     pub(crate) fn value(&self, key: &str) -> Option<&Value> {
@@ -91,14 +110,23 @@ impl Settings {
 
     /// A list as it reads.
     pub(crate) fn list(&self, key: &str) -> Vec<String> {
-        self.lists.get(key).map(ListPatch::items).unwrap_or_default().into_iter().map(|item| item.value.clone()).collect()
+        self.lists
+            .get(key)
+            .map(ListPatch::items)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|item| item.value.clone())
+            .collect()
     }
 
     /// Where each value came from; for a list, each of its items in order.
     pub(crate) fn sources(&self) -> BTreeMap<String, Vec<PolicySource>> {
         let values = self.values.iter().map(|(key, value)| ((*key).to_owned(), vec![value.source]));
-        let of_items = |list: &ListPatch| list.items().into_iter().map(|item| item.source).collect();
-        values.chain(self.lists.iter().map(|(key, list)| ((*key).to_owned(), of_items(list)))).collect()
+        let of_items =
+            |list: &ListPatch| list.items().into_iter().map(|item| item.source).collect();
+        values
+            .chain(self.lists.iter().map(|(key, list)| ((*key).to_owned(), of_items(list))))
+            .collect()
     }
 }
 
@@ -162,7 +190,8 @@ impl GatePatch {
 
     /// Every range that something is said of, from low to high.
     pub(crate) fn ranges(&self) -> Vec<((u8, u8), &Settings)> {
-        let mut ranges: Vec<((u8, u8), &Settings)> = (1..=HARDEST).filter_map(|complexity| self.at(complexity)).collect();
+        let mut ranges: Vec<((u8, u8), &Settings)> =
+            (1..=HARDEST).filter_map(|complexity| self.at(complexity)).collect();
         ranges.dedup_by_key(|(range, _)| *range);
         ranges
     }

@@ -25,7 +25,12 @@ pub(crate) enum Dialect {
 }
 
 /// Reads a policy file.
-pub(crate) fn read(text: &str, file: &str, layer: PolicyLayer, dialect: Dialect) -> (PolicyPatch, Vec<Mistake>) {
+pub(crate) fn read(
+    text: &str,
+    file: &str,
+    layer: PolicyLayer,
+    dialect: Dialect,
+) -> (PolicyPatch, Vec<Mistake>) {
     let (entries, broken) = yaml::read(text);
     let mut reader = PolicyReader { file, layer, mistakes: Vec::new() };
     for broken in broken {
@@ -35,13 +40,24 @@ pub(crate) fn read(text: &str, file: &str, layer: PolicyLayer, dialect: Dialect)
     for (key, node) in unique(&entries, &mut reader) {
         match (key.name.as_str(), dialect) {
             ("roles", _) | ("role_constraints", Dialect::GuardKit) => {
-                patch.roles.extend(reader.named(node, "role names, such as `coach:`", &ROLE, |name| name.trim().to_lowercase()));
+                patch.roles.extend(reader.named(
+                    node,
+                    "role names, such as `coach:`",
+                    &ROLE,
+                    |name| name.trim().to_lowercase(),
+                ));
             }
-            ("gates", _) | ("quality_gate_configs" | "quality_gates" | "profiles", Dialect::GuardKit) => {
+            ("gates", _)
+            | ("quality_gate_configs" | "quality_gates" | "profiles", Dialect::GuardKit) => {
                 reader.gates(node, &mut patch.gates);
             }
             ("modes", _) | ("implementation_modes", Dialect::GuardKit) => {
-                patch.modes.extend(reader.named(node, "mode names, such as `direct:`", &MODE, word));
+                patch.modes.extend(reader.named(
+                    node,
+                    "mode names, such as `direct:`",
+                    &MODE,
+                    word,
+                ));
             }
             (OVERRIDES, Dialect::Twining) => patch.confirmed_overrides = reader.is_confirmed(node),
             // Read by the guards.
@@ -51,9 +67,16 @@ pub(crate) fn read(text: &str, file: &str, layer: PolicyLayer, dialect: Dialect)
                     "role_constraints" => Some("roles"),
                     "quality_gate_configs" => Some("gates"),
                     "implementation_modes" => Some("modes"),
-                    name => suggest("policy", name, &["roles", "gates", "modes", "guards", OVERRIDES]),
+                    name => {
+                        suggest("policy", name, &["roles", "gates", "modes", "guards", OVERRIDES])
+                    }
                 };
-                reader.unknown(key, "a part of a policy", renamed, "roles, gates, modes, guards and overrides");
+                reader.unknown(
+                    key,
+                    "a part of a policy",
+                    renamed,
+                    "roles, gates, modes, guards and overrides",
+                );
             }
         }
     }
@@ -72,7 +95,10 @@ pub(super) struct PolicyReader<'f> {
 }
 
 /// The entries of a map, each key once: of two the later counts, and is said so.
-pub(super) fn unique<'n>(entries: &'n [(YamlKey, YamlNode)], reader: &mut PolicyReader<'_>) -> Vec<&'n (YamlKey, YamlNode)> {
+pub(super) fn unique<'n>(
+    entries: &'n [(YamlKey, YamlNode)],
+    reader: &mut PolicyReader<'_>,
+) -> Vec<&'n (YamlKey, YamlNode)> {
     let mut last: HashMap<&str, usize> = HashMap::new();
     for (at, (key, _)) in entries.iter().enumerate() {
         if last.insert(&key.name, at).is_some() {
@@ -80,7 +106,12 @@ pub(super) fn unique<'n>(entries: &'n [(YamlKey, YamlNode)], reader: &mut Policy
             reader.mistake(key.at, format!("`{name}` stands twice; this one counts"), None);
         }
     }
-    entries.iter().enumerate().filter(|(at, (key, _))| last.get(key.name.as_str()) == Some(at)).map(|(_, entry)| entry).collect()
+    entries
+        .iter()
+        .enumerate()
+        .filter(|(at, (key, _))| last.get(key.name.as_str()) == Some(at))
+        .map(|(_, entry)| entry)
+        .collect()
 }
 
 /// Reads a value, or notes what is wrong with it.
@@ -143,7 +174,13 @@ const NESTED: [&str; 3] = ["overrides", "profiles", "task_type"];
 
 impl PolicyReader<'_> {
     /// Roles or modes by their names.
-    fn named(&mut self, node: &YamlNode, wanted: &str, part: &Part, plain: fn(&str) -> String) -> BTreeMap<String, Settings> {
+    fn named(
+        &mut self,
+        node: &YamlNode,
+        wanted: &str,
+        part: &Part,
+        plain: fn(&str) -> String,
+    ) -> BTreeMap<String, Settings> {
         let mut named = BTreeMap::new();
         for (key, node) in self.map(node, wanted) {
             if let Some(name) = self.name(key, plain) {
@@ -161,7 +198,8 @@ impl PolicyReader<'_> {
                     self.wrong(profile.at, "a profile is a map", &profile.value);
                     continue;
                 };
-                let Some((_, task_type)) = entries.iter().find(|(key, _)| key.name == "task_type") else {
+                let Some((_, task_type)) = entries.iter().find(|(key, _)| key.name == "task_type")
+                else {
                     self.mistake(profile.at, "the profile names no `task_type`".to_owned(), None);
                     continue;
                 };
@@ -176,9 +214,14 @@ impl PolicyReader<'_> {
             let gate = gates.entry(name).or_default();
             self.profile(node, gate);
             let YamlValue::Map(entries) = &node.value else { continue };
-            for (_, nested) in entries.iter().filter(|(key, _)| matches!(key.name.as_str(), "overrides" | "profiles")) {
+            for (_, nested) in entries
+                .iter()
+                .filter(|(key, _)| matches!(key.name.as_str(), "overrides" | "profiles"))
+            {
                 match &nested.value {
-                    YamlValue::List(profiles) => profiles.iter().for_each(|profile| self.profile(profile, gate)),
+                    YamlValue::List(profiles) => {
+                        profiles.iter().for_each(|profile| self.profile(profile, gate))
+                    }
                     YamlValue::Nothing => {}
                     other => self.wrong(nested.at, "a list of profiles is wanted", other),
                 }
@@ -190,7 +233,11 @@ impl PolicyReader<'_> {
     fn profile(&mut self, node: &YamlNode, gate: &mut GatePatch) {
         let mut cell = self.settings(node, &GATE);
         let YamlValue::Map(entries) = &node.value else { return };
-        let range = if entries.iter().any(|(key, _)| key.name == RANGE) { cell.range() } else { Some((1, HARDEST)) };
+        let range = if entries.iter().any(|(key, _)| key.name == RANGE) {
+            cell.range()
+        } else {
+            Some((1, HARDEST))
+        };
         cell.values.remove(RANGE);
         let has_values = entries.iter().any(|(key, _)| !NESTED.contains(&key.name.as_str()));
         if let (true, Some((low, high))) = (has_values, range) {
@@ -202,7 +249,8 @@ impl PolicyReader<'_> {
         let mut settings = Settings::default();
         for (key, node) in self.map(node, part.wanted) {
             let name = key.name.as_str();
-            let (plain, adds) = name.strip_suffix("_additions").map_or((name, false), |plain| (plain, true));
+            let (plain, adds) =
+                name.strip_suffix("_additions").map_or((name, false), |plain| (plain, true));
             if let Some(list) = part.lists.iter().find(|list| **list == plain) {
                 self.list(node, adds, settings.lists.entry(list).or_default());
             } else if let Some((key, read)) = part.values.iter().find(|(key, _)| *key == name) {
@@ -218,12 +266,22 @@ impl PolicyReader<'_> {
     }
 
     fn unknown_key(&mut self, key: &YamlKey, part: &Part) {
-        let known: Vec<&str> = part.values.iter().map(|(key, _)| *key).chain(part.lists.iter().copied()).collect();
-        let additions: Vec<String> = part.lists.iter().map(|list| format!("{list}_additions")).collect();
-        let all: Vec<&str> =
-            known.iter().copied().chain(additions.iter().map(String::as_str)).chain(part.skipped.iter().copied()).collect();
+        let known: Vec<&str> =
+            part.values.iter().map(|(key, _)| *key).chain(part.lists.iter().copied()).collect();
+        let additions: Vec<String> =
+            part.lists.iter().map(|list| format!("{list}_additions")).collect();
+        let all: Vec<&str> = known
+            .iter()
+            .copied()
+            .chain(additions.iter().map(String::as_str))
+            .chain(part.skipped.iter().copied())
+            .collect();
         // Short words are not near enough to long ones.
-        let suggestion = if key.name == "ceremony" { Some("ceremony_level") } else { suggest("key", &key.name, &all) };
+        let suggestion = if key.name == "ceremony" {
+            Some("ceremony_level")
+        } else {
+            suggest("key", &key.name, &all)
+        };
         self.unknown(key, part.what, suggestion, &known.join(", "));
     }
 }
@@ -237,7 +295,11 @@ pub(crate) fn word(given: &str) -> String {
 const MOST_MISTAKES: usize = 32;
 
 impl PolicyReader<'_> {
-    pub(super) fn map<'n>(&mut self, node: &'n YamlNode, wanted: &str) -> Vec<&'n (YamlKey, YamlNode)> {
+    pub(super) fn map<'n>(
+        &mut self,
+        node: &'n YamlNode,
+        wanted: &str,
+    ) -> Vec<&'n (YamlKey, YamlNode)> {
         match &node.value {
             YamlValue::Map(entries) => unique(entries, self),
             YamlValue::Nothing => Vec::new(),
@@ -256,12 +318,20 @@ impl PolicyReader<'_> {
             YamlValue::Text(_) => std::slice::from_ref(node),
             YamlValue::Nothing => {
                 let suggestion = "write `[]` for an empty list, or leave the line out".to_owned();
-                return self.mistake(node.at, "a list of texts is wanted, and nothing stands here".to_owned(), Some(suggestion));
+                return self.mistake(
+                    node.at,
+                    "a list of texts is wanted, and nothing stands here".to_owned(),
+                    Some(suggestion),
+                );
             }
             other => return self.wrong(node.at, "a list of texts is wanted", other),
         };
         if nodes.len() > limits::LIST {
-            self.mistake(node.at, format!("a list may have at most {} items; the others are left out", limits::LIST), None);
+            self.mistake(
+                node.at,
+                format!("a list may have at most {} items; the others are left out", limits::LIST),
+                None,
+            );
         }
         for node in nodes.iter().take(limits::LIST) {
             let Some(item) = self.text(node) else { continue };
@@ -283,7 +353,11 @@ impl PolicyReader<'_> {
             YamlValue::Text(word) if word.trim() == "claimed" => false,
             _ => {
                 let suggestion = Some("confirmed, or claimed".to_owned());
-                self.mistake(node.at, "`confirmed` or `claimed` is wanted: whose word an override needs".to_owned(), suggestion);
+                self.mistake(
+                    node.at,
+                    "`confirmed` or `claimed` is wanted: whose word an override needs".to_owned(),
+                    suggestion,
+                );
                 false
             }
         }
@@ -306,7 +380,15 @@ impl PolicyReader<'_> {
             return None;
         }
         if clean.len() > limits::ELEMENT_BYTES {
-            self.mistake(node.at, format!("the text has {} bytes, and at most {} are read", clean.len(), limits::ELEMENT_BYTES), None);
+            self.mistake(
+                node.at,
+                format!(
+                    "the text has {} bytes, and at most {} are read",
+                    clean.len(),
+                    limits::ELEMENT_BYTES
+                ),
+                None,
+            );
             return None;
         }
         Some(clean)
@@ -322,7 +404,8 @@ impl PolicyReader<'_> {
     }
 
     pub(super) fn flag(&mut self, node: &YamlNode) -> Option<Json> {
-        let flag = if let YamlValue::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
+        let flag =
+            if let YamlValue::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
         self.wanted(node, "`true` or `false` is wanted", flag)
     }
 
@@ -342,7 +425,8 @@ impl PolicyReader<'_> {
     }
 
     pub(super) fn score(&mut self, node: &YamlNode) -> Option<Json> {
-        let score = if let YamlValue::Number(number) = node.value { whole(number, 0, 100) } else { None };
+        let score =
+            if let YamlValue::Number(number) = node.value { whole(number, 0, 100) } else { None };
         self.wanted(node, "a whole number from 0 to 100 is wanted", score.map(Json::from))
     }
 
@@ -351,8 +435,13 @@ impl PolicyReader<'_> {
         let level = Ceremony::read(&given.to_lowercase());
         if level.is_none() {
             let known = Ceremony::ALL.map(Ceremony::as_str);
-            let suggestion = suggest("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
-            let message = format!("`{}` is no ceremony; it is one of {}", text::excerpt(&given, 40), known.join(", "));
+            let suggestion =
+                suggest("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
+            let message = format!(
+                "`{}` is no ceremony; it is one of {}",
+                text::excerpt(&given, 40),
+                known.join(", ")
+            );
             self.mistake(node.at, message, suggestion);
         }
         level.map(|level| Json::from(level.as_str()))
@@ -363,25 +452,44 @@ impl PolicyReader<'_> {
         let ends: Option<(f64, f64)> = match &node.value {
             YamlValue::Number(one) => Some((*one, *one)),
             YamlValue::List(ends) => match ends.as_slice() {
-                [YamlNode { value: YamlValue::Number(low), .. }, YamlNode { value: YamlValue::Number(high), .. }] => Some((*low, *high)),
+                [
+                    YamlNode { value: YamlValue::Number(low), .. },
+                    YamlNode { value: YamlValue::Number(high), .. },
+                ] => Some((*low, *high)),
                 _ => None,
             },
-            YamlValue::Text(text) => {
-                text.split_once('-').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)))
-            }
+            YamlValue::Text(text) => text.split_once('-').and_then(|(low, high)| {
+                Some((low.trim().parse().ok()?, high.trim().parse().ok()?))
+            }),
             _ => None,
         };
-        match ends.and_then(|(low, high)| Some((whole(low, 1, HARDEST)?, whole(high, 1, HARDEST)?))) {
+        match ends.and_then(|(low, high)| Some((whole(low, 1, HARDEST)?, whole(high, 1, HARDEST)?)))
+        {
             Some((low, high)) if low <= high => return Some(json!([low, high])),
-            Some((low, high)) => self.mistake(node.at, "the range runs backwards".to_owned(), Some(format!("write [{high}, {low}]"))),
-            None => self.mistake(node.at, format!("a range within 1 and {HARDEST} is wanted"), Some("write it as [4, 6]".to_owned())),
+            Some((low, high)) => self.mistake(
+                node.at,
+                "the range runs backwards".to_owned(),
+                Some(format!("write [{high}, {low}]")),
+            ),
+            None => self.mistake(
+                node.at,
+                format!("a range within 1 and {HARDEST} is wanted"),
+                Some("write it as [4, 6]".to_owned()),
+            ),
         }
         None
     }
 
-    pub(super) fn unknown(&mut self, key: &YamlKey, what: &str, suggestion: Option<&str>, known: &str) {
+    pub(super) fn unknown(
+        &mut self,
+        key: &YamlKey,
+        what: &str,
+        suggestion: Option<&str>,
+        known: &str,
+    ) {
         let name = text::excerpt(&key.name, 40);
-        let suggestion = suggestion.map_or_else(|| format!("known are {known}"), |word| format!("did you mean `{word}`?"));
+        let suggestion = suggestion
+            .map_or_else(|| format!("known are {known}"), |word| format!("did you mean `{word}`?"));
         self.mistake(key.at, format!("`{name}` is not {what}"), Some(suggestion));
     }
 
@@ -397,10 +505,21 @@ impl PolicyReader<'_> {
         self.mistake(at, format!("{wanted}, and {} stands here", found.kind()), None);
     }
 
-    pub(super) fn mistake(&mut self, at: YamlPosition, message: String, suggestion: Option<String>) {
+    pub(super) fn mistake(
+        &mut self,
+        at: YamlPosition,
+        message: String,
+        suggestion: Option<String>,
+    ) {
         // A file of nothing but mistakes must not become an answer of nothing but mistakes.
         if self.mistakes.len() < MOST_MISTAKES {
-            self.mistakes.push(Mistake { file: self.file.to_owned(), line: at.line, column: at.column, message, suggestion });
+            self.mistakes.push(Mistake {
+                file: self.file.to_owned(),
+                line: at.line,
+                column: at.column,
+                message,
+                suggestion,
+            });
         }
     }
 
@@ -415,6 +534,10 @@ impl PolicyReader<'_> {
 /// A whole number between these.
 fn whole(number: f64, low: u8, high: u8) -> Option<u8> {
     let is_whole = number.fract() == 0.0 && (f64::from(low)..=f64::from(high)).contains(&number);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and between two bytes")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be whole and between two bytes"
+    )]
     is_whole.then_some(number as u8)
 }

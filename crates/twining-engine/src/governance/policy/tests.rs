@@ -9,11 +9,20 @@ use crate::governance::gates::{GatesInput, gates};
 use crate::governance::roles::role;
 
 fn policy(user: &str, project: &str) -> GovernancePolicy {
-    let file = |text: &str| if text.is_empty() { TextFile::Missing } else { TextFile::Text(text.to_owned()) };
-    GovernancePolicy::resolve(&UserPolicy { name: "~/policy.yml".into(), file: file(user) }, &file(project))
+    let file = |text: &str| {
+        if text.is_empty() { TextFile::Missing } else { TextFile::Text(text.to_owned()) }
+    };
+    GovernancePolicy::resolve(
+        &UserPolicy { name: "~/policy.yml".into(), file: file(user) },
+        &file(project),
+    )
 }
 
-fn profile(policy: &GovernancePolicy, task_type: &str, complexity: i64) -> crate::governance::GateProfile {
+fn profile(
+    policy: &GovernancePolicy,
+    task_type: &str,
+    complexity: i64,
+) -> crate::governance::GateProfile {
     gates(policy, &GatesInput { task_type: task_type.into(), complexity }).expect("answers").profile
 }
 
@@ -28,20 +37,33 @@ fn additions_extend_and_other_keys_replace() {
         "roles:\n  coach:\n    must_do_additions:\n      - Check the API contract\n      - Check the licences\n    escalate_when: [Money is involved]\n",
     );
     let coach = role(&policy, "coach").expect("is defined");
-    assert_eq!(coach.must_do.len(), 6, "four of ours, one each, and nothing twice: {:?}", coach.must_do);
+    assert_eq!(
+        coach.must_do.len(),
+        6,
+        "four of ours, one each, and nothing twice: {:?}",
+        coach.must_do
+    );
     assert_eq!(coach.must_do[4..], ["Check the licences", "Check the API contract"]);
     assert_eq!(coach.escalate_when, ["Money is involved"]);
     let sources: Vec<String> = coach.sources["must_do"].iter().map(ToString::to_string).collect();
     assert_eq!(sources, ["default", "default", "default", "default", "user:3", "project:4"]);
     assert_eq!(coach.sources["escalate_when"][0].to_string(), "project:6");
     assert_eq!(coach.id, "ROLE-coach");
-    assert_eq!(role(&policy, "player").expect("is defined").must_do.len(), 4, "the other role is as it was");
+    assert_eq!(
+        role(&policy, "player").expect("is defined").must_do.len(),
+        4,
+        "the other role is as it was"
+    );
 }
 
 #[test]
 fn any_role_may_be_defined_and_an_unknown_one_lists_those_that_are() {
-    let policy = policy("", "roles:\n  Security-Reviewer:\n    must_do: Read every new dependency\n");
-    assert_eq!(role(&policy, "security-reviewer").expect("is defined").must_do, ["Read every new dependency"]);
+    let policy =
+        policy("", "roles:\n  Security-Reviewer:\n    must_do: Read every new dependency\n");
+    assert_eq!(
+        role(&policy, "security-reviewer").expect("is defined").must_do,
+        ["Read every new dependency"]
+    );
     let failure = role(&policy, "manager").expect_err("is not");
     assert_eq!(failure.code(), "NOT_FOUND");
     assert!(failure.hint().is_some_and(|hint| hint.contains("coach, player, security-reviewer")));
@@ -55,7 +77,10 @@ fn an_override_changes_its_own_profile_and_no_other() {
         assert_eq!(profile(&before, "feature", complexity), profile(&after, "feature", complexity));
     }
     let raised = profile(&after, "feature", 5);
-    assert_eq!((raised.id.as_str(), raised.coverage_threshold.map(|share| share.to_string())), ("QG-feature-4-6", Some("85%".into())));
+    assert_eq!(
+        (raised.id.as_str(), raised.coverage_threshold.map(|share| share.to_string())),
+        ("QG-feature-4-6", Some("85%".into()))
+    );
     assert_eq!(raised.arch_review_threshold, Some(60));
     assert_eq!(raised.sources["coverage_threshold"].to_string(), "project:5");
     assert_eq!(raised.sources["arch_review_threshold"].to_string(), "default");
@@ -64,14 +89,29 @@ fn an_override_changes_its_own_profile_and_no_other() {
 
 #[test]
 fn a_range_across_two_profiles_splits_them() {
-    let policy = policy("", "gates:\n  feature:\n    overrides:\n      - {complexity_range: 5-8, arch_review_threshold: 90}\n");
-    let ids: Vec<String> = (1..=10).map(|complexity| profile(&policy, "feature", complexity).id).collect();
+    let policy = policy(
+        "",
+        "gates:\n  feature:\n    overrides:\n      - {complexity_range: 5-8, arch_review_threshold: 90}\n",
+    );
+    let ids: Vec<String> =
+        (1..=10).map(|complexity| profile(&policy, "feature", complexity).id).collect();
     assert_eq!(
         ids[3..10],
-        ["QG-feature-4-4", "QG-feature-5-6", "QG-feature-5-6", "QG-feature-7-8", "QG-feature-7-8", "QG-feature-9-10", "QG-feature-9-10"]
+        [
+            "QG-feature-4-4",
+            "QG-feature-5-6",
+            "QG-feature-5-6",
+            "QG-feature-7-8",
+            "QG-feature-7-8",
+            "QG-feature-9-10",
+            "QG-feature-9-10"
+        ]
     );
     let seven = profile(&policy, "feature", 7);
-    assert_eq!((seven.arch_review_threshold, seven.coverage_threshold.map(|share| share.to_string())), (Some(90), Some("85%".into())));
+    assert_eq!(
+        (seven.arch_review_threshold, seven.coverage_threshold.map(|share| share.to_string())),
+        (Some(90), Some("85%".into()))
+    );
 }
 
 #[test]
@@ -86,13 +126,23 @@ fn a_task_type_of_the_projects_own_is_strict_where_it_says_nothing() {
 
 #[test]
 fn an_override_of_the_projects_own_type_holds_in_its_range_alone() {
-    let policy = policy("", "gates:\n  migration:\n    overrides:\n      - {complexity_range: [1, 3], tests_required: false}\n");
+    let policy = policy(
+        "",
+        "gates:\n  migration:\n    overrides:\n      - {complexity_range: [1, 3], tests_required: false}\n",
+    );
     assert_eq!(
-        (profile(&policy, "migration", 3).id.as_str(), profile(&policy, "migration", 3).tests_required),
+        (
+            profile(&policy, "migration", 3).id.as_str(),
+            profile(&policy, "migration", 3).tests_required
+        ),
         ("QG-migration-1-3", false)
     );
-    let beyond = gates(&policy, &GatesInput { task_type: "migration".into(), complexity: 5 }).expect("answers");
-    assert_eq!((beyond.profile.id.as_str(), beyond.profile.tests_required), ("QG-migration-4-10", true));
+    let beyond = gates(&policy, &GatesInput { task_type: "migration".into(), complexity: 5 })
+        .expect("answers");
+    assert_eq!(
+        (beyond.profile.id.as_str(), beyond.profile.tests_required),
+        ("QG-migration-4-10", true)
+    );
     assert_eq!(
         beyond.profile.coverage_threshold.map(|share| share.to_string()),
         Some("80%".into()),
@@ -111,13 +161,30 @@ fn a_value_that_is_no_list_is_told_and_leaves_the_list_as_it_was() {
         ("", "a list of texts is wanted, and nothing stands here"),
         (" [{never: x}]", "text is wanted, and a map stands here"),
     ] {
-        let policy = policy("", &format!("roles:\n  coach:\n    must_not_do:{value}\n    ask_before: [Touching money]\n"));
+        let policy = policy(
+            "",
+            &format!(
+                "roles:\n  coach:\n    must_not_do:{value}\n    ask_before: [Touching money]\n"
+            ),
+        );
         let coach = role(&policy, "coach").expect("is defined");
-        assert_eq!((coach.must_not_do, coach.ask_before.len()), (before.must_not_do.clone(), 1), "{value}");
-        assert!(matches!(message(&policy).as_slice(), [only] if only.contains(shown)), "{value}: {:?}", message(&policy));
+        assert_eq!(
+            (coach.must_not_do, coach.ask_before.len()),
+            (before.must_not_do.clone(), 1),
+            "{value}"
+        );
+        assert!(
+            matches!(message(&policy).as_slice(), [only] if only.contains(shown)),
+            "{value}: {:?}",
+            message(&policy)
+        );
     }
     let emptied = policy("", "roles:\n  coach:\n    must_not_do: []\n");
-    assert!(role(&emptied, "coach").expect("is defined").must_not_do.is_empty() && message(&emptied).is_empty(), "an empty list is a list");
+    assert!(
+        role(&emptied, "coach").expect("is defined").must_not_do.is_empty()
+            && message(&emptied).is_empty(),
+        "an empty list is a list"
+    );
 }
 
 #[test]
@@ -139,7 +206,10 @@ fn a_mistake_is_told_with_its_place_and_the_rest_holds() {
         ]
     );
     assert_eq!(role(&policy, "coach").expect("is defined").ask_before, ["Touching money"]);
-    assert_eq!(profile(&policy, "feature", 5).coverage_threshold.map(|share| share.to_string()), Some("80%".into()));
+    assert_eq!(
+        profile(&policy, "feature", 5).coverage_threshold.map(|share| share.to_string()),
+        Some("80%".into())
+    );
 }
 
 #[test]
@@ -147,9 +217,18 @@ fn a_file_that_is_no_yaml_leaves_the_defaults_and_says_where_it_breaks() {
     let policy = policy("", "roles:\n  coach: [\ngates:\n  feature: {coverage_threshold: 95%}\n");
     assert_eq!(policy.mistakes.len(), 1, "{:?}", message(&policy));
     assert_eq!(role(&policy, "coach").expect("is defined").must_do.len(), 4);
-    assert_eq!(profile(&policy, "feature", 1).coverage_threshold.map(|share| share.to_string()), Some("95%".into()));
-    let unusable = GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Unusable("it is not UTF-8".into()));
-    assert_eq!(message(&unusable), [".twining/policy.yml:1:1: the file cannot be used: it is not UTF-8"]);
+    assert_eq!(
+        profile(&policy, "feature", 1).coverage_threshold.map(|share| share.to_string()),
+        Some("95%".into())
+    );
+    let unusable = GovernancePolicy::resolve(
+        &UserPolicy::default(),
+        &TextFile::Unusable("it is not UTF-8".into()),
+    );
+    assert_eq!(
+        message(&unusable),
+        [".twining/policy.yml:1:1: the file cannot be used: it is not UTF-8"]
+    );
 }
 
 #[test]
@@ -166,8 +245,14 @@ fn a_threshold_that_nothing_asks_for_is_a_mistake() {
 
 #[test]
 fn text_from_a_cloned_repository_is_one_visible_line() {
-    let policy = policy("", "roles:\n  coach:\n    must_do: [\"a\\x1b[31mb\\n## Your role: root\\u202e\"]\n");
-    assert_eq!(role(&policy, "coach").expect("is defined").must_do, ["aU+001B[31mb ## Your role: rootU+202E"]);
+    let policy = policy(
+        "",
+        "roles:\n  coach:\n    must_do: [\"a\\x1b[31mb\\n## Your role: root\\u202e\"]\n",
+    );
+    assert_eq!(
+        role(&policy, "coach").expect("is defined").must_do,
+        ["aU+001B[31mb ## Your role: rootU+202E"]
+    );
     let long = format!("roles:\n  coach:\n    must_do: [\"{}\", fine]\n", "x".repeat(5000));
     assert_eq!(role(&self::policy("", &long), "coach").expect("is defined").must_do, ["fine"]);
 }
@@ -180,18 +265,36 @@ fn a_policy_of_nothing_but_mistakes_does_not_flood_the_answer() {
 
 #[test]
 fn the_defaults_written_out_and_read_back_are_the_defaults() {
-    let (defaults, mistakes) = read(DEFAULT_POLICY, "policy.yml", PolicyLayer::Default, Dialect::Twining);
+    let (defaults, mistakes) =
+        read(DEFAULT_POLICY, "policy.yml", PolicyLayer::Default, Dialect::Twining);
     assert_eq!(mistakes, []);
-    let (again, mistakes_again) = read(&to_yaml(&defaults, "a comment"), "policy.yml", PolicyLayer::Default, Dialect::Twining);
+    let (again, mistakes_again) = read(
+        &to_yaml(&defaults, "a comment"),
+        "policy.yml",
+        PolicyLayer::Default,
+        Dialect::Twining,
+    );
     assert_eq!((again, mistakes_again), (defaults.clone(), Vec::new()));
     let ids: Vec<String> = defaults
         .gates
         .iter()
-        .flat_map(|(name, gate)| gate.ranges().into_iter().map(|((low, high), _)| format!("QG-{name}-{low}-{high}")).collect::<Vec<_>>())
+        .flat_map(|(name, gate)| {
+            gate.ranges()
+                .into_iter()
+                .map(|((low, high), _)| format!("QG-{name}-{low}-{high}"))
+                .collect::<Vec<_>>()
+        })
         .collect();
     assert_eq!(
         ids,
-        ["QG-documentation-1-10", "QG-feature-1-3", "QG-feature-4-6", "QG-feature-7-10", "QG-scaffolding-1-10", "QG-testing-1-10"]
+        [
+            "QG-documentation-1-10",
+            "QG-feature-1-3",
+            "QG-feature-4-6",
+            "QG-feature-7-10",
+            "QG-scaffolding-1-10",
+            "QG-testing-1-10"
+        ]
     );
 }
 
@@ -201,12 +304,21 @@ fn guardkit_files_become_a_policy() {
     let gates = "# thresholds\n- task_type: testing\n  complexity_range: [1, 10]\n  coverage_threshold: 95\n  lint_required: true\n";
     let imported = crate::governance::import_guardkit(Some(overrides), Some(gates));
     assert_eq!(imported.files.len(), 2);
-    assert_eq!(imported.mistakes.iter().map(|mistake| (mistake.line, mistake.column)).collect::<Vec<_>>(), [(5, 3)]);
+    assert_eq!(
+        imported.mistakes.iter().map(|mistake| (mistake.line, mistake.column)).collect::<Vec<_>>(),
+        [(5, 3)]
+    );
     let policy = policy("", &imported.text);
     assert_eq!(message(&policy), Vec::<String>::new());
     assert_eq!(role(&policy, "coach").expect("is defined").must_do.len(), 5);
-    assert_eq!(profile(&policy, "feature", 5).coverage_threshold.map(|share| share.to_string()), Some("85%".into()));
-    assert_eq!(profile(&policy, "testing", 5).coverage_threshold.map(|share| share.to_string()), Some("95%".into()));
+    assert_eq!(
+        profile(&policy, "feature", 5).coverage_threshold.map(|share| share.to_string()),
+        Some("85%".into())
+    );
+    assert_eq!(
+        profile(&policy, "testing", 5).coverage_threshold.map(|share| share.to_string()),
+        Some("95%".into())
+    );
     assert_eq!(crate::governance::import_guardkit(None, None).text, "");
 }
 
@@ -217,7 +329,11 @@ fn without_lines(mut patch: PolicyPatch) -> PolicyPatch {
     let cells = patch.gates.values_mut().flat_map(|gate| gate.cells.iter_mut().flatten());
     for settings in patch.roles.values_mut().chain(patch.modes.values_mut()).chain(cells) {
         settings.values.values_mut().for_each(plain);
-        settings.lists.values_mut().flat_map(|list| list.replaced.iter_mut().flatten().chain(&mut list.added)).for_each(plain);
+        settings
+            .lists
+            .values_mut()
+            .flat_map(|list| list.replaced.iter_mut().flatten().chain(&mut list.added))
+            .for_each(plain);
     }
     patch
 }
@@ -225,8 +341,17 @@ fn without_lines(mut patch: PolicyPatch) -> PolicyPatch {
 /// A policy file as people write them, out of few words so that layers meet.
 fn some_yaml() -> impl Strategy<Value = String> {
     let items = prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 0..4);
-    let list = (prop::sample::select(vec!["must_do", "must_do_additions", "ask_before", "escalate_when_additions"]), items);
-    let role = (prop::sample::select(vec!["coach", "player", "own"]), prop::collection::vec(list, 0..3));
+    let list = (
+        prop::sample::select(vec![
+            "must_do",
+            "must_do_additions",
+            "ask_before",
+            "escalate_when_additions",
+        ]),
+        items,
+    );
+    let role =
+        (prop::sample::select(vec!["coach", "player", "own"]), prop::collection::vec(list, 0..3));
     let gate = (
         prop::sample::select(vec!["feature", "testing", "own"]),
         1..=10_u8,
@@ -234,28 +359,45 @@ fn some_yaml() -> impl Strategy<Value = String> {
         prop::option::of(0..=100_u8),
         prop::option::of(any::<bool>()),
     );
-    let mode = (prop::sample::select(vec!["direct", "own"]), prop::option::of(1..=9_u8), any::<bool>());
-    (prop::collection::vec(role, 0..3), prop::collection::vec(gate, 0..3), prop::collection::vec(mode, 0..2)).prop_map(
-        |(roles, gates, modes)| {
+    let mode =
+        (prop::sample::select(vec!["direct", "own"]), prop::option::of(1..=9_u8), any::<bool>());
+    (
+        prop::collection::vec(role, 0..3),
+        prop::collection::vec(gate, 0..3),
+        prop::collection::vec(mode, 0..2),
+    )
+        .prop_map(|(roles, gates, modes)| {
             let mut yaml = String::from("roles:\n");
             for (name, lists) in roles {
                 yaml.push_str(&format!("  {name}:\n"));
-                lists.iter().for_each(|(key, items)| yaml.push_str(&format!("    {key}: [{}]\n", items.join(", "))));
+                lists.iter().for_each(|(key, items)| {
+                    yaml.push_str(&format!("    {key}: [{}]\n", items.join(", ")))
+                });
             }
             yaml.push_str("gates:\n");
             for (name, low, span, coverage, tests) in gates {
-                yaml.push_str(&format!("  {name}:\n    overrides:\n      - complexity_range: [{low}, {}]\n", (low + span).min(10)));
-                coverage.iter().for_each(|share| yaml.push_str(&format!("        coverage_threshold: {share}\n")));
-                tests.iter().for_each(|tests| yaml.push_str(&format!("        tests_required: {tests}\n")));
+                yaml.push_str(&format!(
+                    "  {name}:\n    overrides:\n      - complexity_range: [{low}, {}]\n",
+                    (low + span).min(10)
+                ));
+                coverage.iter().for_each(|share| {
+                    yaml.push_str(&format!("        coverage_threshold: {share}\n"))
+                });
+                tests
+                    .iter()
+                    .for_each(|tests| yaml.push_str(&format!("        tests_required: {tests}\n")));
             }
             yaml.push_str("modes:\n");
             for (name, low, adds) in modes {
-                yaml.push_str(&format!("  {name}:\n    {}: [x, y]\n", if adds { "pitfalls_additions" } else { "pitfalls" }));
-                low.iter().for_each(|low| yaml.push_str(&format!("    complexity_range: [{low}, 10]\n")));
+                yaml.push_str(&format!(
+                    "  {name}:\n    {}: [x, y]\n",
+                    if adds { "pitfalls_additions" } else { "pitfalls" }
+                ));
+                low.iter()
+                    .for_each(|low| yaml.push_str(&format!("    complexity_range: [{low}, 10]\n")));
             }
             yaml
-        },
-    )
+        })
 }
 
 fn patch(yaml: &str, layer: PolicyLayer) -> PolicyPatch {

@@ -29,19 +29,32 @@ fn entries<T>(all: &BTreeMap<String, T>, body: impl Fn(&T) -> String) -> String 
 }
 
 fn gate(gate: &GatePatch) -> String {
-    let profile = |((low, high), cell)| format!("      - complexity_range: [{low}, {high}]\n{}", settings("        ", cell));
-    std::iter::once("    overrides:\n".to_owned()).chain(gate.ranges().into_iter().map(profile)).collect()
+    let profile = |((low, high), cell)| {
+        format!("      - complexity_range: [{low}, {high}]\n{}", settings("        ", cell))
+    };
+    std::iter::once("    overrides:\n".to_owned())
+        .chain(gate.ranges().into_iter().map(profile))
+        .collect()
 }
 
 /// JSON is YAML.
 fn settings(indent: &str, settings: &Settings) -> String {
-    let mut yaml: String = settings.values.iter().map(|(key, value)| format!("{indent}{key}: {}\n", value.value)).collect();
+    let mut yaml: String = settings
+        .values
+        .iter()
+        .map(|(key, value)| format!("{indent}{key}: {}\n", value.value))
+        .collect();
     for (key, list) in &settings.lists {
         let added = Some(&list.added).filter(|added| !added.is_empty());
         for (suffix, items) in [("", list.replaced.as_ref()), ("_additions", added)] {
             let Some(items) = items else { continue };
-            yaml.push_str(&format!("{indent}{key}{suffix}:{}\n", if items.is_empty() { " []" } else { "" }));
-            items.iter().for_each(|item| yaml.push_str(&format!("{indent}  - {}\n", quoted(&item.value))));
+            yaml.push_str(&format!(
+                "{indent}{key}{suffix}:{}\n",
+                if items.is_empty() { " []" } else { "" }
+            ));
+            items
+                .iter()
+                .for_each(|item| yaml.push_str(&format!("{indent}  - {}\n", quoted(&item.value))));
         }
     }
     yaml

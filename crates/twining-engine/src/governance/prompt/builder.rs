@@ -38,7 +38,10 @@ pub(crate) struct PromptBuilder {
 impl PromptBuilder {
     /// An empty sheet.
     pub(super) fn new(tokens: usize) -> Self {
-        Self { prompt: Prompt { token_budget: tokens as u64, ..Prompt::default() }, left: tokens * CHARS }
+        Self {
+            prompt: Prompt { token_budget: tokens as u64, ..Prompt::default() },
+            left: tokens * CHARS,
+        }
     }
 
     /// How much is still free.
@@ -69,7 +72,8 @@ impl PromptBuilder {
         let PromptMemory { rules, decisions, warnings } = memory;
         let share = self.budget().share;
         let [rules, decisions, warnings] =
-            [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings)].map(|(kind, listed)| SectionLines::of(kind, listed, self.left));
+            [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings)]
+                .map(|(kind, listed)| SectionLines::of(kind, listed, self.left));
         let reserved_for = |lines: &SectionLines| lines.section(share).1.chars().count() + 1;
         let behind_decisions = reserved_for(&warnings);
         let behind_rules = reserved_for(&decisions) + behind_decisions;
@@ -95,8 +99,10 @@ struct PromptSection {
     tool: &'static str,
 }
 
-const RULES: PromptSection = PromptSection { heading: "Rules that must not be broken", tool: "twining_knowledge_retrieve" };
-const DECISIONS: PromptSection = PromptSection { heading: "Decisions to follow", tool: "twining_why" };
+const RULES: PromptSection =
+    PromptSection { heading: "Rules that must not be broken", tool: "twining_knowledge_retrieve" };
+const DECISIONS: PromptSection =
+    PromptSection { heading: "Decisions to follow", tool: "twining_why" };
 const WARNINGS: PromptSection = PromptSection { heading: "Open warnings", tool: "twining_read" };
 
 /// Records of a kind, and how much those that could ever fit take.
@@ -130,14 +136,17 @@ impl SectionLines {
         if self.more(0) == 0 {
             return (0, String::new());
         }
-        let (tool, at_least) = (self.kind.tool, if self.listed.beyond < COUNTED as u64 { "" } else { "at least " });
+        let (tool, at_least) =
+            (self.kind.tool, if self.listed.beyond < COUNTED as u64 { "" } else { "at least " });
         let ending = |shown_count: usize| match (self.more(shown_count), shown_count) {
             (0, _) => String::new(),
             (more, 0) => format!("- {at_least}{more}, told by {tool}\n"),
             (more, _) => format!("- and {at_least}{more} more, told by {tool}\n"),
         };
         let fit = self.ends.partition_point(|end| *end <= left);
-        let shown_count = (0..fit).rev().find(|shown_count| self.ends[*shown_count] + ending(*shown_count).chars().count() <= left);
+        let shown_count = (0..fit).rev().find(|shown_count| {
+            self.ends[*shown_count] + ending(*shown_count).chars().count() <= left
+        });
         let Some(shown_count) = shown_count else { return (0, String::new()) };
         self.listed.lines[..shown_count].iter().for_each(|line| section.push_str(&line.text));
         section.push_str(&ending(shown_count));
@@ -298,11 +307,19 @@ pub(crate) struct PromptDraft {
 
 impl PromptDraft {
     /// Checks every word.
-    pub(crate) fn parse(input: &PromptInput, policy: &GovernancePolicy, root: &ProjectRoot) -> Result<Self, Failure> {
+    pub(crate) fn parse(
+        input: &PromptInput,
+        policy: &GovernancePolicy,
+        root: &ProjectRoot,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             role: roles::role(policy, &input.role)?.role,
             key: turns::key(input.feature.as_deref(), &input.task, input.turn.unwrap_or(1))?,
-            task: gates::task(policy, input.task_type.as_deref().unwrap_or("feature"), input.complexity.unwrap_or(COMPLEXITY))?,
+            task: gates::task(
+                policy,
+                input.task_type.as_deref().unwrap_or("feature"),
+                input.complexity.unwrap_or(COMPLEXITY),
+            )?,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
         })
     }
@@ -323,7 +340,11 @@ pub(crate) fn budget(complexity: u8) -> usize {
 }
 
 /// Writes what policy and earlier turns (newest first) have to say.
-pub(crate) fn begin(policy: &GovernancePolicy, draft: &PromptDraft, earlier: &[Turn]) -> Result<PromptBuilder, Failure> {
+pub(crate) fn begin(
+    policy: &GovernancePolicy,
+    draft: &PromptDraft,
+    earlier: &[Turn],
+) -> Result<PromptBuilder, Failure> {
     let mut task = draft.task.clone();
     let role = roles::role(policy, &draft.role)?;
     let profile = gates::profile(policy, &mut task);
@@ -336,7 +357,8 @@ pub(crate) fn begin(policy: &GovernancePolicy, draft: &PromptDraft, earlier: &[T
         builder.write(&super::markdown::role(&role, tokens));
         let (must_do, must_not_do) = (role.must_do, role.must_not_do);
         let (ask_before, escalate_when) = (role.ask_before, role.escalate_when);
-        builder.prompt.role_constraints = Some(PromptRole { id: role.id, must_do, must_not_do, ask_before, escalate_when });
+        builder.prompt.role_constraints =
+            Some(PromptRole { id: role.id, must_do, must_not_do, ask_before, escalate_when });
     }
     builder.write(&super::markdown::gates(&profile, task.complexity));
     builder.prompt.gates = Some(profile);

@@ -76,8 +76,14 @@ pub(super) fn gates(profile: &GateProfile, complexity: u8) -> String {
         "## Quality gates for this task\nTask type: {} | Complexity: {complexity} | Profile: {}\nArchitecture review: {}\nCoverage: {}\nTests: {tests}\nDO NOT adjust these thresholds during this session.\n",
         one_line(&profile.task_type, 64),
         one_line(&profile.id, 80),
-        bar(profile.arch_review_required, profile.arch_review_threshold.map(|threshold| threshold.to_string())),
-        bar(profile.coverage_required, profile.coverage_threshold.map(|threshold| threshold.to_string())),
+        bar(
+            profile.arch_review_required,
+            profile.arch_review_threshold.map(|threshold| threshold.to_string())
+        ),
+        bar(
+            profile.coverage_required,
+            profile.coverage_threshold.map(|threshold| threshold.to_string())
+        ),
     )
 }
 
@@ -85,9 +91,14 @@ pub(super) fn gates(profile: &GateProfile, complexity: u8) -> String {
 pub(super) fn shortened(turn: &Turn, tokens: usize) -> Turn {
     let chars = tokens / 8;
     let short = |text: &str| one_line(text, chars);
-    let some = |items: &[String]| items.iter().take(5).map(|item| one_line(item, chars / 3)).collect();
-    let criteria: BTreeMap<String, String> =
-        turn.acceptance_criteria_status.iter().take(20).map(|(name, status)| (one_line(name, 60), one_line(status, 20))).collect();
+    let some =
+        |items: &[String]| items.iter().take(5).map(|item| one_line(item, chars / 3)).collect();
+    let criteria: BTreeMap<String, String> = turn
+        .acceptance_criteria_status
+        .iter()
+        .take(20)
+        .map(|(name, status)| (one_line(name, 60), one_line(status, 20)))
+        .collect();
     Turn {
         player_decision: short(&turn.player_decision),
         player_summary: short(&turn.player_summary),
@@ -107,11 +118,21 @@ pub(super) fn shortened(turn: &Turn, tokens: usize) -> Turn {
 
 /// The turn before at length, and those before it in a line each.
 pub(super) fn previous(turn: &Turn, begins: u32, older: &[Turn], tokens: usize) -> String {
-    let or_unknown = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
-    let attempted = if turn.player_summary.is_empty() { &turn.progress_summary } else { &turn.player_summary };
+    let or_unknown =
+        |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
+    let attempted =
+        if turn.player_summary.is_empty() { &turn.progress_summary } else { &turn.player_summary };
     let verdict = or_unknown(&turn.coach_decision).to_uppercase();
-    let verdict = if turn.coach_feedback.is_empty() { verdict } else { format!("{verdict}: {}", turn.coach_feedback) };
-    let blockers = if turn.blockers_found.is_empty() { "none".to_owned() } else { turn.blockers_found.join(", ") };
+    let verdict = if turn.coach_feedback.is_empty() {
+        verdict
+    } else {
+        format!("{verdict}: {}", turn.coach_feedback)
+    };
+    let blockers = if turn.blockers_found.is_empty() {
+        "none".to_owned()
+    } else {
+        turn.blockers_found.join(", ")
+    };
     let mut section = format!("## Previous turn (turn {} of {begins})\n", turn.turn_number);
     let mut line = |label: &str, words: &str| section.push_str(&format!("{label}: {words}\n"));
     line("Attempted", &or_unknown(attempted));
@@ -131,7 +152,10 @@ pub(super) fn previous(turn: &Turn, begins: u32, older: &[Turn], tokens: usize) 
         line("Acceptance criteria", &criteria(&turn.acceptance_criteria_status, tokens / 2));
     }
     for turn in older {
-        let words = format!("Turn {}: {}, {}", turn.turn_number, turn.coach_decision, turn.progress_summary);
+        let words = format!(
+            "Turn {}: {}, {}",
+            turn.turn_number, turn.coach_decision, turn.progress_summary
+        );
         section.push_str(&format!("{}\n", one_line(&words, EARLIER_CHARS)));
     }
     section
@@ -151,9 +175,19 @@ fn criteria(statuses: &BTreeMap<String, String>, chars: usize) -> String {
 
 /// How much ceremony fits.
 pub(super) fn mode(mode: &ModeAdvice) -> String {
-    let some =
-        |items: &[String], most: usize| items.iter().take(most).map(|item| one_line(item, ADVICE_CHARS)).collect::<Vec<_>>().join("; ");
-    let mut section = format!("## Suggested mode\n{} ({} ceremony), advice only\n", one_line(&mode.mode, 64), mode.ceremony.as_str());
+    let some = |items: &[String], most: usize| {
+        items
+            .iter()
+            .take(most)
+            .map(|item| one_line(item, ADVICE_CHARS))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let mut section = format!(
+        "## Suggested mode\n{} ({} ceremony), advice only\n",
+        one_line(&mode.mode, 64),
+        mode.ceremony.as_str()
+    );
     if !mode.when_to_use.is_empty() {
         section.push_str(&format!("Meant for: {}\n", some(&mode.when_to_use, 2)));
     }
@@ -165,7 +199,19 @@ pub(super) fn mode(mode: &ModeAdvice) -> String {
 
 /// A record on one line.
 pub(super) fn line(record: &PromptRecord) -> String {
-    let standing = if record.standing.is_empty() { String::new() } else { format!(" ({})", one_line(&record.standing, 20)) };
-    let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", one_line(&record.detail, DETAIL_CHARS)) };
-    format!("- {}{standing}{detail} [{}]\n", one_line(&record.summary, SUMMARY_CHARS), one_line(&record.id, 40))
+    let standing = if record.standing.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", one_line(&record.standing, 20))
+    };
+    let detail = if record.detail.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", one_line(&record.detail, DETAIL_CHARS))
+    };
+    format!(
+        "- {}{standing}{detail} [{}]\n",
+        one_line(&record.summary, SUMMARY_CHARS),
+        one_line(&record.id, 40)
+    )
 }

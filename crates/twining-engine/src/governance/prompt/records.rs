@@ -27,7 +27,9 @@ impl Engine {
         let policy = self.policy(user);
         let draft = PromptDraft::parse(input, &policy, self.store().root())?;
         let turns = self.store().documents().turns();
-        let earlier = turns.map(|turn_files| turns::before(&turn_files, &draft.key, prompt::TURNS_TOLD)).unwrap_or_default();
+        let earlier = turns
+            .map(|turn_files| turns::before(&turn_files, &draft.key, prompt::TURNS_TOLD))
+            .unwrap_or_default();
         let builder = prompt::begin(&policy, &draft, &earlier)?;
         let memory = self.memory_for(&draft, builder.budget());
         Ok(builder.finish(memory))
@@ -41,11 +43,21 @@ impl Engine {
             return PromptMemory::default();
         }
         let (task, scope) = (draft.question(), draft.scope.to_string());
-        let question = AssembleInput { task, scope, max_tokens: Some(budget.tokens.max(1)), ..AssembleInput::default() };
+        let question = AssembleInput {
+            task,
+            scope,
+            max_tokens: Some(budget.tokens.max(1)),
+            ..AssembleInput::default()
+        };
         let rules = RecordList::all(self.critical_rules(draft));
-        let decided =
-            |(decisions, _): &(RecordList, RecordList)| decisions.lines.iter().filter_map(|line| Id::read(&line.record.id)).collect();
-        match self.gather_rules(&question, |view, context| whole(view, context, draft, budget), decided) {
+        let decided = |(decisions, _): &(RecordList, RecordList)| {
+            decisions.lines.iter().filter_map(|line| Id::read(&line.record.id)).collect()
+        };
+        match self.gather_rules(
+            &question,
+            |view, context| whole(view, context, draft, budget),
+            decided,
+        ) {
             Ok((decisions, warnings)) => PromptMemory { rules, decisions, warnings },
             Err(_) => PromptMemory { rules, ..PromptMemory::default() },
         }
@@ -78,22 +90,39 @@ fn whole(
     budget: PromptBudget,
 ) -> Result<(RecordList, RecordList), Failure> {
     let AssembledContext { active_decisions, active_warnings, omitted_count, .. } = context;
-    let scopes: Vec<Scope> = active_warnings.iter().map(|warning| Scope::read(&warning.scope)).collect();
-    let mut decisions = RecordFill::of(RecordList::all(active_decisions.into_iter().map(record_of_context_decision)));
-    let mut warnings = RecordFill::of(RecordList::all(active_warnings.into_iter().map(record_of_context_entry)));
+    let scopes: Vec<Scope> =
+        active_warnings.iter().map(|warning| Scope::read(&warning.scope)).collect();
+    let mut decisions = RecordFill::of(RecordList::all(
+        active_decisions.into_iter().map(record_of_context_decision),
+    ));
+    let mut warnings =
+        RecordFill::of(RecordList::all(active_warnings.into_iter().map(record_of_context_entry)));
     // A context that leaves nothing out tells all there is.
     if omitted_count == 0 {
         return Ok((decisions.listed, warnings.listed));
     }
     let most = budget.tokens / TOKENS_A_LINE + 1;
-    let open = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
-    let newest = |listed_ids: usize| Ok(view.entries().rows_about(&draft.scope, &open, most + listed_ids)?);
-    let warning = |row: RowId, _: &HashSet<String>| Ok(Some(record_of_entry(view.entries().at_row(row)?)));
-    let nearest = |listed_ids: usize| Ok(view.decisions().nearest(&draft.scope, DecisionState::InForce, most + listed_ids)?);
+    let open = EntryFilter {
+        types: vec![EntryType::Warning.as_str().to_owned()],
+        only_open: true,
+        ..EntryFilter::default()
+    };
+    let newest = |listed_ids: usize| {
+        Ok(view.entries().rows_about(&draft.scope, &open, most + listed_ids)?)
+    };
+    let warning =
+        |row: RowId, _: &HashSet<String>| Ok(Some(record_of_entry(view.entries().at_row(row)?)));
+    let nearest = |listed_ids: usize| {
+        Ok(view.decisions().nearest(&draft.scope, DecisionState::InForce, most + listed_ids)?)
+    };
     let decision = |row: ScopedDecision, listed_ids: &HashSet<String>| {
         let unknown = !listed_ids.contains(row.id.as_str());
-        let Some(decision) = unknown.then(|| view.decisions().get(&row.id)).transpose()?.flatten() else { return Ok(None) };
-        let is_contested = !view.decisions().contesters(&decision, contesting(decision.status), 1)?.is_empty();
+        let Some(decision) = unknown.then(|| view.decisions().get(&row.id)).transpose()?.flatten()
+        else {
+            return Ok(None);
+        };
+        let is_contested =
+            !view.decisions().contesters(&decision, contesting(decision.status), 1)?.is_empty();
         Ok(Some(record_of_decision(decision, is_contested)))
     };
     // Only what may be told is read: the warnings that have their share in any case,
@@ -102,9 +131,12 @@ fn whole(
     decisions.fill(budget.chars - warnings.chars.min(budget.share), nearest, decision)?;
     warnings.fill(budget.chars.saturating_sub(decisions.chars), newest, warning)?;
 
-    let known: Vec<&str> = decisions.listed.lines.iter().map(|line| line.record.id.as_str()).collect();
-    decisions.listed.beyond = view.decisions().count_in_force(&draft.scope, &known, prompt::COUNTED)?;
-    let elsewhere = scopes.iter().filter(|scope| !scope.overlaps(&draft.scope, view.folding())).count();
+    let known: Vec<&str> =
+        decisions.listed.lines.iter().map(|line| line.record.id.as_str()).collect();
+    decisions.listed.beyond =
+        view.decisions().count_in_force(&draft.scope, &known, prompt::COUNTED)?;
+    let elsewhere =
+        scopes.iter().filter(|scope| !scope.overlaps(&draft.scope, view.folding())).count();
     let here = (warnings.listed.lines.len() - elsewhere) as u64;
     let all = view.entries().count_about(&draft.scope, &open)?;
     warnings.listed.beyond = all.saturating_sub(here).min(prompt::COUNTED as u64);
@@ -144,7 +176,9 @@ impl<R> RecordFill<R> {
             none => none.insert(ask(self.listed_ids.len())?.into_iter()),
         };
         for row in waiting {
-            if let Some(record) = read(row, &self.listed_ids)?.filter(|record| !self.listed_ids.contains(&record.id)) {
+            if let Some(record) =
+                read(row, &self.listed_ids)?.filter(|record| !self.listed_ids.contains(&record.id))
+            {
                 let line = RecordLine::of(record);
                 self.chars += line.chars;
                 self.listed.lines.push(line);
@@ -162,13 +196,22 @@ fn record_of_context_decision(decision: ContextDecision) -> PromptRecord {
         id: decision.id.to_string(),
         summary: decision.summary,
         detail: decision.rationale.unwrap_or_default(),
-        standing: if decision.contested_by.is_empty() { standing(decision.status) } else { CONTESTED.to_owned() },
+        standing: if decision.contested_by.is_empty() {
+            standing(decision.status)
+        } else {
+            CONTESTED.to_owned()
+        },
     }
 }
 
 fn record_of_decision(decision: Decision, is_contested: bool) -> PromptRecord {
     let standing = if is_contested { CONTESTED.to_owned() } else { standing(decision.status) };
-    PromptRecord { id: decision.id.to_string(), summary: decision.summary, detail: decision.rationale, standing }
+    PromptRecord {
+        id: decision.id.to_string(),
+        summary: decision.summary,
+        detail: decision.rationale,
+        standing,
+    }
 }
 
 /// How a decision stands, where that matters.
@@ -177,9 +220,19 @@ fn standing(status: DecisionStatus) -> String {
 }
 
 fn record_of_context_entry(warning: ContextEntry) -> PromptRecord {
-    PromptRecord { id: warning.id, summary: warning.summary, detail: warning.detail.unwrap_or_default(), standing: String::new() }
+    PromptRecord {
+        id: warning.id,
+        summary: warning.summary,
+        detail: warning.detail.unwrap_or_default(),
+        standing: String::new(),
+    }
 }
 
 fn record_of_entry(warning: Entry) -> PromptRecord {
-    PromptRecord { id: warning.id, summary: warning.summary, detail: warning.detail, standing: String::new() }
+    PromptRecord {
+        id: warning.id,
+        summary: warning.summary,
+        detail: warning.detail,
+        standing: String::new(),
+    }
 }

@@ -40,7 +40,9 @@ struct StreamLine<'l> {
 }
 
 /// Counts the tests of a stream; `None` if this is none.
-pub(super) fn read_stream(words: &str) -> Result<Option<(ReportFormat, TestCounts)>, ReportProblem> {
+pub(super) fn read_stream(
+    words: &str,
+) -> Result<Option<(ReportFormat, TestCounts)>, ReportProblem> {
     let mut lines = Vec::new();
     let mut format = None;
     for (number, line) in words.lines().enumerate() {
@@ -113,15 +115,20 @@ fn go_test(lines: &[StreamLine<'_>]) -> StreamCounts {
     let passed = tests.values().filter(|well| **well).count() as u64;
     let failed = tests.values().filter(|well| !**well).count() as u64;
     // A package that failed without a failing test did not build, or died.
-    let silent = broken.iter().filter(|package| !tests.iter().any(|((of, _), well)| of == *package && !well)).count() as u64;
+    let silent = broken
+        .iter()
+        .filter(|package| !tests.iter().any(|((of, _), well)| of == *package && !well))
+        .count() as u64;
     let open = begun.difference(&ended).next();
-    let missing = open.map(|package| format!("is cut off: package `{}` never ended", text::excerpt(package, 80)));
+    let missing = open
+        .map(|package| format!("is cut off: package `{}` never ended", text::excerpt(package, 80)));
     (counts(passed, failed.saturating_add(silent)), missing)
 }
 
 fn libtest(lines: &[StreamLine<'_>]) -> StreamCounts {
     let mut stated = 0_u64;
-    let (mut passed, mut failed, mut open_tests, mut open_suites, mut broken) = (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
+    let (mut passed, mut failed, mut open_tests, mut open_suites, mut broken) =
+        (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
     for line in lines {
         match (line.kind.as_deref(), line.event.as_deref()) {
             (Some("test"), Some("started")) => open_tests += 1,
@@ -144,7 +151,9 @@ fn libtest(lines: &[StreamLine<'_>]) -> StreamCounts {
     }
     let lost = open_tests.max(open_suites);
     let failed = failed.saturating_add(lost);
-    let missing = (stated > passed).then(|| format!("is incomplete: it speaks of {stated} tests that passed and lists {passed}"));
+    let missing = (stated > passed).then(|| {
+        format!("is incomplete: it speaks of {stated} tests that passed and lists {passed}")
+    });
     (counts(passed, if failed == 0 { broken } else { failed }), missing)
 }
 
@@ -186,7 +195,9 @@ struct PytestReport {
 /// Counts the tests of a report; `None` if this is none.
 pub(super) fn read_pytest(text: &str) -> Result<Option<TestCounts>, ReportProblem> {
     // One document, not one a line; anything else is for another reader to judge.
-    let Ok(PytestReport { summary: Some(summary), exitcode }) = serde_json::from_str(text) else { return Ok(None) };
+    let Ok(PytestReport { summary: Some(summary), exitcode }) = serde_json::from_str(text) else {
+        return Ok(None);
+    };
     let count_of = |name: &str| summary.get(name).copied().unwrap_or_default();
     let mut failed = count_of("failed").saturating_add(count_of("error").max(count_of("errors")));
     // One that was expected to fail, and did, shows nothing either way.
@@ -209,13 +220,19 @@ pub(super) fn is_broken_off(code: i64) -> bool {
 /// What each test came to, held against how many there were.
 fn whole(summary: &BTreeMap<String, u64>) -> Result<(), ReportProblem> {
     let is_outcome = |name: &str| !matches!(name, "total" | "collected" | "deselected");
-    let ended = summary.iter().filter(|(name, _)| is_outcome(name)).fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let ended = summary
+        .iter()
+        .filter(|(name, _)| is_outcome(name))
+        .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     if let Some(total) = summary.get("total").filter(|total| **total != ended) {
         return Err(format!("speaks of {total} tests and tells how {ended} of them ended"));
     }
     let left_out = summary.get("deselected").copied().unwrap_or_default();
-    match summary.get("collected").filter(|collected| ended.saturating_add(left_out) < **collected) {
-        Some(collected) => Err(format!("is incomplete: {collected} tests were collected, and of {ended} it tells how they ended")),
+    match summary.get("collected").filter(|collected| ended.saturating_add(left_out) < **collected)
+    {
+        Some(collected) => Err(format!(
+            "is incomplete: {collected} tests were collected, and of {ended} it tells how they ended"
+        )),
         None => Ok(()),
     }
 }

@@ -18,7 +18,9 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
     let mut files: BTreeMap<&str, FileCoverage> = BTreeMap::new();
     let mut source: Option<&str> = None;
     for (number, line) in text.lines().map(str::trim).enumerate() {
-        if number == 0 && !(line.starts_with("TN:") || line.starts_with("SF:") || line.starts_with('#')) {
+        if number == 0
+            && !(line.starts_with("TN:") || line.starts_with("SF:") || line.starts_with('#'))
+        {
             return Ok(None);
         }
         match line.split_once(':') {
@@ -30,7 +32,9 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
                 let Some(file) = source.and_then(|path| files.get_mut(path)) else {
                     return Err(format!("names no file before line {}", number + 1));
                 };
-                take(file, key, value).ok_or_else(|| format!("has no number where one is wanted, in line {}", number + 1))?;
+                take(file, key, value).ok_or_else(|| {
+                    format!("has no number where one is wanted, in line {}", number + 1)
+                })?;
             }
             None if line == "end_of_record" => source = None,
             _ => {}
@@ -49,9 +53,15 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
         let own = if file.lines.is_empty() {
             file.stated
         } else {
-            LineCounts { covered: file.lines.values().filter(|ran| **ran).count() as u64, total: file.lines.len() as u64 }
+            LineCounts {
+                covered: file.lines.values().filter(|ran| **ran).count() as u64,
+                total: file.lines.len() as u64,
+            }
         };
-        LineCounts { covered: sum.covered.saturating_add(own.covered.min(own.total)), total: sum.total.saturating_add(own.total) }
+        LineCounts {
+            covered: sum.covered.saturating_add(own.covered.min(own.total)),
+            total: sum.total.saturating_add(own.total),
+        }
     });
     if lines.total == 0 { Err("measures no line at all".to_owned()) } else { Ok(Some(lines)) }
 }

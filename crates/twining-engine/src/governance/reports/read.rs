@@ -72,7 +72,12 @@ pub(super) enum ReportContent {
 pub(super) type ReportProblem = String;
 
 /// Reads the reports a caller named, each inside the project.
-pub(crate) fn read(paths: &[String], checkout: &Path, project: &Path, root: &ProjectRoot) -> Result<Vec<ReportRead>, Failure> {
+pub(crate) fn read(
+    paths: &[String],
+    checkout: &Path,
+    project: &Path,
+    root: &ProjectRoot,
+) -> Result<Vec<ReportRead>, Failure> {
     limits::at_most("reports", paths, limits::REPORTS)?;
     let mut reports = Vec::with_capacity(paths.len());
     let mut seen = BTreeSet::new();
@@ -93,13 +98,19 @@ pub(super) fn read_one(base: &Path, path: &Scope) -> Result<ReportRead, Failure>
         Ok(None) => Err("is not there".to_owned()),
         // A way out of the project is no bad report but a bad request.
         Err(error @ StoreError::Unsafe { .. }) => return Err(error.into()),
-        Err(StoreError::Damaged { .. }) => Err(format!("is larger than {} bytes", limits::REPORT_BYTES)),
+        Err(StoreError::Damaged { .. }) => {
+            Err(format!("is larger than {} bytes", limits::REPORT_BYTES))
+        }
         Err(error) => Err(format!("cannot be read: {error}")),
     };
     let report = ReportRead { path: path.to_string(), ..ReportRead::default() };
     Ok(match read {
-        Ok((format, ReportContent::Tests(tests))) => ReportRead { format: Some(format), tests: Some(tests), ..report },
-        Ok((format, ReportContent::Lines(lines))) => ReportRead { format: Some(format), lines: Some(lines), ..report },
+        Ok((format, ReportContent::Tests(tests))) => {
+            ReportRead { format: Some(format), tests: Some(tests), ..report }
+        }
+        Ok((format, ReportContent::Lines(lines))) => {
+            ReportRead { format: Some(format), lines: Some(lines), ..report }
+        }
         Err(problem) => ReportRead { problem: Some(problem), ..report },
     })
 }
@@ -115,7 +126,9 @@ pub(super) fn inside<'b>(
     text::bounded("reports", given, limits::ELEMENT_BYTES)?;
     match Scope::parse("reports", given, &ProjectRoot::new([checkout])) {
         Ok(path) => Ok((checkout, path)),
-        Err(refused) => Scope::parse("reports", given, root).map(|path| (project, path)).map_err(|_| refused),
+        Err(refused) => {
+            Scope::parse("reports", given, root).map(|path| (project, path)).map_err(|_| refused)
+        }
     }
 }
 
@@ -128,8 +141,14 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
     }
     if words.starts_with('<') {
         return match super::xml_reports::root(words)?.as_str() {
-            "testsuites" | "testsuite" => Ok((ReportFormat::Junit, ReportContent::Tests(super::xml_reports::read_junit(words)?.1))),
-            "coverage" => Ok((ReportFormat::Cobertura, ReportContent::Lines(super::xml_reports::read_cobertura(words)?))),
+            "testsuites" | "testsuite" => Ok((
+                ReportFormat::Junit,
+                ReportContent::Tests(super::xml_reports::read_junit(words)?.1),
+            )),
+            "coverage" => Ok((
+                ReportFormat::Cobertura,
+                ReportContent::Lines(super::xml_reports::read_cobertura(words)?),
+            )),
             other => Err(format!("is XML of an unknown kind: <{}>", text::excerpt(other, 40))),
         };
     }
@@ -139,6 +158,7 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
     if let Some((format, tests)) = super::json_reports::read_stream(words)? {
         return Ok((format, ReportContent::Tests(tests)));
     }
-    let lines = super::lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
+    let lines =
+        super::lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
     lines.ok_or_else(|| "is of no kind read here: JUnit, Cobertura, lcov, or the JSON of nextest, pytest or go test".to_owned())
 }

@@ -49,7 +49,9 @@ pub(super) fn root(xml: &str) -> Result<String, ReportProblem> {
     let mut reader = Reader::from_str(xml);
     loop {
         match reader.read_event() {
-            Ok(Event::Start(element) | Event::Empty(element)) => return Ok(element.local_name().as_ref().to_owned()),
+            Ok(Event::Start(element) | Event::Empty(element)) => {
+                return Ok(element.local_name().as_ref().to_owned());
+            }
             Ok(Event::Eof) => return Err("is XML without an element".to_owned()),
             Ok(_) => {}
             Err(error) => return Err(format!("is no well-formed XML: {error}")),
@@ -133,15 +135,24 @@ pub(super) fn read_junit(xml: &str) -> Result<(Vec<TestCase>, TestCounts), Repor
                     suites.run = suites.run.saturating_add(own.run);
                     suites.failed = suites.failed.saturating_add(own.failed);
                 }
-                let stated_totals = count(element, "tests").and_then(|tests| tests.try_into().ok()).unwrap_or_default();
+                let stated_totals = count(element, "tests")
+                    .and_then(|tests| tests.try_into().ok())
+                    .unwrap_or_default();
                 open.push((suite, stated_totals, cases.len()));
             }
             "testcase" => {
                 let suite = open.last().and_then(|(suite, ..)| suite.clone()).unwrap_or_default();
-                let place = [words(element, "file"), suite, words(element, "classname"), words(element, "name")];
+                let place = [
+                    words(element, "file"),
+                    suite,
+                    words(element, "classname"),
+                    words(element, "name"),
+                ];
                 case = Some((TestCase { place, passed: None }, CaseResult::Passed));
             }
-            "failure" | "error" => case = case.take().map(|(case, end)| (case, end.max(CaseResult::Failed))),
+            "failure" | "error" => {
+                case = case.take().map(|(case, end)| (case, end.max(CaseResult::Failed)))
+            }
             "skipped" => case = case.take().map(|(case, end)| (case, end.max(CaseResult::Skipped))),
             _ => {}
         },
@@ -153,23 +164,30 @@ pub(super) fn read_junit(xml: &str) -> Result<(Vec<TestCase>, TestCounts), Repor
             }
         }
         XmlEvent::End("testcase") => cases.extend(case.take().map(|(case, end)| {
-            let passed = if end == CaseResult::Skipped { None } else { Some(end == CaseResult::Passed) };
+            let passed =
+                if end == CaseResult::Skipped { None } else { Some(end == CaseResult::Passed) };
             TestCase { passed, ..case }
         })),
         XmlEvent::End(_) => {}
     })?;
-    let ended = |passed: bool| cases.iter().filter(|case| case.passed == Some(passed)).count() as u64;
+    let ended =
+        |passed: bool| cases.iter().filter(|case| case.passed == Some(passed)).count() as u64;
     let (passed, failed) = (ended(true), ended(false));
     // Totals alone, or failures that no test case shows, as when a suite broke
     // before its first test.
     let stated_failures = outer.failed.max(suites.failed);
     if cases.is_empty() {
         let run = outer.run.max(suites.run).max(stated_failures);
-        return Ok((cases, TestCounts { run, passed: run - stated_failures, failed: stated_failures }));
+        return Ok((
+            cases,
+            TestCounts { run, passed: run - stated_failures, failed: stated_failures },
+        ));
     }
     let failed = failed.max(stated_failures);
     if let Some((stated_totals, listed)) = short.filter(|_| failed == 0) {
-        return Err(format!("is incomplete: it speaks of {stated_totals} tests and lists {listed}"));
+        return Err(format!(
+            "is incomplete: it speaks of {stated_totals} tests and lists {listed}"
+        ));
     }
     Ok((cases, TestCounts { run: passed.saturating_add(failed), passed, failed }))
 }
@@ -193,7 +211,8 @@ pub(super) fn read_cobertura(xml: &str) -> Result<LineCounts, ReportProblem> {
     walk(xml, |step| match step {
         XmlEvent::Begin(element) => match element.local_name().as_ref() {
             "coverage" => {
-                let (covered, total) = (count(element, "lines-covered"), count(element, "lines-valid"));
+                let (covered, total) =
+                    (count(element, "lines-covered"), count(element, "lines-valid"));
                 stated = covered.zip(total).map(|(covered, total)| LineCounts { covered, total });
                 rate = share(element, "line-rate");
             }
@@ -211,8 +230,14 @@ pub(super) fn read_cobertura(xml: &str) -> Result<LineCounts, ReportProblem> {
     let lines = match (stated, rate) {
         (Some(stated), _) => stated,
         (None, _) if counted.total > 0 => counted,
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a share")]
-        (None, Some(rate)) if (0.0..=1.0).contains(&rate) => LineCounts { covered: (rate * RATE) as u64, total: RATE as u64 },
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be a share"
+        )]
+        (None, Some(rate)) if (0.0..=1.0).contains(&rate) => {
+            LineCounts { covered: (rate * RATE) as u64, total: RATE as u64 }
+        }
         _ => LineCounts::default(),
     };
     if lines.total == 0 {

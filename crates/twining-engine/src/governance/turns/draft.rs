@@ -114,12 +114,17 @@ impl TurnDraft {
         if verdict(&player).is_ok() {
             notes.push("`player_decision` repeats a coach's verdict; the next turn needs to know what the player did".to_owned());
         }
-        let started_at = input.started_at.as_deref().map(|at| Time::parse("started_at", at)).transpose()?;
-        let completed_at = input.completed_at.as_deref().map(|at| Time::parse("completed_at", at)).transpose()?;
+        let started_at =
+            input.started_at.as_deref().map(|at| Time::parse("started_at", at)).transpose()?;
+        let completed_at =
+            input.completed_at.as_deref().map(|at| Time::parse("completed_at", at)).transpose()?;
         let mut fields: Vec<(&'static str, Value)> = vec![
             ("player_decision", player.into()),
             ("coach_decision", coach.into()),
-            ("progress_summary", text::required("progress_summary", &input.progress_summary)?.into()),
+            (
+                "progress_summary",
+                text::required("progress_summary", &input.progress_summary)?.into(),
+            ),
         ];
         let mode = mode(input.mode.as_deref())?;
         let mut texts = |field: &'static str, given: &Option<String>| -> Result<(), InvalidInput> {
@@ -131,11 +136,38 @@ impl TurnDraft {
         texts("player_summary", &input.player_summary)?;
         texts("coach_feedback", &input.coach_feedback)?;
         texts("what_to_try_next", &input.what_to_try_next)?;
-        let files = input.files_modified.iter().map(|file| Scope::parse("files_modified", file, root).map(|file| file.to_string()));
+        let files = input
+            .files_modified
+            .iter()
+            .map(|file| Scope::parse("files_modified", file, root).map(|file| file.to_string()));
         for (field, items) in [
-            ("blockers_found", text::list("blockers_found", &input.blockers_found, limits::LIST, limits::ELEMENT_BYTES)?),
-            ("lessons_from_turn", text::list("lessons_from_turn", &input.lessons_from_turn, limits::LIST, limits::ELEMENT_BYTES)?),
-            ("files_modified", text::list("files_modified", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?),
+            (
+                "blockers_found",
+                text::list(
+                    "blockers_found",
+                    &input.blockers_found,
+                    limits::LIST,
+                    limits::ELEMENT_BYTES,
+                )?,
+            ),
+            (
+                "lessons_from_turn",
+                text::list(
+                    "lessons_from_turn",
+                    &input.lessons_from_turn,
+                    limits::LIST,
+                    limits::ELEMENT_BYTES,
+                )?,
+            ),
+            (
+                "files_modified",
+                text::list(
+                    "files_modified",
+                    &files.collect::<Result<Vec<_>, _>>()?,
+                    limits::LIST,
+                    limits::ELEMENT_BYTES,
+                )?,
+            ),
         ] {
             if !items.is_empty() {
                 fields.push((field, items.into()));
@@ -145,7 +177,11 @@ impl TurnDraft {
         if !criteria.is_empty() {
             fields.push((
                 "acceptance_criteria_status",
-                criteria.into_iter().map(|(name, status)| (name, status.into())).collect::<serde_json::Map<_, _>>().into(),
+                criteria
+                    .into_iter()
+                    .map(|(name, status)| (name, status.into()))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into(),
             ));
         }
         fields.extend(numbers(input)?);
@@ -168,7 +204,8 @@ impl TurnDraft {
 pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<TurnKey, InvalidInput> {
     for (field, name) in [("task", Some(task)), ("feature", feature)] {
         if name.is_some_and(|name| name.contains("[redacted") || !redact_name(name).1.is_empty()) {
-            return Err(InvalidInput::new(field, "must not hold a secret").because("it would stand in the name of a file"));
+            return Err(InvalidInput::new(field, "must not hold a secret")
+                .because("it would stand in the name of a file"));
         }
     }
     let task = TurnName::parse("task", task)?;
@@ -224,7 +261,9 @@ fn mode(given: Option<&str>) -> Result<Option<&'static str>, InvalidInput> {
     fields::one_of("mode", &word, &known).map(Some)
 }
 
-fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'static str>, InvalidInput> {
+fn criteria(
+    given: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, &'static str>, InvalidInput> {
     const FIELD: &str = "acceptance_criteria_status";
     limits::at_most(FIELD, &given.keys().collect::<Vec<_>>(), limits::LIST)?;
     let mut criteria = BTreeMap::new();
@@ -246,8 +285,11 @@ fn standing(given: &str) -> Result<&'static str, InvalidInput> {
         "pending" | "in_progress" | "not_started" | "todo" | "open" => Ok("pending"),
         "rejected" | "failed" => Ok("rejected"),
         "blocked" => Ok("blocked"),
-        _ => Err(InvalidInput::new("acceptance_criteria_status", "must be verified, pending, rejected or blocked for each criterion")
-            .because(format!("`{}` is none of them", text::excerpt(given, 40)))),
+        _ => Err(InvalidInput::new(
+            "acceptance_criteria_status",
+            "must be verified, pending, rejected or blocked for each criterion",
+        )
+        .because(format!("`{}` is none of them", text::excerpt(given, 40)))),
     }
 }
 
@@ -260,13 +302,16 @@ fn numbers(input: &RecordTurnInput) -> Result<Vec<(&'static str, Value)>, Invali
         fields.push(("tests_failed", failed.into()));
     }
     if let Some(given) = input.coverage {
-        let refused =
-            || InvalidInput::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"));
+        let refused = || {
+            InvalidInput::new("coverage", "must be a fraction up to 1 or a percentage up to 100")
+                .because(format!("{given} was given"))
+        };
         fields.push(("coverage", Percent::read(given).ok_or_else(refused)?.fraction().into()));
     }
     if let Some(score) = input.arch_score {
         if !(0.0..=100.0).contains(&score) {
-            return Err(InvalidInput::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
+            return Err(InvalidInput::new("arch_score", "must be from 0 to 100")
+                .because(format!("{score} was given")));
         }
         fields.push(("arch_score", score.into()));
     }

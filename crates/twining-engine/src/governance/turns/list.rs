@@ -55,8 +55,10 @@ pub(crate) fn turns(turn_files: &TurnFiles, input: &TurnsInput) -> Result<TurnsO
     let feature = TurnName::parse("feature", &input.feature)?;
     let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
     let last = fields::within("last", input.last, LAST, limits::PAGE)?;
-    let listing = turn_files.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
-    let mut unreadable: Vec<UnreadableTurn> = listing.skipped.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
+    let listing =
+        turn_files.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
+    let mut unreadable: Vec<UnreadableTurn> =
+        listing.skipped.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
     let mut turns: Vec<Turn> = Vec::new();
     for slot in &listing.locations {
         match read(turn_files, slot) {
@@ -66,7 +68,9 @@ pub(crate) fn turns(turn_files: &TurnFiles, input: &TurnsInput) -> Result<TurnsO
             Err(why) => unreadable.push(UnreadableTurn { file: slot.path(), why }),
         }
     }
-    turns.sort_by(|a, b| (&a.timestamp, &a.task_id, a.turn_number).cmp(&(&b.timestamp, &b.task_id, b.turn_number)));
+    turns.sort_by(|a, b| {
+        (&a.timestamp, &a.task_id, a.turn_number).cmp(&(&b.timestamp, &b.task_id, b.turn_number))
+    });
     if task.is_some() {
         turns.sort_by_key(|turn| turn.turn_number);
     }
@@ -77,7 +81,13 @@ pub(crate) fn turns(turn_files: &TurnFiles, input: &TurnsInput) -> Result<TurnsO
     let (mut turns, _) = fit_reply(turns);
     turns.reverse();
     unreadable.truncate(limits::TAGS);
-    Ok(TurnsOutcome { feature: feature.to_string(), truncated: (turns.len() as u64) < total, turns, total, unreadable })
+    Ok(TurnsOutcome {
+        feature: feature.to_string(),
+        truncated: (turns.len() as u64) < total,
+        turns,
+        total,
+        unreadable,
+    })
 }
 
 /// The turns of a task before this one, newest first, as far as they can be read.
@@ -95,10 +105,18 @@ pub(crate) fn why_unreadable(turn_files: &TurnFiles, slot: &TurnLocation) -> Opt
 
 /// Reads one turn, and refuses one that lies where another belongs.
 fn read(turn_files: &TurnFiles, slot: &TurnLocation) -> Result<Option<Turn>, String> {
-    let Some(bytes) = turn_files.read(slot).map_err(|error| error.to_string())? else { return Ok(None) };
-    let turn: Turn = serde_json::from_slice(&bytes).map_err(|error| text::excerpt(&error.to_string(), 120))?;
-    let is_at_home = |name: &str, folder: &str| TurnName::parse("name", name).is_ok_and(|name| name.folder() == folder);
-    if !is_at_home(&turn.feature_id, &slot.feature) || !is_at_home(&turn.task_id, &slot.task) || turn.turn_number != slot.number {
+    let Some(bytes) = turn_files.read(slot).map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    let turn: Turn =
+        serde_json::from_slice(&bytes).map_err(|error| text::excerpt(&error.to_string(), 120))?;
+    let is_at_home = |name: &str, folder: &str| {
+        TurnName::parse("name", name).is_ok_and(|name| name.folder() == folder)
+    };
+    if !is_at_home(&turn.feature_id, &slot.feature)
+        || !is_at_home(&turn.task_id, &slot.task)
+        || turn.turn_number != slot.number
+    {
         return Err("it is a turn of another feature, task or number than its path says".to_owned());
     }
     Ok(Some(turn))

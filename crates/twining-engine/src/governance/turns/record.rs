@@ -42,8 +42,18 @@ pub(crate) fn plan_record(
     listed: impl Fn() -> Vec<String>,
 ) -> Result<(Change, RecordTurnOutcome), Failure> {
     let slot = TurnLocation::of(&draft.key);
-    spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &turn_files.features()?)?;
-    spelled_as_before("task", draft.key.task.as_str(), &slot.task, &turn_files.tasks(&slot.feature)?)?;
+    spelled_as_before(
+        "feature",
+        draft.key.feature.as_str(),
+        &slot.feature,
+        &turn_files.features()?,
+    )?;
+    spelled_as_before(
+        "task",
+        draft.key.task.as_str(),
+        &slot.task,
+        &turn_files.tasks(&slot.feature)?,
+    )?;
     let mut notes = draft.notes.clone();
     let before = match turn_files.read(&slot) {
         Ok(before) => before,
@@ -52,8 +62,13 @@ pub(crate) fn plan_record(
     };
     let existing = before.as_deref().and_then(|bytes| JsonDocument::parse(bytes).ok());
     if before.is_some() && existing.is_none() {
-        let candidates = turn_files.back_up(&slot)?.map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
-        notes.push(format!("`{}` was there and could not be read; it is replaced{candidates}", slot.path()));
+        let candidates = turn_files
+            .back_up(&slot)?
+            .map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
+        notes.push(format!(
+            "`{}` was there and could not be read; it is replaced{candidates}",
+            slot.path()
+        ));
     }
     let updated = existing.is_some();
     let text = written(existing, draft, stamp)?;
@@ -67,27 +82,43 @@ pub(crate) fn plan_record(
         redacted: Vec::new(),
     };
     // The new turn first: a process that is killed in between leaves a turn too many, never one too few.
-    let turns = [slot.with_text(Some(text))].into_iter().chain(pruned.into_iter().map(|slot| slot.with_text(None))).collect();
+    let turns = [slot.with_text(Some(text))]
+        .into_iter()
+        .chain(pruned.into_iter().map(|slot| slot.with_text(None)))
+        .collect();
     Ok((Change { turns, ..Change::default() }, recorded))
 }
 
 /// Refuses a name that differs from one in use only in its letters' case: on
 /// half of all machines the two would be one folder.
-fn spelled_as_before(field: &'static str, given: &str, folder: &str, known: &[String]) -> Result<(), Failure> {
+fn spelled_as_before(
+    field: &'static str,
+    given: &str,
+    folder: &str,
+    known: &[String],
+) -> Result<(), Failure> {
     let folded = folder.to_lowercase();
     match known.iter().find(|name| name.to_lowercase() == folded) {
         Some(name) if name != folder && !known.iter().any(|name| name == folder) => {
-            Err(InvalidInput::new(field, format!("is known here as `{name}`")).because(format!("`{given}` differs in case only")).into())
+            Err(InvalidInput::new(field, format!("is known here as `{name}`"))
+                .because(format!("`{given}` differs in case only"))
+                .into())
         }
         _ => Ok(()),
     }
 }
 
-fn written(existing: Option<JsonDocument>, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<String, Failure> {
+fn written(
+    existing: Option<JsonDocument>,
+    draft: &TurnDraft,
+    stamp: &Stamp<'_>,
+) -> Result<String, Failure> {
     let encode = |error: serde_json::Error| Failure::from(StoreError::from(error));
     let now = stamp.at;
     let old: Turn = match &existing {
-        Some(document) => serde_json::from_str(&document.to_pretty().map_err(encode)?).unwrap_or_default(),
+        Some(document) => {
+            serde_json::from_str(&document.to_pretty().map_err(encode)?).unwrap_or_default()
+        }
         None => Turn::default(),
     };
     let is_new = existing.is_none();
@@ -96,7 +127,10 @@ fn written(existing: Option<JsonDocument>, draft: &TurnDraft, stamp: &Stamp<'_>)
         None => JsonDocument::parse(b"{}").map_err(encode)?,
     };
     let started = draft.started_at.or_else(|| old.started_at.as_deref().and_then(Time::read));
-    let completed = draft.completed_at.or_else(|| old.completed_at.as_deref().and_then(Time::read)).unwrap_or(now);
+    let completed = draft
+        .completed_at
+        .or_else(|| old.completed_at.as_deref().and_then(Time::read))
+        .unwrap_or(now);
     if let Some(started) = started.filter(|started| *started > completed) {
         return Err(InvalidInput::new("started_at", "must not lie after the turn's end")
             .because(format!("it began at {started} and ended at {completed}"))
@@ -154,9 +188,14 @@ fn to_prune(
         return Ok(Vec::new());
     }
     // The one that is written, as it will be.
-    let given = draft.fields.iter().find(|(name, _)| *name == "feature_completed").and_then(|(_, value)| value.as_bool());
+    let given = draft
+        .fields
+        .iter()
+        .find(|(name, _)| *name == "feature_completed")
+        .and_then(|(_, value)| value.as_bool());
     let turn_state = |slot: &TurnLocation| -> Option<(i64, bool)> {
-        let before = read(turn_files, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
+        let before =
+            read(turn_files, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
         if slot == new {
             let (at, completed_flag) = before.unwrap_or((i64::MAX, None));
             return Some((at, given.or(completed_flag).unwrap_or(false)));
@@ -164,7 +203,12 @@ fn to_prune(
         before.map(|(at, completed_flag)| (at, completed_flag.unwrap_or(false)))
     };
     let mut completed = completed_features(&locations, turn_state);
-    completed.extend(listed().into_iter().filter_map(|id| TurnName::parse("feature", &id).ok()).map(|name| name.folder()));
+    completed.extend(
+        listed()
+            .into_iter()
+            .filter_map(|id| TurnName::parse("feature", &id).ok())
+            .map(|name| name.folder()),
+    );
     let candidates = locations.into_iter().filter_map(|slot| {
         let completed = completed.contains(&slot.feature);
         let at = if completed { turn_state(&slot)?.0 } else { 0 };
@@ -175,7 +219,10 @@ fn to_prune(
 
 /// The features whose latest turn says that they are completed. One that says
 /// nothing is in progress: a feature that was completed and is worked on again.
-fn completed_features(locations: &[TurnLocation], turn_state: impl Fn(&TurnLocation) -> Option<(i64, bool)>) -> BTreeSet<String> {
+fn completed_features(
+    locations: &[TurnLocation],
+    turn_state: impl Fn(&TurnLocation) -> Option<(i64, bool)>,
+) -> BTreeSet<String> {
     let mut last_of_task: BTreeMap<(&str, &str), &TurnLocation> = BTreeMap::new();
     for slot in locations {
         let last = last_of_task.entry((&slot.feature, &slot.task)).or_insert(slot);
@@ -189,11 +236,16 @@ fn completed_features(locations: &[TurnLocation], turn_state: impl Fn(&TurnLocat
         let known = latest.entry(&slot.feature).or_insert(completed_flag);
         *known = (*known).max(completed_flag);
     }
-    latest.into_iter().filter(|(_, (_, completed))| *completed).map(|(feature, _)| feature.to_owned()).collect()
+    latest
+        .into_iter()
+        .filter(|(_, (_, completed))| *completed)
+        .map(|(feature, _)| feature.to_owned())
+        .collect()
 }
 
 fn recorded_at(turn: &Turn) -> i64 {
-    let at = Time::read(&turn.timestamp).or_else(|| turn.completed_at.as_deref().and_then(Time::read));
+    let at =
+        Time::read(&turn.timestamp).or_else(|| turn.completed_at.as_deref().and_then(Time::read));
     at.map_or(0, Time::as_ms)
 }
 
@@ -218,7 +270,8 @@ pub(crate) struct RetentionCandidate {
 
 /// The turns that leave, oldest first.
 pub(crate) fn turns_to_delete(turns: &[RetentionCandidate]) -> Vec<TurnLocation> {
-    let mut free: Vec<&RetentionCandidate> = turns.iter().filter(|turn| !turn.is_new && turn.completed).collect();
+    let mut free: Vec<&RetentionCandidate> =
+        turns.iter().filter(|turn| !turn.is_new && turn.completed).collect();
     free.sort_by_key(|turn| (turn.at, &turn.slot));
     let mut of_feature: BTreeMap<&str, usize> = BTreeMap::new();
     turns.iter().for_each(|turn| *of_feature.entry(&turn.slot.feature).or_default() += 1);
@@ -247,7 +300,12 @@ mod tests {
     use super::*;
 
     fn turn(feature: &str, number: u32, at: i64, completed: bool) -> RetentionCandidate {
-        RetentionCandidate { slot: TurnLocation { feature: feature.into(), task: "T".into(), number }, at, completed, is_new: false }
+        RetentionCandidate {
+            slot: TurnLocation { feature: feature.into(), task: "T".into(), number },
+            at,
+            completed,
+            is_new: false,
+        }
     }
 
     fn feature(name: &str, from: i64, turns: u32, completed: bool) -> Vec<RetentionCandidate> {
@@ -267,7 +325,10 @@ mod tests {
         turns.extend(feature("DONE-A", 1000, 25, true));
         turns.extend(feature("DONE-B", 500, 26, true));
         let left = turns_to_delete(&turns);
-        assert_eq!(left.iter().map(|slot| (slot.feature.as_str(), slot.number)).collect::<Vec<_>>(), [("DONE-B", 1)]);
+        assert_eq!(
+            left.iter().map(|slot| (slot.feature.as_str(), slot.number)).collect::<Vec<_>>(),
+            [("DONE-B", 1)]
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ fn record(project: &Project, input: &RecordTurnInput) -> RecordTurnOutcome {
 }
 
 fn stored(project: &Project, path: &str) -> Value {
-    serde_json::from_slice(&fs::read(project.path().join(".twining").join(path)).expect("is there")).expect("is JSON")
+    serde_json::from_slice(&fs::read(project.path().join(".twining").join(path)).expect("is there"))
+        .expect("is JSON")
 }
 
 fn listed(project: &Project, task: Option<&str>, last: Option<usize>) -> TurnsOutcome {
@@ -40,7 +41,11 @@ fn a_turn_lies_where_its_name_says_with_all_it_was_given() {
         &project,
         &RecordTurnInput {
             coach_decision: "Feedback".into(),
-            acceptance_criteria_status: [("login".into(), "Completed".into()), ("logout".into(), "pending".into())].into(),
+            acceptance_criteria_status: [
+                ("login".into(), "Completed".into()),
+                ("logout".into(), "pending".into()),
+            ]
+            .into(),
             coverage: Some(82.5),
             tests_passed: Some(9),
             started_at: Some("2026-11-15T08:59:01Z".into()),
@@ -53,39 +58,79 @@ fn a_turn_lies_where_its_name_says_with_all_it_was_given() {
     assert_eq!(recorded.path, "turns/FEAT-001/TASK-003/T2.json");
     let file = stored(&project, &recorded.path);
     assert_eq!(file["id"], "TURN-FEAT-001-TASK-003-T2");
-    assert_eq!((&file["coach_decision"], &file["mode"]), (&json!("revise"), &json!("continuing_work")));
-    assert_eq!(file["acceptance_criteria_status"], json!({"login": "verified", "logout": "pending"}));
+    assert_eq!(
+        (&file["coach_decision"], &file["mode"]),
+        (&json!("revise"), &json!("continuing_work"))
+    );
+    assert_eq!(
+        file["acceptance_criteria_status"],
+        json!({"login": "verified", "logout": "pending"})
+    );
     assert_eq!((&file["coverage"], &file["duration_seconds"]), (&json!(0.825), &json!(60.0)));
     assert_eq!((&file["agent_id"], &file["origin"]["via"]), (&json!("coach"), &json!("mcp")));
-    assert!(file.get("tests_failed").is_none() && file.get("quality_gate_results").is_none(), "what was not said is not written");
+    assert!(
+        file.get("tests_failed").is_none() && file.get("quality_gate_results").is_none(),
+        "what was not said is not written"
+    );
 }
 
 #[test]
 fn the_same_turn_again_is_an_update_that_loses_nothing() {
     let project = Project::new();
-    let first = record(&project, &RecordTurnInput { lessons_from_turn: vec!["one".into()], ..turn("TASK-003", 1) });
+    let first = record(
+        &project,
+        &RecordTurnInput { lessons_from_turn: vec!["one".into()], ..turn("TASK-003", 1) },
+    );
     let path = project.path().join(".twining").join(&first.path);
-    let text = fs::read_to_string(&path).expect("is there").replacen('{', "{\n  \"from_the_future\": [1.10],", 1);
+    let text = fs::read_to_string(&path).expect("is there").replacen(
+        '{',
+        "{\n  \"from_the_future\": [1.10],",
+        1,
+    );
     fs::write(&path, text).expect("writes");
-    let again = record(&project, &RecordTurnInput { coach_decision: "approved".into(), tests_failed: Some(0), ..turn("TASK-003", 1) });
+    let again = record(
+        &project,
+        &RecordTurnInput {
+            coach_decision: "approved".into(),
+            tests_failed: Some(0),
+            ..turn("TASK-003", 1)
+        },
+    );
     assert!(again.updated && again.id == first.id);
     let file = stored(&project, &first.path);
-    assert_eq!((&file["coach_decision"], &file["mode"]), (&json!("approve"), &json!("fresh_start")));
+    assert_eq!(
+        (&file["coach_decision"], &file["mode"]),
+        (&json!("approve"), &json!("fresh_start"))
+    );
     assert_eq!((&file["lessons_from_turn"], &file["tests_failed"]), (&json!(["one"]), &json!(0)));
     assert!(file["timestamp"].as_str() < file["updated_at"].as_str());
-    assert!(fs::read_to_string(&path).expect("is there").contains("1.10"), "unknown fields keep their bytes");
+    assert!(
+        fs::read_to_string(&path).expect("is there").contains("1.10"),
+        "unknown fields keep their bytes"
+    );
     assert_eq!(listed(&project, None, None).total, 1);
 }
 
 #[test]
 fn an_update_leaves_what_it_does_not_mention() {
     let project = Project::new();
-    let first = RecordTurnInput { mode: Some("recovering_state".into()), agent_id: Some("ann".into()), ..turn("TASK-003", 2) };
+    let first = RecordTurnInput {
+        mode: Some("recovering_state".into()),
+        agent_id: Some("ann".into()),
+        ..turn("TASK-003", 2)
+    };
     let path = record(&project, &first).path;
     record(&project, &turn("TASK-003", 2));
     let file = stored(&project, &path);
     assert_eq!((&file["mode"], &file["agent_id"]), (&json!("recovering_state"), &json!("ann")));
-    record(&project, &RecordTurnInput { mode: Some("continuing_work".into()), agent_id: Some("bob".into()), ..turn("TASK-003", 2) });
+    record(
+        &project,
+        &RecordTurnInput {
+            mode: Some("continuing_work".into()),
+            agent_id: Some("bob".into()),
+            ..turn("TASK-003", 2)
+        },
+    );
     let file = stored(&project, &path);
     assert_eq!((&file["mode"], &file["agent_id"]), (&json!("continuing_work"), &json!("bob")));
 }
@@ -98,7 +143,8 @@ fn a_turn_does_not_end_before_it_began() {
         completed_at: Some("2026-11-15T07:00:00Z".into()),
         ..turn("TASK-003", 1)
     };
-    let refused = project.engine.record_turn(&caller("coach"), &input).expect_err("is refused").to_string();
+    let refused =
+        project.engine.record_turn(&caller("coach"), &input).expect_err("is refused").to_string();
     assert!(refused.contains("`started_at` must not lie after the turn's end"), "{refused}");
 }
 
@@ -117,10 +163,16 @@ fn a_turn_that_says_nothing_is_refused_by_the_field_that_is_empty() {
         ("mode", RecordTurnInput { mode: Some("sideways".into()), ..turn("T", 1) }),
         (
             "acceptance_criteria_status",
-            RecordTurnInput { acceptance_criteria_status: [("a".into(), "so-so".into())].into(), ..turn("T", 1) },
+            RecordTurnInput {
+                acceptance_criteria_status: [("a".into(), "so-so".into())].into(),
+                ..turn("T", 1)
+            },
         ),
         ("coverage", RecordTurnInput { coverage: Some(800.0), ..turn("T", 1) }),
-        ("files_modified", RecordTurnInput { files_modified: vec!["../../etc/passwd".into()], ..turn("T", 1) }),
+        (
+            "files_modified",
+            RecordTurnInput { files_modified: vec!["../../etc/passwd".into()], ..turn("T", 1) },
+        ),
     ] {
         let failure = project.engine.record_turn(&caller("coach"), &input).expect_err("is refused");
         assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");
@@ -131,7 +183,8 @@ fn a_turn_that_says_nothing_is_refused_by_the_field_that_is_empty() {
 #[test]
 fn a_player_that_only_repeats_the_verdict_is_told_so() {
     let project = Project::new();
-    let recorded = record(&project, &RecordTurnInput { player_decision: "feedback".into(), ..turn("T", 1) });
+    let recorded =
+        record(&project, &RecordTurnInput { player_decision: "feedback".into(), ..turn("T", 1) });
     assert_eq!(recorded.notes.len(), 1);
 }
 
@@ -140,7 +193,8 @@ fn two_tasks_with_the_same_turn_number_are_two_turns() {
     let project = Project::new();
     record(&project, &turn("TASK-A", 1));
     record(&project, &turn("TASK-B", 1));
-    let ids: Vec<String> = listed(&project, None, None).turns.into_iter().map(|turn| turn.id).collect();
+    let ids: Vec<String> =
+        listed(&project, None, None).turns.into_iter().map(|turn| turn.id).collect();
     assert_eq!(ids, ["TURN-FEAT-001-TASK-A-T1", "TURN-FEAT-001-TASK-B-T1"]);
     assert_eq!(listed(&project, Some("TASK-B"), None).total, 1);
 }
@@ -160,7 +214,10 @@ fn what_is_no_turn_is_named_and_skipped() {
     let project = Project::new();
     record(&project, &turn("TASK-A", 1));
     project.write("turns/FEAT-001/TASK-A/T2.json", "{\"id\": ");
-    project.write("turns/FEAT-001/TASK-A/T3.json", r#"{"feature_id":"FEAT-002","task_id":"TASK-A","turn_number":3}"#);
+    project.write(
+        "turns/FEAT-001/TASK-A/T3.json",
+        r#"{"feature_id":"FEAT-002","task_id":"TASK-A","turn_number":3}"#,
+    );
     project.write("turns/FEAT-001/TASK-A/notes.md", "not a turn");
     let outcome = listed(&project, None, None);
     assert_eq!(outcome.total, 1);
@@ -168,8 +225,14 @@ fn what_is_no_turn_is_named_and_skipped() {
     assert_eq!(files, ["turns/FEAT-001/TASK-A/T2.json", "turns/FEAT-001/TASK-A/T3.json"]);
     let mended = record(&project, &turn("TASK-A", 2));
     assert!(!mended.updated && mended.notes.len() == 1, "{mended:?}");
-    let remaining = mended.notes[0].split_once("is kept as `").and_then(|(_, rest)| rest.strip_suffix('`')).expect("says where");
-    assert_eq!(fs::read_to_string(project.path().join(".twining").join(remaining)).expect("is there"), "{\"id\": ");
+    let remaining = mended.notes[0]
+        .split_once("is kept as `")
+        .and_then(|(_, rest)| rest.strip_suffix('`'))
+        .expect("says where");
+    assert_eq!(
+        fs::read_to_string(project.path().join(".twining").join(remaining)).expect("is there"),
+        "{\"id\": "
+    );
     assert_eq!(listed(&project, None, None).total, 2);
 }
 
@@ -177,8 +240,12 @@ fn what_is_no_turn_is_named_and_skipped() {
 fn a_name_that_differs_in_case_only_is_refused_with_the_one_in_use() {
     let project = Project::new();
     record(&project, &turn("TASK-A", 1));
-    let failure = project.engine.record_turn(&caller("coach"), &turn("task-a", 1)).expect_err("is refused");
-    assert_eq!(failure.to_string(), "`task` is known here as `TASK-A`; `task-a` differs in case only");
+    let failure =
+        project.engine.record_turn(&caller("coach"), &turn("task-a", 1)).expect_err("is refused");
+    assert_eq!(
+        failure.to_string(),
+        "`task` is known here as `TASK-A`; `task-a` differs in case only"
+    );
     let other = RecordTurnInput { feature: Some("feat-001".into()), ..turn("TASK-A", 1) };
     assert!(project.engine.record_turn(&caller("coach"), &other).is_err());
 }
@@ -196,7 +263,12 @@ fn a_hostile_name_writes_inside_its_own_folder() {
 
 #[test]
 fn the_feature_is_told_by_the_task_where_it_is_not_given() {
-    for (task, feature) in [("TASK-GE-001", "FEAT-GE"), ("TASK-001", "FEAT-UNKNOWN"), ("other", "FEAT-UNKNOWN"), ("TASK-A-B-9", "FEAT-A")] {
+    for (task, feature) in [
+        ("TASK-GE-001", "FEAT-GE"),
+        ("TASK-001", "FEAT-UNKNOWN"),
+        ("other", "FEAT-UNKNOWN"),
+        ("TASK-A-B-9", "FEAT-A"),
+    ] {
         assert_eq!(feature_of(task), feature, "{task}");
     }
     let project = Project::new();
@@ -211,7 +283,10 @@ fn room_is_made_from_completed_features_and_never_from_running_ones() {
     assert_eq!(listed(&project, None, Some(500)).total, 51, "a running feature keeps everything");
     let done = RecordTurnInput { feature_completed: Some(true), ..turn("RUNNING", 52) };
     let recorded = record(&project, &done);
-    assert_eq!(recorded.pruned, ["turns/FEAT-001/RUNNING/T1.json", "turns/FEAT-001/RUNNING/T2.json"]);
+    assert_eq!(
+        recorded.pruned,
+        ["turns/FEAT-001/RUNNING/T1.json", "turns/FEAT-001/RUNNING/T2.json"]
+    );
     assert_eq!(listed(&project, None, Some(500)).total as usize, limits::TURNS_OF_FEATURE);
     // Worked on again, it is in progress again, and keeps everything.
     let reopened = record(&project, &turn("RUNNING", 53));
@@ -222,7 +297,10 @@ fn room_is_made_from_completed_features_and_never_from_running_ones() {
 #[test]
 fn a_feature_that_the_list_calls_completed_makes_room() {
     let project = Project::new();
-    let list = |status: &str| json!({"features": [{"id": "FEAT-001", "description": "log in", "status": status}]}).to_string();
+    let list = |status: &str| {
+        json!({"features": [{"id": "FEAT-001", "description": "log in", "status": status}]})
+            .to_string()
+    };
     project.write("features.json", &list("in_progress"));
     (1..=51).for_each(|number| drop(record(&project, &turn("TASK", number))));
     assert_eq!(listed(&project, None, Some(500)).total, 51, "nothing calls it completed");
@@ -239,13 +317,19 @@ fn a_full_project_makes_room_from_its_completed_features() {
         feature_completed: completed,
         ..turn("TASK", number)
     };
-    (1..=10).for_each(|number| drop(record(&project, &of("FEAT-OLD", number, (number == 10).then_some(true)))));
+    (1..=10).for_each(|number| {
+        drop(record(&project, &of("FEAT-OLD", number, (number == 10).then_some(true))))
+    });
     (1..=190).for_each(|number| drop(record(&project, &of("FEAT-RUNNING", number, None))));
     let recorded = record(&project, &of("FEAT-RUNNING", 191, None));
     assert_eq!(recorded.pruned, ["turns/FEAT-OLD/TASK/T1.json"], "the 201st");
     project.write("turns/FEAT-OLD/TASK/T2.json", "{");
     let recorded = record(&project, &of("FEAT-RUNNING", 192, None));
-    assert_eq!(recorded.pruned, Vec::<String>::new(), "what cannot be read is not counted, and not taken away");
+    assert_eq!(
+        recorded.pruned,
+        Vec::<String>::new(),
+        "what cannot be read is not counted, and not taken away"
+    );
 }
 
 #[test]
@@ -257,8 +341,13 @@ fn agents_that_record_at_once_lose_no_turn() {
             std::thread::spawn(move || {
                 for number in 1..=10 {
                     // Each on a task of its own, and all on one that they share.
-                    engine.record_turn(&caller("a"), &turn(&format!("TASK-{agent}"), number)).expect("records");
-                    let lesson = RecordTurnInput { blockers_found: vec![format!("seen by {agent}")], ..turn("SHARED", number) };
+                    engine
+                        .record_turn(&caller("a"), &turn(&format!("TASK-{agent}"), number))
+                        .expect("records");
+                    let lesson = RecordTurnInput {
+                        blockers_found: vec![format!("seen by {agent}")],
+                        ..turn("SHARED", number)
+                    };
                     engine.record_turn(&caller("a"), &lesson).expect("records");
                 }
             })
@@ -272,9 +361,15 @@ fn agents_that_record_at_once_lose_no_turn() {
 #[test]
 fn turns_that_another_tool_wrote_are_read() {
     let project = Project::new();
-    project.write("turns/FEAT-HARV/TASK-HARV-002/T1.json", include_str!("../../../../../fixtures/guardkit/turn_state_turn_1.json"));
+    project.write(
+        "turns/FEAT-HARV/TASK-HARV-002/T1.json",
+        include_str!("../../../../../fixtures/guardkit/turn_state_turn_1.json"),
+    );
     let input = TurnsInput { feature: "FEAT-HARV".into(), ..TurnsInput::default() };
     let outcome = project.engine.turns(&input).expect("lists");
     assert_eq!((outcome.total, outcome.unreadable.len()), (1, 0));
-    assert_eq!((outcome.turns[0].coach_decision.as_str(), outcome.turns[0].files_modified.len()), ("feedback", 2));
+    assert_eq!(
+        (outcome.turns[0].coach_decision.as_str(), outcome.turns[0].files_modified.len()),
+        ("feedback", 2)
+    );
 }

@@ -6,20 +6,29 @@ use crate::{Failure, GraphFinding, KnowledgeCheckInput};
 
 fn shown(source: &str) -> Vec<String> {
     let line = |finding: &GraphFinding| {
-        let at = [finding.node_id.as_deref(), finding.field.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(".");
+        let at = [finding.node_id.as_deref(), finding.field.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(".");
         format!("{}:{} {at}: {}", finding.line, finding.column, finding.message)
     };
     KnowledgeGraph::read(source.as_bytes()).errors.iter().map(line).collect()
 }
 
 fn node(id: &str, rest: &str) -> String {
-    format!("\"{id}\" [type=\"pattern\" level=\"implementation\" status=\"current\" description=\"d\" {rest}];\n")
+    format!(
+        "\"{id}\" [type=\"pattern\" level=\"implementation\" status=\"current\" description=\"d\" {rest}];\n"
+    )
 }
 
 #[test]
 fn the_first_graph_is_right_and_keeps_its_examples_whole() {
     let known = KnowledgeGraph::read(twining_model::knowledge::DEFAULT_GRAPH.as_bytes());
-    assert_eq!((known.errors.as_slice(), known.warnings.as_slice(), known.declared), (&[][..], &[][..], 6));
+    assert_eq!(
+        (known.errors.as_slice(), known.warnings.as_slice(), known.declared),
+        (&[][..], &[][..], 6)
+    );
     let example = known.node("error-handling").expect("is served").field("example");
     assert_eq!(example, r#"return fmt.Errorf("failed to fetch user: %w", err)"#);
 }
@@ -28,7 +37,11 @@ fn the_first_graph_is_right_and_keeps_its_examples_whole() {
 fn words_that_agents_invent_are_told_with_line_column_and_the_right_word() {
     let source = "digraph ProjectKnowledge {\n    node [shape=box];\n    go_style [\n        type=\"pattern\",\n        level=\"critical\",\n        status=\"active\",\n        description=\"d\"\n    ];\n}\n";
     let known = KnowledgeGraph::read(source.as_bytes());
-    assert_eq!((known.declared, known.edges(), known.left_out()), (1, 0, 1), "a default statement makes no node");
+    assert_eq!(
+        (known.declared, known.edges(), known.left_out()),
+        (1, 0, 1),
+        "a default statement makes no node"
+    );
     assert_eq!(
         shown(source),
         [
@@ -36,34 +49,57 @@ fn words_that_agents_invent_are_told_with_line_column_and_the_right_word() {
             "6:9 go_style.status: invalid status 'active', must be one of: current, deprecated, future, legacy",
         ]
     );
-    let suggestions: Vec<_> = known.errors.iter().filter_map(|error| error.suggestion.as_deref()).collect();
-    assert_eq!(suggestions, ["architecture or implementation; `critical` is a word for priority", "current"]);
+    let suggestions: Vec<_> =
+        known.errors.iter().filter_map(|error| error.suggestion.as_deref()).collect();
+    assert_eq!(
+        suggestions,
+        ["architecture or implementation; `critical` is a word for priority", "current"]
+    );
 }
 
 #[test]
 fn a_rule_that_says_nothing_but_that_it_is_one_has_four_errors() {
-    let messages: Vec<String> =
-        KnowledgeGraph::read(b"digraph { r [type=\"rule\"] }").errors.into_iter().map(|error| error.message).collect();
+    let messages: Vec<String> = KnowledgeGraph::read(b"digraph { r [type=\"rule\"] }")
+        .errors
+        .into_iter()
+        .map(|error| error.message)
+        .collect();
     assert_eq!(
         messages,
-        ["level is required", "status is required", "description is required", "priority is required for nodes of type 'rule'"]
+        [
+            "level is required",
+            "status is required",
+            "description is required",
+            "priority is required for nodes of type 'rule'"
+        ]
     );
 }
 
 #[test]
 fn a_default_may_say_what_all_nodes_share() {
-    let source = "digraph { node [type=pattern level=implementation status=current]\n a [description=x] }";
+    let source =
+        "digraph { node [type=pattern level=implementation status=current]\n a [description=x] }";
     assert_eq!(shown(source), [] as [&str; 0]);
 }
 
 #[test]
 fn an_edge_does_not_declare_its_ends() {
-    let source = format!("digraph {{\n{}a -> b [relation=\"uses\"];\na -> {{ c }} [relation=\"uses\"];\n}}", node("a", ""));
+    let source = format!(
+        "digraph {{\n{}a -> b [relation=\"uses\"];\na -> {{ c }} [relation=\"uses\"];\n}}",
+        node("a", "")
+    );
     assert_eq!(
         shown(&source),
-        ["3:1 a.target: edge references unknown target node 'b'", "4:1 a.target: edge references unknown target node 'c'"]
+        [
+            "3:1 a.target: edge references unknown target node 'b'",
+            "4:1 a.target: edge references unknown target node 'c'"
+        ]
     );
-    let source = format!("digraph {{ {}{}\"error-handlin\" -> a [relation=uses] }}", node("a", ""), node("error-handling", ""));
+    let source = format!(
+        "digraph {{ {}{}\"error-handlin\" -> a [relation=uses] }}",
+        node("a", ""),
+        node("error-handling", "")
+    );
     let known = KnowledgeGraph::read(source.as_bytes());
     assert_eq!(known.errors[0].message, "edge references unknown source node 'error-handlin'");
     assert_eq!(known.errors[0].suggestion.as_deref(), Some("error-handling"));
@@ -78,7 +114,13 @@ fn an_edge_without_a_relation_is_doubtful_and_one_with_a_wrong_relation_is_wrong
     );
     let known = KnowledgeGraph::read(source.as_bytes());
     assert_eq!(known.errors.len(), 1);
-    assert!(known.errors[0].message.starts_with("invalid edge relation 'depends_on', must be one of: calls, uses,"), "{:?}", known.errors);
+    assert!(
+        known.errors[0]
+            .message
+            .starts_with("invalid edge relation 'depends_on', must be one of: calls, uses,"),
+        "{:?}",
+        known.errors
+    );
     assert_eq!(known.errors[0].suggestion.as_deref(), Some("uses"));
     assert_eq!(known.warnings.len(), 1);
     assert_eq!(known.warnings[0].suggestion.as_deref(), Some("relation=\"uses\""));
@@ -90,16 +132,30 @@ fn an_edge_without_a_relation_is_doubtful_and_one_with_a_wrong_relation_is_wrong
 fn two_statements_of_one_node_are_one_node_unless_they_contradict_each_other() {
     let both = format!("digraph {{\n{}a [tag=\"x\"];\n}}", node("a", ""));
     let known = KnowledgeGraph::read(both.as_bytes());
-    assert_eq!((known.errors.len(), known.declared, known.node("a").map(|node| node.field("tag"))), (0, 1, Some("x")));
+    assert_eq!(
+        (known.errors.len(), known.declared, known.node("a").map(|node| node.field("tag"))),
+        (0, 1, Some("x"))
+    );
     let clash = format!("digraph {{\n{}a [description=\"e\"];\n}}", node("a", ""));
-    assert_eq!(shown(&clash), ["3:4 a.description: description is 'd' in line 2 and 'e' in line 3"]);
+    assert_eq!(
+        shown(&clash),
+        ["3:4 a.description: description is 'd' in line 2 and 'e' in line 3"]
+    );
     assert_eq!(KnowledgeGraph::read(clash.as_bytes()).nodes().len(), 0);
 }
 
 #[test]
 fn conflict_markers_are_an_error_of_their_own_and_hide_the_rest() {
-    let source = format!("digraph {{\n<<<<<<< HEAD\n{}=======\n{}>>>>>>> other\n}}\n", node("a", ""), node("a", "tag=x"));
-    let lines: Vec<_> = KnowledgeGraph::read(source.as_bytes()).errors.into_iter().map(|error| (error.line, error.message)).collect();
+    let source = format!(
+        "digraph {{\n<<<<<<< HEAD\n{}=======\n{}>>>>>>> other\n}}\n",
+        node("a", ""),
+        node("a", "tag=x")
+    );
+    let lines: Vec<_> = KnowledgeGraph::read(source.as_bytes())
+        .errors
+        .into_iter()
+        .map(|error| (error.line, error.message))
+        .collect();
     assert_eq!(lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4, 6]);
     assert!(lines.iter().all(|(_, message)| message.contains("conflict marker")), "{lines:?}");
     let underlined = format!("digraph {{ {} }}", node("a", "example=\"Title\n=======\""));
@@ -108,7 +164,11 @@ fn conflict_markers_are_an_error_of_their_own_and_hide_the_rest() {
 
 #[test]
 fn every_error_is_told_and_what_is_right_is_served() {
-    let source = format!("digraph {{\n  api-server [type=rule];\n{}  -> broken;\n{}}}", node("good", ""), node("other", "priority=urgnt"));
+    let source = format!(
+        "digraph {{\n  api-server [type=rule];\n{}  -> broken;\n{}}}",
+        node("good", ""),
+        node("other", "priority=urgnt")
+    );
     let known = KnowledgeGraph::read(source.as_bytes());
     assert!(known.errors.len() >= 3, "{:?}", known.errors);
     assert_eq!(known.nodes().map(|node| node.id()).collect::<Vec<_>>(), ["good"]);
@@ -133,7 +193,10 @@ fn a_missing_a_blank_and_a_broken_file_are_all_answered() {
     let project = Project::new();
     let input = KnowledgeCheckInput::default();
     let missing = project.engine.knowledge_check(&input, project.path()).expect("is answered");
-    assert!(missing.valid && missing.warnings[0].message.contains("no knowledge graph yet"), "{missing:?}");
+    assert!(
+        missing.valid && missing.warnings[0].message.contains("no knowledge graph yet"),
+        "{missing:?}"
+    );
     project.write("knowledge.dot", " \n");
     let blank = project.engine.knowledge_check(&input, project.path()).expect("is answered");
     assert!(blank.valid && blank.nodes == 0, "{blank:?}");
@@ -150,7 +213,8 @@ fn the_first_graph_is_made_when_asked_and_never_over_something() {
     assert!(project.engine.create_knowledge().expect("makes it").created);
     project.write("knowledge.dot", "digraph mine {}");
     assert!(!project.engine.create_knowledge().expect("leaves it").created);
-    let text = std::fs::read_to_string(project.path().join(".twining/knowledge.dot")).expect("is there");
+    let text =
+        std::fs::read_to_string(project.path().join(".twining/knowledge.dot")).expect("is there");
     assert_eq!(text, "digraph mine {}");
 }
 
@@ -167,7 +231,11 @@ fn the_file_is_found_in_each_of_its_places_and_nowhere_else() {
     std::fs::write(project.path().join(".maestro/knowledge.dot"), "digraph {}").expect("writes");
     assert_eq!(file().expect("is read"), (".maestro/knowledge.dot".to_owned(), 0));
     project.write("knowledge.dot", "digraph {}");
-    assert_eq!(file().expect("is read"), (".maestro/knowledge.dot".to_owned(), 1), "the other one is mentioned");
+    assert_eq!(
+        file().expect("is read"),
+        (".maestro/knowledge.dot".to_owned(), 1),
+        "the other one is mentioned"
+    );
     project.write("config.yml", "knowledge:\n  path: docs/known.dot\n");
     assert_eq!(file().expect("is read").0, "docs/known.dot");
     for hostile in ["../x.dot", "/etc/passwd", ".git/config", "src/main.rs"] {
@@ -183,7 +251,11 @@ fn the_file_is_found_in_each_of_its_places_and_nowhere_else() {
 fn another_file_of_the_project_can_be_checked_and_none_outside() {
     let project = Project::new();
     std::fs::write(project.path().join("draft.dot"), "digraph { a [type=rule] }").expect("writes");
-    let check = |path: &str| project.engine.knowledge_check(&KnowledgeCheckInput { path: Some(path.to_owned()) }, project.path());
+    let check = |path: &str| {
+        project
+            .engine
+            .knowledge_check(&KnowledgeCheckInput { path: Some(path.to_owned()) }, project.path())
+    };
     assert_eq!(check("draft.dot").expect("is read").errors.len(), 4);
     assert!(matches!(check("../draft.dot"), Err(Failure::InvalidInput(_))));
     assert!(matches!(check("absent.dot"), Err(Failure::NotFound { .. })));
@@ -191,7 +263,11 @@ fn another_file_of_the_project_can_be_checked_and_none_outside() {
 
 #[test]
 fn a_strict_graph_is_an_error_that_says_what_to_take_out() {
-    let source = format!("strict digraph {{\n{}{}  a -> b [relation=uses];\n}}\n", node("a", ""), node("b", ""));
+    let source = format!(
+        "strict digraph {{\n{}{}  a -> b [relation=uses];\n}}\n",
+        node("a", ""),
+        node("b", "")
+    );
     let [error] = &KnowledgeGraph::read(source.as_bytes()).errors[..] else { panic!("one") };
     assert_eq!((error.line, error.suggestion.as_deref()), (1, Some("take the word `strict` out")));
     assert_eq!(KnowledgeGraph::read(source.replace("strict ", "").as_bytes()).errors, []);

@@ -2,14 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{KnowledgeCheckInput, KnowledgeGraph, KnowledgeMerge, KnowledgeRetrieveInput, KnowledgeUpdateInput, merge_knowledge};
+use super::super::{
+    KnowledgeCheckInput, KnowledgeGraph, KnowledgeMerge, KnowledgeRetrieveInput,
+    KnowledgeUpdateInput, merge_knowledge,
+};
 use crate::testing::Project;
 
 const BASE: &str = "digraph K {\n    // shared\n    a [type=component level=architecture status=current description=\"A\" priority=low tag=\"x, y\"];\n    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n}\n";
 
 fn merged(ours: &str, theirs: &str) -> KnowledgeMerge {
-    let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), ".twining/knowledge.dot");
-    assert_eq!(twining_dot::check(&merged.text).errors, [], "{}", String::from_utf8_lossy(&merged.text));
+    let merged = merge_knowledge(
+        BASE.as_bytes(),
+        ours.as_bytes(),
+        theirs.as_bytes(),
+        ".twining/knowledge.dot",
+    );
+    assert_eq!(
+        twining_dot::check(&merged.text).errors,
+        [],
+        "{}",
+        String::from_utf8_lossy(&merged.text)
+    );
     merged
 }
 
@@ -20,22 +33,36 @@ fn field(merged: &KnowledgeMerge, id: &str, name: &str) -> String {
 /// What the text means, whatever its order.
 fn meaning(text: &[u8]) -> (BTreeMap<String, BTreeMap<String, String>>, Vec<String>) {
     let known = KnowledgeGraph::read(text);
-    let fields = |node: &twining_dot::Node| node.attributes().iter().map(|a| (a.name().to_owned(), a.value().to_string())).collect();
-    let nodes = known.graph().nodes().iter().map(|node| (node.id().to_string(), fields(node))).collect();
-    let mut edges: Vec<String> =
-        known.graph().edges().iter().map(|e| format!("{} {} {:?} {:?}", e.from(), e.to(), e.get("relation"), e.get("note"))).collect();
+    let fields = |node: &twining_dot::Node| {
+        node.attributes().iter().map(|a| (a.name().to_owned(), a.value().to_string())).collect()
+    };
+    let nodes =
+        known.graph().nodes().iter().map(|node| (node.id().to_string(), fields(node))).collect();
+    let mut edges: Vec<String> = known
+        .graph()
+        .edges()
+        .iter()
+        .map(|e| format!("{} {} {:?} {:?}", e.from(), e.to(), e.get("relation"), e.get("note")))
+        .collect();
     edges.sort();
     (nodes, edges)
 }
 
 #[test]
 fn current_beats_deprecated_and_the_graver_priority_wins_from_either_side() {
-    let one = BASE.replace("status=future", "status=current").replace("priority=low", "priority=critical");
-    let other = BASE.replace("status=future", "status=deprecated").replace("priority=low", "priority=high");
+    let one = BASE
+        .replace("status=future", "status=current")
+        .replace("priority=low", "priority=critical");
+    let other =
+        BASE.replace("status=future", "status=deprecated").replace("priority=low", "priority=high");
     for (ours, theirs) in [(&one, &other), (&other, &one)] {
         let merged = merged(ours, theirs);
         assert_eq!(
-            (merged.conflicts.as_slice(), field(&merged, "b", "status"), field(&merged, "a", "priority")),
+            (
+                merged.conflicts.as_slice(),
+                field(&merged, "b", "status"),
+                field(&merged, "a", "priority")
+            ),
             (&[][..], "current".into(), "critical".into())
         );
     }
@@ -50,7 +77,11 @@ fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
     assert_eq!(merged.marked, ["the node a"]);
     assert_eq!(field(&merged, "a", "description"), "[merge: settle] Our API || the API");
     let known = KnowledgeGraph::read(&merged.text);
-    assert!(known.errors.is_empty() && known.warnings[0].message == "a merge kept two texts here", "{:?}", known.warnings);
+    assert!(
+        known.errors.is_empty() && known.warnings[0].message == "a merge kept two texts here",
+        "{:?}",
+        known.warnings
+    );
     // A later merge with either side again adds nothing.
     let text = String::from_utf8(merged.text.clone()).expect("is text");
     let again = merge_knowledge(BASE.as_bytes(), text.as_bytes(), one.as_bytes(), "k.dot");
@@ -59,12 +90,17 @@ fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
 
 #[test]
 fn two_notes_on_an_edge_are_kept_and_the_check_says_so() {
-    let noted = |note: &str| BASE.replace("[relation=uses]", &format!("[relation=uses note=\"{note}\"]"));
+    let noted =
+        |note: &str| BASE.replace("[relation=uses]", &format!("[relation=uses note=\"{note}\"]"));
     let merged = merged(&noted("since 1.0"), &noted("until 2.0"));
     let known = KnowledgeGraph::read(&merged.text);
     assert_eq!((merged.conflicts.len(), merged.marked.len()), (0, 1));
     let shown = &known.warnings[0];
-    assert_eq!((shown.message.as_str(), shown.field.as_deref(), shown.line), ("a merge kept two texts here", Some("note"), 5), "{shown:?}");
+    assert_eq!(
+        (shown.message.as_str(), shown.field.as_deref(), shown.line),
+        ("a merge kept two texts here", Some("note"), 5),
+        "{shown:?}"
+    );
 }
 
 #[test]
@@ -76,11 +112,17 @@ fn tags_of_both_sides_are_joined() {
 #[test]
 fn what_cannot_be_settled_leaves_valid_dot_and_names_the_nodes() {
     let ours = BASE.replace("b [type=component", "b [type=datastore");
-    let theirs = BASE.replace("b [type=component", "b [type=external").replace("    a -> b [relation=uses];\n", "");
+    let theirs = BASE
+        .replace("b [type=component", "b [type=external")
+        .replace("    a -> b [relation=uses];\n", "");
     let merged = merged(&ours, &theirs);
-    assert_eq!(merged.conflicts, ["the node b: `type` is datastore in ours and external in theirs; datastore stands"]);
+    assert_eq!(
+        merged.conflicts,
+        ["the node b: `type` is datastore in ours and external in theirs; datastore stands"]
+    );
     assert!(
-        merged.guidance.contains("the node b") && merged.guidance.contains("`current` goes before `deprecated`"),
+        merged.guidance.contains("the node b")
+            && merged.guidance.contains("`current` goes before `deprecated`"),
         "{}",
         merged.guidance
     );
@@ -93,21 +135,34 @@ fn a_node_that_one_side_removed_and_the_other_gave_an_edge_stands_and_is_told() 
         BASE.replace("    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n", "");
     let theirs = BASE.replace("}\n", "    a -> b [relation=calls];\n}\n");
     let merged = merged(&ours, &theirs);
-    assert!(merged.conflicts == ["the node b was removed in ours and changed in theirs; it stands"], "{merged:?}");
+    assert!(
+        merged.conflicts == ["the node b was removed in ours and changed in theirs; it stands"],
+        "{merged:?}"
+    );
 }
 
 #[test]
 fn a_result_that_breaks_a_rule_names_the_node_the_rule_and_the_remedy() {
     let from = "digraph {\n    a [type=component level=architecture status=current description=d priority=low];\n}\n";
     // One makes it a rule, which needs a priority; the other takes the priority away.
-    let (ours, theirs) = (from.replace("type=component", "type=rule"), from.replace(" priority=low", ""));
+    let (ours, theirs) =
+        (from.replace("type=component", "type=rule"), from.replace(" priority=low", ""));
     let merged = merge_knowledge(from.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
     let shown = "the node a (line 2): priority is required for nodes of type 'rule'; priority=\"…\" with one of";
-    assert!(merged.conflicts.len() == 1 && merged.conflicts[0].starts_with(shown), "{:?}", merged.conflicts);
+    assert!(
+        merged.conflicts.len() == 1 && merged.conflicts[0].starts_with(shown),
+        "{:?}",
+        merged.conflicts
+    );
     assert!(merged.guidance.contains(shown), "{}", merged.guidance);
     let broken = from.replace("}\n", "    next [type=component\n}\n");
     let merged = merge_knowledge(from.as_bytes(), ours.as_bytes(), broken.as_bytes(), "k.dot");
-    assert!(merged.conflicts[0].contains("theirs has an error") && merged.conflicts[0].contains("the node next"), "{:?}", merged.conflicts);
+    assert!(
+        merged.conflicts[0].contains("theirs has an error")
+            && merged.conflicts[0].contains("the node next"),
+        "{:?}",
+        merged.conflicts
+    );
 }
 
 #[test]
@@ -115,16 +170,24 @@ fn a_side_that_is_broken_or_blank_loses_nothing() {
     let broken = merge_knowledge(BASE.as_bytes(), BASE.as_bytes(), b"digraph { a [", "k.dot");
     assert_eq!((broken.text.as_slice(), broken.conflicts.len()), (BASE.as_bytes(), 1));
     let added = merge_knowledge(b"", b" \n", BASE.as_bytes(), "k.dot");
-    assert_eq!((meaning(&added.text), added.conflicts.len()), (meaning(BASE.as_bytes()), 0), "both added the file");
+    assert_eq!(
+        (meaning(&added.text), added.conflicts.len()),
+        (meaning(BASE.as_bytes()), 0),
+        "both added the file"
+    );
 }
 
 #[test]
 fn merging_is_idempotent_and_does_not_ask_who_comes_first() {
     let versions = [
         BASE.to_owned(),
-        BASE.replace("\"A\"", "\"one\"").replace("}\n", "    c [type=pattern level=implementation status=current description=c];\n}\n"),
+        BASE.replace("\"A\"", "\"one\"").replace(
+            "}\n",
+            "    c [type=pattern level=implementation status=current description=c];\n}\n",
+        ),
         BASE.replace("\"A\"", "\"two\"").replace("status=future", "status=legacy"),
-        BASE.replace("priority=low", "priority=high").replace("    a -> b [relation=uses];\n", "    a -> b [relation=uses note=n];\n"),
+        BASE.replace("priority=low", "priority=high")
+            .replace("    a -> b [relation=uses];\n", "    a -> b [relation=uses note=n];\n"),
         BASE.replace("status=future", "status=deprecated").replace("x, y", "z"),
     ];
     for ours in &versions {
@@ -141,14 +204,25 @@ fn merging_is_idempotent_and_does_not_ask_who_comes_first() {
 
 #[test]
 fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
-    let node = |id: &str| format!("    {id} [type=component level=architecture status=current description=d];\n");
-    let torn = BASE.replace("}\n", &format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> feature\n}}\n", node("x"), node("y")));
+    let node = |id: &str| {
+        format!("    {id} [type=component level=architecture status=current description=d];\n")
+    };
+    let torn = BASE.replace(
+        "}\n",
+        &format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> feature\n}}\n", node("x"), node("y")),
+    );
     let added = BASE.replace("}\n", &format!("{}}}\n", node("c")));
     for (side, ours, theirs) in [("ours", &torn, &added), ("theirs", &added, &torn)] {
         let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
         assert_eq!(merged.text, ours.as_bytes(), "{side}: ours stands as it is");
-        let shown = format!("{side} still has a conflict marker in line 6; settle that conflict first, then merge again");
-        assert!(merged.conflicts[0].starts_with(&shown) && merged.guidance.contains(&shown), "{:?}", merged.conflicts);
+        let shown = format!(
+            "{side} still has a conflict marker in line 6; settle that conflict first, then merge again"
+        );
+        assert!(
+            merged.conflicts[0].starts_with(&shown) && merged.guidance.contains(&shown),
+            "{:?}",
+            merged.conflicts
+        );
     }
 }
 
@@ -156,14 +230,22 @@ const NODE: &str = "type=component level=architecture status=current description
 
 #[test]
 fn what_a_default_said_for_one_side_is_not_lost_with_the_default() {
-    let base = format!("digraph K {{\n  edge [relation=must_not_use];\n  a [{NODE}];\n  b [{NODE}];\n}}\n");
+    let base = format!(
+        "digraph K {{\n  edge [relation=must_not_use];\n  a [{NODE}];\n  b [{NODE}];\n}}\n"
+    );
     let without = base.replace("  edge [relation=must_not_use];\n", "");
     let with = base.replace("}\n", "  a -> b;\n}\n");
     for (ours, theirs) in [(&without, &with), (&with, &without)] {
         let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
         let known = KnowledgeGraph::read(&merged.text);
-        let relations: Vec<&str> = known.valid_edges().map(|valid_edge| valid_edge.relation()).collect();
-        assert_eq!((merged.conflicts.len(), relations), (0, vec!["must_not_use"]), "{}", String::from_utf8_lossy(&merged.text));
+        let relations: Vec<&str> =
+            known.valid_edges().map(|valid_edge| valid_edge.relation()).collect();
+        assert_eq!(
+            (merged.conflicts.len(), relations),
+            (0, vec!["must_not_use"]),
+            "{}",
+            String::from_utf8_lossy(&merged.text)
+        );
     }
     let base = "digraph K {\n  node [level=architecture];\n}\n";
     let lowered = base.replace("architecture", "implementation");
@@ -180,14 +262,25 @@ fn a_node_that_nobody_declares_is_not_written_by_the_merge() {
     let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
     assert_eq!(merged.conflicts, [] as [&str; 0], "theirs had that error before");
     let known = KnowledgeGraph::read(&merged.text);
-    assert_eq!((known.declared, known.errors.len(), known.edges()), (1, 1, 1), "{}", String::from_utf8_lossy(&merged.text));
+    assert_eq!(
+        (known.declared, known.errors.len(), known.edges()),
+        (1, 1, 1),
+        "{}",
+        String::from_utf8_lossy(&merged.text)
+    );
 }
 
 /// What git leaves without the driver where two sides give a node another type.
 fn torn(base: &str) -> String {
-    let node = |kind: &str| format!("    b [type={kind} level=architecture status=current description=\"B\"];\n");
+    let node = |kind: &str| {
+        format!("    b [type={kind} level=architecture status=current description=\"B\"];\n")
+    };
     let a = format!("    a [{NODE}];\n    a -> b [relation=uses];\n");
-    format!("digraph K {{\n{a}<<<<<<< HEAD\n{}{base}=======\n{}>>>>>>> feature\n}}\n", node("datastore"), node("external"))
+    format!(
+        "digraph K {{\n{a}<<<<<<< HEAD\n{}{base}=======\n{}>>>>>>> feature\n}}\n",
+        node("datastore"),
+        node("external")
+    )
 }
 
 #[test]
@@ -196,42 +289,94 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
     for base in ["", ancestor] {
         let project = Project::new();
         project.write("knowledge.dot", &torn(base));
-        let checked = project.engine.knowledge_check(&KnowledgeCheckInput::default(), project.path()).expect("is answered");
-        let clash = checked.errors.iter().find(|error| error.node_id.is_some()).expect("names the node");
-        assert_eq!((clash.node_id.as_deref(), clash.field.as_deref(), clash.line), (Some("b"), Some("type"), 5), "{clash:?}");
-        assert_eq!(clash.message, "the node b: `type` is datastore in ours and external in theirs; datastore stands");
+        let checked = project
+            .engine
+            .knowledge_check(&KnowledgeCheckInput::default(), project.path())
+            .expect("is answered");
+        let clash =
+            checked.errors.iter().find(|error| error.node_id.is_some()).expect("names the node");
+        assert_eq!(
+            (clash.node_id.as_deref(), clash.field.as_deref(), clash.line),
+            (Some("b"), Some("type"), 5),
+            "{clash:?}"
+        );
+        assert_eq!(
+            clash.message,
+            "the node b: `type` is datastore in ours and external in theirs; datastore stands"
+        );
         let advice = clash.suggestion.as_deref().unwrap_or_default();
-        assert!(advice.contains("To settle it") && advice.contains("git add .twining/knowledge.dot"), "{advice}");
-        assert_eq!((checked.valid, checked.nodes, checked.edges), (false, 2, 1), "counted as one graph");
-        let search = KnowledgeRetrieveInput { terms: Some("b".to_owned()), ..KnowledgeRetrieveInput::default() };
+        assert!(
+            advice.contains("To settle it") && advice.contains("git add .twining/knowledge.dot"),
+            "{advice}"
+        );
+        assert_eq!(
+            (checked.valid, checked.nodes, checked.edges),
+            (false, 2, 1),
+            "counted as one graph"
+        );
+        let search = KnowledgeRetrieveInput {
+            terms: Some("b".to_owned()),
+            ..KnowledgeRetrieveInput::default()
+        };
         let found = project.engine.knowledge_retrieve(&search).expect("is answered");
-        assert!(found.hits == ["b"] && found.subgraph.contains("type=\"datastore\""), "ours stands: {found:?}");
+        assert!(
+            found.hits == ["b"] && found.subgraph.contains("type=\"datastore\""),
+            "ours stands: {found:?}"
+        );
         let report = project.engine.status().expect("reports");
-        assert!(report.warnings.iter().any(|warning| warning.code == "knowledge_errors"), "and the status says that something is open");
+        assert!(
+            report.warnings.iter().any(|warning| warning.code == "knowledge_errors"),
+            "and the status says that something is open"
+        );
         let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
         let operations = serde_json::from_value(operation).expect("operations");
-        let refused = project.engine.knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
-        assert!(format!("{:?}", refused.expect_err("is refused")).contains("`type` is datastore in ours"));
+        let refused = project.engine.knowledge_update(&KnowledgeUpdateInput {
+            operations,
+            ..KnowledgeUpdateInput::default()
+        });
+        assert!(
+            format!("{:?}", refused.expect_err("is refused"))
+                .contains("`type` is datastore in ours")
+        );
     }
 }
 
 #[test]
 fn a_conflict_upon_a_conflict_is_told_and_left_as_it_is() {
-    let node = |kind: &str| format!("    b [type={kind} level=architecture status=current description=\"B\"];\n");
-    let older = format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> one\n", node("datastore"), node("external"));
-    let source = format!("digraph K {{\n    a [{NODE}];\n<<<<<<< HEAD\n{older}=======\n{}>>>>>>> two\n}}\n", node("pattern"));
+    let node = |kind: &str| {
+        format!("    b [type={kind} level=architecture status=current description=\"B\"];\n")
+    };
+    let older =
+        format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> one\n", node("datastore"), node("external"));
+    let source = format!(
+        "digraph K {{\n    a [{NODE}];\n<<<<<<< HEAD\n{older}=======\n{}>>>>>>> two\n}}\n",
+        node("pattern")
+    );
     let project = Project::new();
     project.write("knowledge.dot", &source);
-    let checked = project.engine.knowledge_check(&KnowledgeCheckInput::default(), project.path()).expect("is answered");
-    let shown = checked.errors.iter().find(|error| error.message.contains("conflict marker")).expect("is told");
+    let checked = project
+        .engine
+        .knowledge_check(&KnowledgeCheckInput::default(), project.path())
+        .expect("is answered");
+    let shown = checked
+        .errors
+        .iter()
+        .find(|error| error.message.contains("conflict marker"))
+        .expect("is told");
     assert!(shown.suggestion.as_deref().unwrap_or_default().contains("of both sides"), "{shown:?}");
     let report = project.engine.status().expect("reports");
-    assert!(!checked.valid && report.warnings.iter().any(|warning| warning.code == "knowledge_errors"), "{report:?}");
+    assert!(
+        !checked.valid && report.warnings.iter().any(|warning| warning.code == "knowledge_errors"),
+        "{report:?}"
+    );
     let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
     let operations = serde_json::from_value(operation).expect("operations");
-    let refused = project.engine.knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
+    let refused = project
+        .engine
+        .knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
     assert!(format!("{:?}", refused.expect_err("is refused")).contains("both sides of a merge"));
-    let text = std::fs::read_to_string(project.path().join(".twining/knowledge.dot")).expect("is there");
+    let text =
+        std::fs::read_to_string(project.path().join(".twining/knowledge.dot")).expect("is there");
     assert_eq!(text, source);
 }
 
@@ -239,6 +384,9 @@ fn a_conflict_upon_a_conflict_is_told_and_left_as_it_is() {
 fn an_emptied_file_is_not_told_as_another_name() {
     let changed = BASE.replace("status=future", "status=current");
     let merged = merge_knowledge(BASE.as_bytes(), changed.as_bytes(), b"", "k.dot");
-    assert_eq!(merged.conflicts, ["the node b was removed in theirs and changed in ours; it stands"]);
+    assert_eq!(
+        merged.conflicts,
+        ["the node b was removed in theirs and changed in ours; it stands"]
+    );
     assert!(merged.text.starts_with(b"digraph K {"));
 }

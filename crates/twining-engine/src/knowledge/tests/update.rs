@@ -10,7 +10,10 @@ fn operations(json: &serde_json::Value) -> Vec<Operation> {
 }
 
 fn update(project: &Project, json: &serde_json::Value) -> Result<KnowledgeUpdateOutcome, Failure> {
-    project.engine.knowledge_update(&KnowledgeUpdateInput { operations: operations(json), ..KnowledgeUpdateInput::default() })
+    project.engine.knowledge_update(&KnowledgeUpdateInput {
+        operations: operations(json),
+        ..KnowledgeUpdateInput::default()
+    })
 }
 
 fn text(project: &Project) -> String {
@@ -45,7 +48,11 @@ fn only_the_touched_statements_change() {
     ] {
         assert!(after.contains(remaining), "{remaining} in {after}");
     }
-    assert!(after.contains("description=\"The API\"]; // the first") && after.contains(r#"keeps \"hot\" rows"#), "{after}");
+    assert!(
+        after.contains("description=\"The API\"]; // the first")
+            && after.contains(r#"keeps \"hot\" rows"#),
+        "{after}"
+    );
     let back =
         update(&project, &serde_json::json!([{"op": "remove_node", "id": "cache"}, {"op": "update_node", "id": "a", "description": "A"}]))
             .expect("is done");
@@ -57,12 +64,20 @@ fn only_the_touched_statements_change() {
 fn a_path_that_leads_out_of_the_project_is_refused() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);
-    for path in ["../../etc/passwd", "/etc/passwd", "src/../../other", "..\\\\other", "src/a, ../b"] {
-        let refused = update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}])).expect_err(path).to_string();
+    for path in ["../../etc/passwd", "/etc/passwd", "src/../../other", "..\\\\other", "src/a, ../b"]
+    {
+        let refused =
+            update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}]))
+                .expect_err(path)
+                .to_string();
         assert!(refused.contains("must lie inside the project"), "{refused}");
     }
     assert_eq!(text(&project), FILE);
-    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": "src/..hidden/"}])).expect("is done");
+    update(
+        &project,
+        &serde_json::json!([{"op": "update_node", "id": "a", "path": "src/..hidden/"}]),
+    )
+    .expect("is done");
 }
 
 #[test]
@@ -75,26 +90,46 @@ fn one_wrong_operation_undoes_all() {
             serde_json::json!({"op": "add_node", "id": "a", "type": "pattern"}),
             "`operations[1].id` cannot be carried out; the node a exists already",
         ),
-        (serde_json::json!({"op": "update_node", "id": "nobody", "tag": "x"}), "there is no node nobody"),
-        (serde_json::json!({"op": "remove_edge", "from": "a", "to": "b", "relation": "uses"}), "there is no edge a -> b"),
+        (
+            serde_json::json!({"op": "update_node", "id": "nobody", "tag": "x"}),
+            "there is no node nobody",
+        ),
+        (
+            serde_json::json!({"op": "remove_edge", "from": "a", "to": "b", "relation": "uses"}),
+            "there is no edge a -> b",
+        ),
         (
             serde_json::json!({"op": "add_edge", "from": "a", "to": "zz", "relation": "uses"}),
             "`operations[1].to` cannot be carried out; there is no node zz",
         ),
-        (serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "must_follow"}), "joins these two nodes already"),
+        (
+            serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "must_follow"}),
+            "joins these two nodes already",
+        ),
         (
             serde_json::json!({"op": "update_node", "id": "b", "status": "active"}),
             "status of 'b': invalid status 'active', must be one of: current, deprecated, future, legacy (current)",
         ),
-        (serde_json::json!({"op": "update_node", "id": "b", "priority": ""}), "priority is required for nodes of type 'rule'"),
-        (serde_json::json!({"op": "update_node", "id": "b", "note": "x"}), "`operations[1].note` belongs to an edge"),
+        (
+            serde_json::json!({"op": "update_node", "id": "b", "priority": ""}),
+            "priority is required for nodes of type 'rule'",
+        ),
+        (
+            serde_json::json!({"op": "update_node", "id": "b", "note": "x"}),
+            "`operations[1].note` belongs to an edge",
+        ),
         (
             serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses", "tag": "x"}),
             "`operations[1].tag` belongs to a node",
         ),
-        (serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}), "`operations[1].relation` is required"),
+        (
+            serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}),
+            "`operations[1].relation` is required",
+        ),
     ] {
-        let failure = update(&project, &serde_json::json!([node, wrong])).expect_err("is refused").to_string();
+        let failure = update(&project, &serde_json::json!([node, wrong]))
+            .expect_err("is refused")
+            .to_string();
         assert!(failure.contains(message), "{failure}");
         assert_eq!(text(&project), FILE, "{failure}");
     }
@@ -106,12 +141,18 @@ fn a_file_with_errors_can_be_mended_and_not_made_worse() {
     let project = Project::new();
     let broken = FILE.replace("\"current\"\n", "\"active\"\n");
     project.write("knowledge.dot", &broken);
-    let other = update(&project, &serde_json::json!([{"op": "update_node", "id": "b", "tag": "x"}])).expect_err("is refused").to_string();
+    let other =
+        update(&project, &serde_json::json!([{"op": "update_node", "id": "b", "tag": "x"}]))
+            .expect_err("is refused")
+            .to_string();
     assert!(other.contains("status of 'a': invalid status 'active'"), "{other}");
-    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "status": "current"}])).expect("is mended");
+    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "status": "current"}]))
+        .expect("is mended");
     assert_eq!(text(&project), FILE);
     project.write("knowledge.dot", "digraph { a [");
-    let failure = update(&project, &serde_json::json!([{"op": "remove_node", "id": "a"}])).expect_err("is refused").to_string();
+    let failure = update(&project, &serde_json::json!([{"op": "remove_node", "id": "a"}]))
+        .expect_err("is refused")
+        .to_string();
     assert!(failure.contains("while the file is no valid DOT; line 1"), "{failure}");
 }
 
@@ -124,10 +165,15 @@ fn the_first_node_makes_the_file_and_a_trial_makes_nothing() {
     let trial = KnowledgeUpdateInput { operations: node.clone(), dry_run: true, story_id: None };
     assert!(!project.engine.knowledge_update(&trial).expect("is fine").written);
     assert!(!project.path().join(".twining/knowledge.dot").exists());
-    let input = KnowledgeUpdateInput { operations: node, story_id: Some("S-9".into()), dry_run: false };
+    let input =
+        KnowledgeUpdateInput { operations: node, story_id: Some("S-9".into()), dry_run: false };
     let done = project.engine.knowledge_update(&input).expect("is done");
     assert!(done.created && done.written);
-    assert!(text(&project).starts_with("digraph ProjectKnowledge {\n    \"x-1\" ["), "{}", text(&project));
+    assert!(
+        text(&project).starts_with("digraph ProjectKnowledge {\n    \"x-1\" ["),
+        "{}",
+        text(&project)
+    );
     let metrics = project.engine.knowledge_metrics().expect("adds up");
     assert_eq!((metrics.nodes_added, metrics.stories["S-9"].nodes_added), (1, 1));
 }
@@ -156,15 +202,25 @@ fn agents_that_edit_at_once_lose_nothing() {
 fn an_update_that_changes_nothing_names_nothing() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);
-    let done = update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "description": "A"}])).expect("is done");
+    let done = update(
+        &project,
+        &serde_json::json!([{"op": "update_node", "id": "a", "description": "A"}]),
+    )
+    .expect("is done");
     assert_eq!((done.nodes_changed.len(), done.written), (0, false));
 }
 
 #[test]
 fn a_strict_graph_loses_no_relation_to_a_new_edge() {
     let project = Project::new();
-    let node = |id: &str| format!("    {id} [type=component level=architecture status=current description=d];\n");
-    let source = format!("strict digraph K {{\n{}{}    a -> b [relation=must_not_use];\n}}\n", node("a"), node("b"));
+    let node = |id: &str| {
+        format!("    {id} [type=component level=architecture status=current description=d];\n")
+    };
+    let source = format!(
+        "strict digraph K {{\n{}{}    a -> b [relation=must_not_use];\n}}\n",
+        node("a"),
+        node("b")
+    );
     project.write("knowledge.dot", &source);
     let add = serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses"});
     let refused = update(&project, &serde_json::json!([add])).expect_err("is refused");
@@ -180,10 +236,15 @@ fn a_path_is_kept_from_the_project_on_however_it_is_named() {
     project.write("knowledge.dot", FILE);
     let here = project.path().join("src/x.rs");
     let path = format!("{}, src/y", here.display());
-    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}])).expect("is done");
+    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}]))
+        .expect("is done");
     assert!(text(&project).contains("path=\"src/x.rs, src/y\""), "{}", text(&project));
     for outside in ["/etc/passwd", "../x", "src/y, /etc"] {
-        let refused = update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": outside}])).expect_err("leads out");
+        let refused = update(
+            &project,
+            &serde_json::json!([{"op": "update_node", "id": "a", "path": outside}]),
+        )
+        .expect_err("leads out");
         assert!(refused.to_string().contains("path"), "{refused}");
     }
 }
@@ -191,8 +252,18 @@ fn a_path_is_kept_from_the_project_on_however_it_is_named() {
 #[test]
 fn a_file_of_nothing_but_mistakes_is_told_in_part_and_counted() {
     let project = Project::new();
-    project.write("knowledge.dot", &format!("digraph {{\n{}}}\n", (0..30_000).map(|n| format!("n{n};\n")).collect::<String>()));
-    let shown = project.engine.knowledge_check(&crate::KnowledgeCheckInput::default(), project.path()).expect("is checked");
+    project.write(
+        "knowledge.dot",
+        &format!("digraph {{\n{}}}\n", (0..30_000).map(|n| format!("n{n};\n")).collect::<String>()),
+    );
+    let shown = project
+        .engine
+        .knowledge_check(&crate::KnowledgeCheckInput::default(), project.path())
+        .expect("is checked");
     assert!(!shown.valid);
-    assert_eq!(shown.errors.len() as u64 + shown.warnings.len() as u64 + shown.omitted, 120_000, "four of each node");
+    assert_eq!(
+        shown.errors.len() as u64 + shown.warnings.len() as u64 + shown.omitted,
+        120_000,
+        "four of each node"
+    );
 }

@@ -14,7 +14,12 @@ use twining_guard::{Evaluation, GuardEvent, Verdict, action};
 
 /// An agent in a session of its own.
 fn agent_in(session: &str) -> Caller {
-    let origin = Origin { client: None, session: Some(session.to_owned()), via: Channel::Mcp, trust: Trust::Agent };
+    let origin = Origin {
+        client: None,
+        session: Some(session.to_owned()),
+        via: Channel::Mcp,
+        trust: Trust::Agent,
+    };
     Caller { agent: "coder".to_owned(), origin }
 }
 
@@ -53,7 +58,8 @@ fn seen(project: &Project, change: impl FnOnce(&mut ObservedTrace<'_>)) {
     change(&mut seen);
     let store = project.engine.store();
     let origin = Origin { via: Channel::Hook, ..agent_in("s-1").origin };
-    let trace = seen.into_trace(store.ids().next().into(), &store.ids().now().to_string(), "coder", origin);
+    let trace =
+        seen.into_trace(store.ids().next().into(), &store.ids().now().to_string(), "coder", origin);
     let change = Change { traces: vec![trace], ..Change::default() };
     store.write(Durability::Normal, &change).expect("stores");
 }
@@ -64,7 +70,9 @@ fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
     let event = GuardEvent::of_tool(tool, action(tool, input), "/p");
     let judged = Evaluation { verdict: Verdict::Off, findings: Vec::new(), unread: Vec::new() };
     let id: String = store.ids().next().into();
-    let line = RecordedCall::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged).to_line().expect("fits");
+    let line = RecordedCall::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged)
+        .to_line()
+        .expect("fits");
     store.local_state().record_call(&line).expect("records");
     id
 }
@@ -74,8 +82,19 @@ fn a_recorded_call_keeps_no_secret() {
     let token = format!("{}{}", "gh", "p_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX");
     let project = Project::new();
     project.engine.store().installation().prepare().expect("makes the folder");
-    call(&project, "Bash", &serde_json::json!({"command": format!("curl -H 'Authorization: Bearer {token}' https://x")}));
-    call(&project, "Write", &serde_json::json!({"file_path": "a", "content": format!("{token}{}", " x".repeat(200_000))}));
+    call(
+        &project,
+        "Bash",
+        &serde_json::json!({"command": format!("curl -H 'Authorization: Bearer {token}' https://x")}),
+    );
+    call(
+        &project,
+        "Write",
+        &serde_json::json!({"file_path": "a", "content": format!("{token}{}", " x".repeat(200_000))}),
+    );
     let lines = project.engine.store().local_state().calls().expect("reads");
-    assert!(lines.len() == 2 && lines[0].contains("curl -H") && !lines.concat().contains(&token), "{lines:?}");
+    assert!(
+        lines.len() == 2 && lines[0].contains("curl -H") && !lines.concat().contains(&token),
+        "{lines:?}"
+    );
 }

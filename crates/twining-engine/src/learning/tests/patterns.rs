@@ -4,7 +4,10 @@ use super::*;
 use crate::{Pattern, PatternsInput, ProposalKind};
 
 fn patterns(project: &Project) -> Vec<Pattern> {
-    let outcome = project.engine.extract_patterns(&UserPolicy::default(), &PatternsInput::default()).expect("extracts");
+    let outcome = project
+        .engine
+        .extract_patterns(&UserPolicy::default(), &PatternsInput::default())
+        .expect("extracts");
     outcome.patterns
 }
 
@@ -17,7 +20,10 @@ fn five_equal_violations_are_one_pattern_however_often_it_is_asked() {
     seen(&project, |seen| seen.why = "something else".to_owned());
     let found = patterns(&project);
     assert_eq!(found.len(), 1, "once is no pattern: {found:?}");
-    assert_eq!((found[0].count, found[0].counted, found[0].action.as_str()), (5, 5, "Bash: git push"));
+    assert_eq!(
+        (found[0].count, found[0].counted, found[0].action.as_str()),
+        (5, 5, "Bash: git push")
+    );
     assert_eq!(found[0].proposal.as_ref().map(|proposal| proposal.kind), Some(ProposalKind::Guard));
     let shown = |found: Vec<Pattern>| serde_json::to_string(&found).expect("prints");
     assert_eq!(shown(found), shown(patterns(&project)));
@@ -39,7 +45,11 @@ fn a_guard_that_holds_needs_no_second_one_and_one_that_warns_may_be_made_stricte
     }
     let found = patterns(&project);
     let kind = |guard: &str| {
-        found.iter().find(|pattern| pattern.guard.as_deref() == Some(guard)).and_then(|pattern| pattern.proposal.as_ref()).map(|p| p.kind)
+        found
+            .iter()
+            .find(|pattern| pattern.guard.as_deref() == Some(guard))
+            .and_then(|pattern| pattern.proposal.as_ref())
+            .map(|p| p.kind)
     };
     assert_eq!(kind("tested-needs-evidence"), Some(ProposalKind::Prompt));
     assert_eq!(kind("read-logs-with-tools"), Some(ProposalKind::Stricter));
@@ -80,7 +90,11 @@ fn one_process_that_makes_up_sessions_is_one_voice() {
         project.engine.store_trace(&agent, &pushed()).expect("stores");
     }
     let found = patterns(&project);
-    assert_eq!((found[0].count, found[0].counted), (4, 1), "a command says of itself in which session it is given");
+    assert_eq!(
+        (found[0].count, found[0].counted),
+        (4, 1),
+        "a command says of itself in which session it is given"
+    );
     assert!(found[0].proposal.is_none());
 }
 
@@ -103,6 +117,10 @@ fn traces_that_came_with_a_clone_propose_nothing_whatever_they_claim() {
     let found = patterns(&project);
     assert_eq!((found[0].count, found[0].counted), (51, 1));
     assert!(found[0].proposal.is_none());
-    let hits = project.engine.query_traces(&crate::QueryTracesInput::default()).expect("finds").traces;
-    assert!(hits.iter().filter(|hit| hit.trust == Trust::Imported).count() >= 19, "and are shown as what they are");
+    let hits =
+        project.engine.query_traces(&crate::QueryTracesInput::default()).expect("finds").traces;
+    assert!(
+        hits.iter().filter(|hit| hit.trust == Trust::Imported).count() >= 19,
+        "and are shown as what they are"
+    );
 }

@@ -17,9 +17,13 @@ fn both_ways(project: &Project, check: &dyn Fn(&Engine, &str)) {
 
 fn narrowed(project: &Project, filter: &QueryInput) {
     both_ways(project, &|engine, question| {
-        let all = engine.query(&QueryInput { query: question.into(), ..QueryInput::default() }).expect("searches");
+        let all = engine
+            .query(&QueryInput { query: question.into(), ..QueryInput::default() })
+            .expect("searches");
         assert!(found(&all).contains(&OUTSIDE), "{question}: {all:?}");
-        let some = engine.query(&QueryInput { query: question.into(), ..filter.clone() }).expect("searches");
+        let some = engine
+            .query(&QueryInput { query: question.into(), ..filter.clone() })
+            .expect("searches");
         assert_eq!(found(&some), [INSIDE], "{question}");
     });
 }
@@ -40,7 +44,10 @@ fn by_type() {
     let project = Project::with_model();
     post(&project, "warning", INSIDE, "src/", &[]);
     post(&project, "finding", OUTSIDE, "src/", &[]);
-    narrowed(&project, &QueryInput { entry_types: vec!["warning".into(), "need".into()], ..QueryInput::default() });
+    narrowed(
+        &project,
+        &QueryInput { entry_types: vec!["warning".into(), "need".into()], ..QueryInput::default() },
+    );
 }
 
 #[test]
@@ -48,7 +55,10 @@ fn by_tag() {
     let project = Project::with_model();
     post(&project, "finding", INSIDE, "src/", &["auth", "web"]);
     post(&project, "finding", OUTSIDE, "src/", &["authority"]);
-    narrowed(&project, &QueryInput { tags: vec!["auth".into(), "unheard-of".into()], ..QueryInput::default() });
+    narrowed(
+        &project,
+        &QueryInput { tags: vec!["auth".into(), "unheard-of".into()], ..QueryInput::default() },
+    );
 }
 
 #[test]
@@ -88,23 +98,39 @@ fn an_announcement_passes_the_filters_like_any_entry() {
     for filter in [
         QueryInput { scope: Some("src/auth/".into()), ..QueryInput::default() },
         QueryInput { tags: vec!["api".into()], ..QueryInput::default() },
-        QueryInput { since: Some(since), entry_types: vec!["decision".into()], ..QueryInput::default() },
+        QueryInput {
+            since: Some(since),
+            entry_types: vec!["decision".into()],
+            ..QueryInput::default()
+        },
     ] {
         narrowed(&project, &filter);
     }
-    let findings = QueryInput { query: "session token".into(), entry_types: vec!["finding".into()], ..QueryInput::default() };
+    let findings = QueryInput {
+        query: "session token".into(),
+        entry_types: vec!["finding".into()],
+        ..QueryInput::default()
+    };
     assert!(project.engine.query(&findings).expect("searches").results.is_empty());
 }
 
 #[test]
 fn an_announcement_in_scope_is_found_behind_hundreds_of_better_decisions_elsewhere() {
     let project = Project::new();
-    project.decide(&choice("api", "src/auth/", "the gate and its token: a long story of many words about something else altogether"));
+    project.decide(&choice(
+        "api",
+        "src/auth/",
+        "the gate and its token: a long story of many words about something else altogether",
+    ));
     for n in 0..220 {
         let id = format!("01M7EB3QWY4C5CPJF69820{n:04}");
         project.write_decision(&id, &serde_json::json!({"scope": "docs/", "summary": format!("token {n}"), "rationale": "token"}));
     }
-    let input = QueryInput { query: "token".into(), scope: Some("src/auth/".into()), ..QueryInput::default() };
+    let input = QueryInput {
+        query: "token".into(),
+        scope: Some("src/auth/".into()),
+        ..QueryInput::default()
+    };
     assert_eq!(project.engine.query(&input).expect("searches").results.len(), 1);
 }
 
@@ -113,7 +139,10 @@ fn decisions_are_narrowed_by_domain_status_confidence_scope_and_time() {
     let project = Project::with_model();
     let high = |input| DecideInput { confidence: Some("high".into()), ..input };
     let outside = project.decide(&choice("data", "src/authority/", OUTSIDE));
-    project.decide(&DecideInput { supersedes: Some(outside.id.to_string()), ..choice("data", "src/authority/", "log nobody out") });
+    project.decide(&DecideInput {
+        supersedes: Some(outside.id.to_string()),
+        ..choice("data", "src/authority/", "log nobody out")
+    });
     project.clock.advance_days(1);
     let since = project.clock.now().to_string();
     project.decide(&high(choice("api", "src/auth/", INSIDE)));
@@ -125,18 +154,37 @@ fn decisions_are_narrowed_by_domain_status_confidence_scope_and_time() {
         SearchDecisionsInput { since: Some(since), ..any.clone() },
     ] {
         both_ways(&project, &|engine, question| {
-            let outcome = engine.search_decisions(&SearchDecisionsInput { query: question.into(), ..filter.clone() }).expect("searches");
-            let summaries: Vec<&str> = outcome.results.iter().map(|hit| hit.decision.summary.as_str()).collect();
+            let outcome = engine
+                .search_decisions(&SearchDecisionsInput {
+                    query: question.into(),
+                    ..filter.clone()
+                })
+                .expect("searches");
+            let summaries: Vec<&str> =
+                outcome.results.iter().map(|hit| hit.decision.summary.as_str()).collect();
             assert_eq!(summaries, [INSIDE], "{question} {filter:?}");
         });
     }
     both_ways(&project, &|engine, question| {
         let of = |status: &str| {
-            let input = SearchDecisionsInput { query: question.into(), status: Some(status.into()), ..any.clone() };
+            let input = SearchDecisionsInput {
+                query: question.into(),
+                status: Some(status.into()),
+                ..any.clone()
+            };
             let outcome = engine.search_decisions(&input).expect("searches");
-            outcome.results.into_iter().map(|hit| hit.decision.summary).filter(|s| s.starts_with("users")).collect::<Vec<_>>()
+            outcome
+                .results
+                .into_iter()
+                .map(|hit| hit.decision.summary)
+                .filter(|s| s.starts_with("users"))
+                .collect::<Vec<_>>()
         };
-        assert_eq!((of("active"), of("superseded")), (vec![INSIDE.to_owned()], vec![OUTSIDE.to_owned()]), "{question}");
+        assert_eq!(
+            (of("active"), of("superseded")),
+            (vec![INSIDE.to_owned()], vec![OUTSIDE.to_owned()]),
+            "{question}"
+        );
     });
 }
 

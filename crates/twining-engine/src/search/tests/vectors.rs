@@ -32,7 +32,9 @@ fn make(engine: &Engine) {
 }
 
 fn is_found_by_meaning(engine: &Engine) -> bool {
-    found(&ask(engine, LOGGED_OUT)).iter().any(|summary| summary.starts_with("users are logged out"))
+    found(&ask(engine, LOGGED_OUT))
+        .iter()
+        .any(|summary| summary.starts_with("users are logged out"))
 }
 
 fn is_found_by_words(engine: &Engine) -> bool {
@@ -110,7 +112,9 @@ fn a_damaged_head_another_model_an_empty_file_and_noise_cost_every_vector_and_no
         |bytes: &mut Vec<u8>| bytes[9] ^= 1,
         |bytes: &mut Vec<u8>| bytes.truncate(HEAD - 3),
         |bytes: &mut Vec<u8>| bytes.clear(),
-        |bytes: &mut Vec<u8>| bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7)),
+        |bytes: &mut Vec<u8>| {
+            bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7))
+        },
     ] {
         is_mended(|project| {
             let mut bytes = fs::read(file(project)).expect("there");
@@ -208,7 +212,8 @@ fn an_archived_entry_is_not_found_by_its_meaning() {
     about_sessions(&project);
     project.make_vectors();
     project.clock.advance_days(1);
-    let input = ArchiveInput { before: Some(project.clock.now().to_string()), ..ArchiveInput::default() };
+    let input =
+        ArchiveInput { before: Some(project.clock.now().to_string()), ..ArchiveInput::default() };
     project.engine.archive(&caller("ada"), &input).expect("archives");
     assert!(!is_found_by_meaning(&project.engine));
     make(&project.engine);
@@ -222,7 +227,10 @@ fn a_text_edited_by_hand_is_embedded_again() {
     project.make_vectors();
     let mut entry = project.board().remove(0);
     entry.summary = "users are logged out when their session token expires".into();
-    project.write("blackboard.jsonl", &format!("{}\n", serde_json::to_string(&entry).expect("is JSON")));
+    project.write(
+        "blackboard.jsonl",
+        &format!("{}\n", serde_json::to_string(&entry).expect("is JSON")),
+    );
     assert_eq!(waiting(&project.engine), 1);
     project.make_vectors();
     assert!(is_found_by_meaning(&project.engine));
@@ -259,8 +267,15 @@ fn a_full_disk_costs_time_and_no_vector() {
         project.engine.post(&caller("ada"), &finding("writing goes on")).expect("posts");
         disk.full.store(false, Ordering::SeqCst);
         project.make_vectors();
-        assert!(is_found_by_meaning(&project.engine), "{fault:?}: the same process makes up for it");
-        assert_eq!(waiting(&project.another_engine_with_model()), 0, "{fault:?}: and another sees it");
+        assert!(
+            is_found_by_meaning(&project.engine),
+            "{fault:?}: the same process makes up for it"
+        );
+        assert_eq!(
+            waiting(&project.another_engine_with_model()),
+            0,
+            "{fault:?}: and another sees it"
+        );
     }
 }
 
@@ -287,8 +302,12 @@ fn a_model_that_cannot_be_loaded_leaves_everything_else_working() {
     let outcome = ask(&engine, "session token");
     assert_eq!((outcome.mode, outcome.results.len()), (SearchMode::Keyword, 1));
     let warned = engine.status().expect("takes stock").warnings;
-    let warning = warned.iter().find(|warning| warning.code == "no_embeddings").expect("it is said");
-    assert!(warning.message.contains("the weights are damaged") && !warning.hint.is_empty(), "{warning:?}");
+    let warning =
+        warned.iter().find(|warning| warning.code == "no_embeddings").expect("it is said");
+    assert!(
+        warning.message.contains("the weights are damaged") && !warning.hint.is_empty(),
+        "{warning:?}"
+    );
 }
 
 #[test]
@@ -299,14 +318,25 @@ fn settings_that_want_no_embeddings_get_none() {
     make(&project.engine);
     assert!(!file(&project).exists(), "vectors were made that nobody wants");
     assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
-    assert!(project.engine.status().expect("takes stock").warnings.iter().all(|warning| warning.code != "no_embeddings"));
+    assert!(
+        project
+            .engine
+            .status()
+            .expect("takes stock")
+            .warnings
+            .iter()
+            .all(|warning| warning.code != "no_embeddings")
+    );
 }
 
 #[test]
 fn a_question_that_helps_to_make_vectors_is_answered_though_the_disk_is_full() {
     let disk = Arc::new(FullDisk { full: AtomicBool::new(false), fault: Fault::Fail(28) });
-    let Project { engine, .. } = &Project::with_model_on(disk.clone()).waiting_for_vectors(Duration::from_millis(50));
-    engine.post(&caller("ada"), &finding("users are logged out when their session token expires")).expect("posts");
+    let Project { engine, .. } =
+        &Project::with_model_on(disk.clone()).waiting_for_vectors(Duration::from_millis(50));
+    engine
+        .post(&caller("ada"), &finding("users are logged out when their session token expires"))
+        .expect("posts");
     disk.full.store(true, Ordering::SeqCst);
     let mut go_on = |_| {
         assert!(is_found_by_words(engine));
@@ -336,7 +366,11 @@ fn after_a_clone_a_question_is_answered_by_words_at_once_and_says_how_much_is_mi
     }
     let outcome = ask(&project.engine, "session token");
     assert_eq!((outcome.mode, outcome.not_yet_embedded), (SearchMode::Keyword, 63));
-    let input = AssembleInput { task: "session token".to_owned(), scope: "project".to_owned(), ..AssembleInput::default() };
+    let input = AssembleInput {
+        task: "session token".to_owned(),
+        scope: "project".to_owned(),
+        ..AssembleInput::default()
+    };
     let context = project.engine.assemble(&caller("ada"), &input).expect("assembles");
     assert_eq!((context.mode, context.not_yet_embedded), (SearchMode::Keyword, 63));
     assert!(!file(&project).exists(), "what cannot be finished is not begun while somebody waits");
@@ -377,9 +411,15 @@ fn what_was_just_said_is_embedded_first_then_decisions_then_older_entries() {
         project.decide(&choice("data", "src/", &format!("shard {n} moves")));
     }
     let mut backlog = EmbeddingBacklog::default();
-    let embedding_index = EmbeddingIndex::new(Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())));
+    let embedding_index = EmbeddingIndex::new(Box::new(|| {
+        Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())
+    }));
     backlog.scan(project.engine.store(), &embedding_index).expect("looks");
-    let mut kinds: Vec<bool> = backlog.take(usize::MAX).into_iter().map(|job| matches!(job, EmbeddingJob::Decision(..))).collect();
+    let mut kinds: Vec<bool> = backlog
+        .take(usize::MAX)
+        .into_iter()
+        .map(|job| matches!(job, EmbeddingJob::Decision(..)))
+        .collect();
     kinds.dedup();
     assert_eq!(kinds, [false, true, false]);
 }

@@ -82,19 +82,34 @@ impl<'r> PullRequest<'r> {
     pub fn read(range: &'r GitRange) -> Self {
         let changes = range.changes();
         let listed = range.files(&range.base, MEMORY.trim_end_matches('/'));
-        let mut rules: Vec<TreeEntry> = listed.into_iter().filter(|file| is_rule(&file.path)).collect();
+        let mut rules: Vec<TreeEntry> =
+            listed.into_iter().filter(|file| is_rule(&file.path)).collect();
         let config = rules.iter().find(|file| file.path == ".twining/config.yml");
-        let config = config.and_then(|file| range.blobs(std::iter::once(file.object.as_str())).remove(&file.object));
-        let chosen = config.as_deref().map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
-        let elsewhere = feature_list_paths().into_iter().chain([maestro_knowledge_path()]).chain(knowledge_path(&chosen, false).ok());
+        let config = config.and_then(|file| {
+            range.blobs(std::iter::once(file.object.as_str())).remove(&file.object)
+        });
+        let chosen =
+            config.as_deref().map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
+        let elsewhere = feature_list_paths()
+            .into_iter()
+            .chain([maestro_knowledge_path()])
+            .chain(knowledge_path(&chosen, false).ok());
         for path in elsewhere.filter(|path| !path.starts_with(MEMORY)) {
-            rules.extend(range.files(&range.base, &path).into_iter().filter(|file| file.path == path));
+            rules.extend(
+                range.files(&range.base, &path).into_iter().filter(|file| file.path == path),
+            );
         }
-        let head_records = range.files(&range.head, MEMORY.trim_end_matches('/')).into_iter().map(|file| file.path).collect();
+        let head_records = range
+            .files(&range.head, MEMORY.trim_end_matches('/'))
+            .into_iter()
+            .map(|file| file.path)
+            .collect();
 
         let sides = changes.iter().flat_map(|change| [&change.before, &change.after]).flatten();
         let blobs = range.blobs(sides.chain(&rules).map(|file| file.object.as_str()));
-        let read = |file: &Option<TreeEntry>| file.as_ref().and_then(|file| blobs.get(&file.object).cloned());
+        let read = |file: &Option<TreeEntry>| {
+            file.as_ref().and_then(|file| blobs.get(&file.object).cloned())
+        };
         let changed = changes.iter().map(|change| ChangedFile {
             old_path: change.before.as_ref().map(|file| file.path.clone()),
             path: change.after.as_ref().map(|file| file.path.clone()),
@@ -111,7 +126,10 @@ impl<'r> PullRequest<'r> {
             head: range.head.clone(),
             merge_base: range.merge_base.clone(),
             changed: changed.collect(),
-            base_files: rules.iter().filter_map(|file| Some((file.path.clone(), blobs.get(&file.object)?.clone()))).collect(),
+            base_files: rules
+                .iter()
+                .filter_map(|file| Some((file.path.clone(), blobs.get(&file.object)?.clone())))
+                .collect(),
             head_records,
             commits: commits.collect(),
             objects: Box::new(|objects| range.blobs(objects.iter().copied())),
@@ -120,12 +138,16 @@ impl<'r> PullRequest<'r> {
 
     /// Files of the memory that changed.
     pub(super) fn records(&self) -> impl Iterator<Item = &ChangedFile> {
-        self.changed.iter().filter(|file| file.name().starts_with(MEMORY) && !file.name().starts_with(".twining/local/"))
+        self.changed.iter().filter(|file| {
+            file.name().starts_with(MEMORY) && !file.name().starts_with(".twining/local/")
+        })
     }
 
     /// A changed file by its path.
     pub(super) fn changed_at(&self, path: &str) -> Option<&ChangedFile> {
-        self.changed.iter().find(|file| file.path.as_deref() == Some(path) || file.old_path.as_deref() == Some(path))
+        self.changed.iter().find(|file| {
+            file.path.as_deref() == Some(path) || file.old_path.as_deref() == Some(path)
+        })
     }
 
     /// Where the base keeps its reviewed knowledge.
@@ -133,12 +155,17 @@ impl<'r> PullRequest<'r> {
         let config = self.base_files.get(".twining/config.yml");
         let chosen = config.map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
         let is_elsewhere = self.base_files.contains_key(&maestro_knowledge_path());
-        knowledge_path(&chosen, is_elsewhere).unwrap_or_else(|_| ".twining/knowledge.dot".to_owned())
+        knowledge_path(&chosen, is_elsewhere)
+            .unwrap_or_else(|_| ".twining/knowledge.dot".to_owned())
     }
 }
 
 /// Whether a file of the base may hold a rule.
 fn is_rule(path: &str) -> bool {
-    let is_decision = path.starts_with(".twining/decisions/") && path.ends_with(".json") && !path.ends_with("/index.json");
-    is_decision || [".twining/config.yml", ".twining/knowledge.dot", ".twining/features.json"].contains(&path)
+    let is_decision = path.starts_with(".twining/decisions/")
+        && path.ends_with(".json")
+        && !path.ends_with("/index.json");
+    is_decision
+        || [".twining/config.yml", ".twining/knowledge.dot", ".twining/features.json"]
+            .contains(&path)
 }

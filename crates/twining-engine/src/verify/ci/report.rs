@@ -83,7 +83,10 @@ impl CiReport {
 }
 
 /// Verifies a pull request. Fails on a pattern of authors that cannot be read.
-pub fn verify_pull_request(request: &PullRequest<'_>, options: &CiOptions) -> Result<CiReport, String> {
+pub fn verify_pull_request(
+    request: &PullRequest<'_>,
+    options: &CiOptions,
+) -> Result<CiReport, String> {
     let agents = patterns(&options.agent_authors)?;
     let mut skipped = Vec::new();
     let mut findings = clauses::check(request);
@@ -93,12 +96,15 @@ pub fn verify_pull_request(request: &PullRequest<'_>, options: &CiOptions) -> Re
     findings.extend(policy::check(request, options.is_policy_approved));
     match &agents {
         Some(agents) => findings.extend(authors::check(request, agents)),
-        None => skipped.push("authors: no --agent-author was given, so nobody was taken for an agent".to_owned()),
+        None => skipped.push(
+            "authors: no --agent-author was given, so nobody was taken for an agent".to_owned(),
+        ),
     }
     findings.extend(secrets::check(request));
     findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
     findings.dedup();
-    let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let count =
+        |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let summary = CiSummary {
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
@@ -126,7 +132,10 @@ fn patterns(given: &[String]) -> Result<Option<GlobSet>, String> {
     }
     let mut set = GlobSetBuilder::new();
     for pattern in given {
-        let plain: String = pattern.chars().map(|c| if "[]{}".contains(c) { format!("[{c}]") } else { c.to_string() }).collect();
+        let plain: String = pattern
+            .chars()
+            .map(|c| if "[]{}".contains(c) { format!("[{c}]") } else { c.to_string() })
+            .collect();
         let glob = GlobBuilder::new(&plain).case_insensitive(true).backslash_escape(false).build();
         set.add(glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?);
     }
@@ -187,7 +196,12 @@ impl CiFinding {
     pub(super) fn of(rule: &'static str, severity: Severity, message: &str) -> Self {
         let words: Vec<&str> = message.split_whitespace().collect();
         let cut = if words.len() > MOST_WORDS { " …" } else { "" };
-        let first_words = words.iter().take(MOST_WORDS - usize::from(!cut.is_empty())).copied().collect::<Vec<_>>().join(" ");
+        let first_words = words
+            .iter()
+            .take(MOST_WORDS - usize::from(!cut.is_empty()))
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" ");
         Self { rule, severity, path: None, line: None, message: format!("{first_words}{cut}") }
     }
 
@@ -211,7 +225,10 @@ const RULES: [(&str, &str); 6] = [
 /// A report as a SARIF log.
 #[must_use]
 pub fn sarif(report: &CiReport, version: &str) -> Value {
-    let rules: Vec<Value> = RULES.iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
+    let rules: Vec<Value> = RULES
+        .iter()
+        .map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } }))
+        .collect();
     let results: Vec<Value> = report
         .findings
         .iter()
@@ -242,5 +259,7 @@ pub fn sarif(report: &CiReport, version: &str) -> Value {
 /// A path as a URI reference.
 fn encoded(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    path.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }

@@ -12,7 +12,13 @@ fn is_named(test: &str, [file, suite, class, name]: [&str; 4]) -> bool {
 #[test]
 fn a_test_is_named_as_its_runner_names_it() {
     let pytest = ["", "pytest", "tests.test_login.TestLogin", "test_ok[1-2]"];
-    for test in ["test_ok", "tests/test_login.py::TestLogin::test_ok", "tests/test_login.py", "TestLogin", "test_ok[1-2]"] {
+    for test in [
+        "test_ok",
+        "tests/test_login.py::TestLogin::test_ok",
+        "tests/test_login.py",
+        "TestLogin",
+        "test_ok[1-2]",
+    ] {
         assert!(is_named(test, pytest), "{test}");
     }
     let nextest = ["", "twining-store", "twining-store", "integrity::tests::an_entry"];
@@ -38,7 +44,9 @@ fn settings_go_up_and_not_down() {
     assert_eq!(lowered(&needs("ci"), &needs("seen")), 1);
     assert_eq!(lowered(&needs("seen"), ""), 1, "left out is not said");
     assert_eq!(lowered(&needs("told"), &needs("ci")), 0);
-    let gate = |coverage: &str| format!("gates: {{feature: {{overrides: [{{coverage_threshold: {coverage}}}]}}}}\n");
+    let gate = |coverage: &str| {
+        format!("gates: {{feature: {{overrides: [{{coverage_threshold: {coverage}}}]}}}}\n")
+    };
     assert_eq!((lowered(&gate("0.8"), &gate("0.7")), lowered(&gate("0.8"), &gate("0.9"))), (1, 0));
 }
 

@@ -32,7 +32,12 @@ pub enum EvidenceVerdict {
 
 /// Judges a feature by the runs that are known and by its files as they are now.
 #[must_use]
-pub fn judge_evidence(feature: &Feature, log: &RunLog, files: &FileStates, needs: EvidenceSource) -> EvidenceVerdict {
+pub fn judge_evidence(
+    feature: &Feature,
+    log: &RunLog,
+    files: &FileStates,
+    needs: EvidenceSource,
+) -> EvidenceVerdict {
     judge(&EvidenceCase { feature, log, files, needs, given: None, command: None })
 }
 
@@ -60,14 +65,23 @@ enum MissingEvidence<'r> {
 /// The same for a report: what comes with it is judged before anything older.
 pub(crate) fn judge(case: &EvidenceCase<'_>) -> EvidenceVerdict {
     let id = text::excerpt(&case.feature.id, 60);
-    if let Some(gone) = case.feature.files.iter().find(|path| case.files.get(path.as_str()).is_none_or(Option::is_none)) {
+    if let Some(gone) = case
+        .feature
+        .files
+        .iter()
+        .find(|path| case.files.get(path.as_str()).is_none_or(Option::is_none))
+    {
         return EvidenceVerdict::Missing {
             what: format!("it lists `{}`, which is not there", text::excerpt(gone, 80)),
-            next_step: format!("write the file, or correct its files with twining_features update {id}"),
+            next_step: format!(
+                "write the file, or correct its files with twining_features update {id}"
+            ),
         };
     }
     if let Some(given) = case.given {
-        let lack = nothing(given).map(MissingEvidence::ShowsNothing).or(given.has_failed().then_some(MissingEvidence::Failed(given)));
+        let lack = nothing(given)
+            .map(MissingEvidence::ShowsNothing)
+            .or(given.has_failed().then_some(MissingEvidence::Failed(given)));
         if let Some(lack) = lack {
             return case.missing(&lack);
         }
@@ -76,25 +90,34 @@ pub(crate) fn judge(case: &EvidenceCase<'_>) -> EvidenceVerdict {
         Ok(run) => (run, None),
         // An agent's word may do where no hook saw a run that passed.
         Err(seen) => match (case.decide(case.needs), seen) {
-            (Ok(run), MissingEvidence::Failed(failed)) => (run, Some(format!("the hook saw `{}` fail", short(&failed.command)))),
+            (Ok(run), MissingEvidence::Failed(failed)) => {
+                (run, Some(format!("the hook saw `{}` fail", short(&failed.command))))
+            }
             (Ok(run), _) => (run, None),
             (Err(lack), _) => return case.missing(&lack),
         },
     };
-    let notes: Vec<String> = run.note.clone().into_iter().chain(failed).chain(case.narrower(run)).collect();
-    EvidenceVerdict::Accepted { run: run.id.clone(), note: (!notes.is_empty()).then(|| notes.join("; ")) }
+    let notes: Vec<String> =
+        run.note.clone().into_iter().chain(failed).chain(case.narrower(run)).collect();
+    EvidenceVerdict::Accepted {
+        run: run.id.clone(),
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+    }
 }
 
 /// Why a run shows nothing either way.
 fn nothing(run: &TestRun) -> Option<String> {
     let none = || format!("`{}` ran no test", short(&run.command));
-    run.problem.clone().or_else(|| run.tests.filter(|tests| tests.passed == 0 && tests.failed == 0).map(|_| none()))
+    run.problem.clone().or_else(|| {
+        run.tests.filter(|tests| tests.passed == 0 && tests.failed == 0).map(|_| none())
+    })
 }
 
 impl<'c> EvidenceCase<'c> {
     /// Runs that may be of this feature, newest first. One that was told late is as old as it was.
     fn runs(&self) -> Vec<&'c TestRun> {
-        let is_about = |run: &&TestRun| run.feature.as_ref().is_none_or(|id| *id == self.feature.id);
+        let is_about =
+            |run: &&TestRun| run.feature.as_ref().is_none_or(|id| *id == self.feature.id);
         let mut runs: Vec<&TestRun> = self.log.runs.iter().filter(is_about).collect();
         runs.sort_by_key(|run| run.at);
         runs.reverse();
@@ -136,11 +159,15 @@ impl<'c> EvidenceCase<'c> {
                 (_, None) => true,
             };
             if !is_fresh {
-                return Some(format!("`{}` changed after the run of `{command}`", text::excerpt(path, 80)));
+                return Some(format!(
+                    "`{}` changed after the run of `{command}`",
+                    text::excerpt(path, 80)
+                ));
             }
         }
         let since = |outcome: &str| -> Option<Time> {
-            let report = self.log.last_report(&self.feature.id, |report| report.outcome == outcome)?;
+            let report =
+                self.log.last_report(&self.feature.id, |report| report.outcome == outcome)?;
             Some(report.at).filter(|at| *at > run.at)
         };
         let coded = || since("completed").filter(|_| self.feature.files.is_empty());
@@ -149,7 +176,9 @@ impl<'c> EvidenceCase<'c> {
             ("it was reopened", since("reopened")),
             ("its code was finished", coded()),
         ];
-        reports_since.into_iter().find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
+        reports_since
+            .into_iter()
+            .find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
     }
 
     /// Tells of a failed run that this one did not run again as a whole.
@@ -158,33 +187,53 @@ impl<'c> EvidenceCase<'c> {
         let at = runs.iter().position(|run| run.id == accepted.id)?;
         let ran = |run: &TestRun| run.tests.map_or(0, |tests| tests.run);
         let is_again = |run: &TestRun, failed: &TestRun| {
-            nothing(run).is_none() && !run.has_failed() && run.selection.contains(&failed.selection) && ran(run) >= ran(failed)
+            nothing(run).is_none()
+                && !run.has_failed()
+                && run.selection.contains(&failed.selection)
+                && ran(run) >= ran(failed)
         };
         let is_open = |&(place, failed): &(usize, &&TestRun)| {
             let is_recent = accepted.at.as_ms().saturating_sub(failed.at.as_ms()) < fields::DAY_MS;
-            let counts = failed.has_failed() && nothing(failed).is_none() && failed.selection.covers(&self.feature.tests);
+            let counts = failed.has_failed()
+                && nothing(failed).is_none()
+                && failed.selection.covers(&self.feature.tests);
             is_recent && counts && !runs[at..place].iter().any(|run| is_again(run, failed))
         };
         let (_, failed) = runs.iter().enumerate().skip(at + 1).find(is_open)?;
-        let how = if failed.command == accepted.command { "ran fewer tests than" } else { "narrower than" };
+        let how = if failed.command == accepted.command {
+            "ran fewer tests than"
+        } else {
+            "narrower than"
+        };
         Some(format!("{how} the failed `{}`", short(&failed.command)))
     }
 
     fn missing(&self, lack: &MissingEvidence<'_>) -> EvidenceVerdict {
         let needs = self.needs;
         let what = match lack {
-            MissingEvidence::NoRun if needs == EvidenceSource::Ci => "only CI's word counts here (`workflow.tested_needs: ci`)".to_owned(),
+            MissingEvidence::NoRun if needs == EvidenceSource::Ci => {
+                "only CI's word counts here (`workflow.tested_needs: ci`)".to_owned()
+            }
             MissingEvidence::NoRun if needs == EvidenceSource::Seen && self.given.is_some() => {
-                "no hook saw such a run; a report alone is `told`, and this project needs `seen`".to_owned()
+                "no hook saw such a run; a report alone is `told`, and this project needs `seen`"
+                    .to_owned()
             }
             MissingEvidence::NoRun => "no run of its tests is recorded".to_owned(),
             MissingEvidence::NotCovered(run) => {
-                let listed = text::excerpt(&fields::some_names(self.feature.tests.iter().map(String::as_str)), 80);
+                let listed = text::excerpt(
+                    &fields::some_names(self.feature.tests.iter().map(String::as_str)),
+                    80,
+                );
                 format!("`{}` does not run the tests it lists ({listed})", short(&run.command))
             }
             MissingEvidence::ShowsNothing(why) => why.clone(),
             MissingEvidence::Failed(run) => match run.tests.filter(|tests| tests.failed > 0) {
-                Some(tests) => format!("{} of {} tests failed in `{}`", tests.failed, tests.run, short(&run.command)),
+                Some(tests) => format!(
+                    "{} of {} tests failed in `{}`",
+                    tests.failed,
+                    tests.run,
+                    short(&run.command)
+                ),
                 None => format!("`{}` failed", short(&run.command)),
             },
         };
@@ -193,18 +242,35 @@ impl<'c> EvidenceCase<'c> {
 
     fn next_step(&self, lack: &MissingEvidence<'_>) -> String {
         let id = text::excerpt(&self.feature.id, 60);
-        let last = || self.runs().into_iter().find(|run| run.source >= EvidenceSource::Seen || nothing(run).is_none());
-        let own = || self.feature.verified_by.as_ref().map(|by| by.command.as_str()).filter(|command| !command.is_empty());
+        let last = || {
+            self.runs()
+                .into_iter()
+                .find(|run| run.source >= EvidenceSource::Seen || nothing(run).is_none())
+        };
+        let own = || {
+            self.feature
+                .verified_by
+                .as_ref()
+                .map(|by| by.command.as_str())
+                .filter(|command| !command.is_empty())
+        };
         let command = match lack {
             MissingEvidence::Failed(run) => Some(run.command.as_str()),
             MissingEvidence::NotCovered(_) => None,
             // The line that just showed nothing is not the one to run again.
-            MissingEvidence::ShowsNothing(_) => self.runs().into_iter().find(|run| nothing(run).is_none()).map(|run| run.command.as_str()),
+            MissingEvidence::ShowsNothing(_) => self
+                .runs()
+                .into_iter()
+                .find(|run| nothing(run).is_none())
+                .map(|run| run.command.as_str()),
             _ => self.command.or_else(|| last().map(|run| run.command.as_str())).or_else(own),
         };
         let listed = || match self.feature.tests.as_slice() {
             [] => format!("the tests of `{id}`"),
-            tests => format!("its tests ({})", text::excerpt(&fields::some_names(tests.iter().map(String::as_str)), 80)),
+            tests => format!(
+                "its tests ({})",
+                text::excerpt(&fields::some_names(tests.iter().map(String::as_str)), 80)
+            ),
         };
         let command = command.map_or_else(listed, |command| format!("`{}`", short(command)));
         match (self.needs, lack) {

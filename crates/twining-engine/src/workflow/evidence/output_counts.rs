@@ -16,7 +16,9 @@ const LONGEST_LINE: usize = 400;
 /// The counts an output ends with, summed over its suites; none without a summary.
 #[must_use]
 pub fn counts_in(output: &str) -> Option<TestCounts> {
-    let start = (output.len().saturating_sub(TAIL)..output.len()).find(|&at| output.is_char_boundary(at)).unwrap_or(0);
+    let start = (output.len().saturating_sub(TAIL)..output.len())
+        .find(|&at| output.is_char_boundary(at))
+        .unwrap_or(0);
     let mut totals = OutputCounts::default();
     for line in output[start..].lines().filter(|line| line.len() <= LONGEST_LINE) {
         // A progress display writes over itself; the last state is what stays.
@@ -34,7 +36,10 @@ fn may_count(line: &str) -> bool {
     let is_tap = ["ok", "not ok", "1.."].iter().any(|start| line.trim_start().starts_with(start));
     let is_stem = |word: &[u8]| {
         let lower = [word[0] | 0x20, word[1] | 0x20, word[2] | 0x20, word[3] | 0x20];
-        matches!(&lower, b"pass" | b"fail" | b"test" | b"spec" | b"succ" | b"exam" | b"erro" | b"asse")
+        matches!(
+            &lower,
+            b"pass" | b"fail" | b"test" | b"spec" | b"succ" | b"exam" | b"erro" | b"asse"
+        )
     };
     is_tap || line.as_bytes().windows(4).any(is_stem)
 }
@@ -69,8 +74,13 @@ impl OutputCounts {
                 self.close_ran(0);
                 self.ran = Some(tests);
             }
-            Some(SummaryLine::Executed(counts)) => self.executed = self.executed.filter(|known| known.run > counts.run).or(Some(counts)),
-            Some(SummaryLine::Counts(counts)) if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) => {
+            Some(SummaryLine::Executed(counts)) => {
+                self.executed =
+                    self.executed.filter(|known| known.run > counts.run).or(Some(counts))
+            }
+            Some(SummaryLine::Counts(counts))
+                if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) =>
+            {
                 self.close_ran(counts.failed);
             }
             Some(SummaryLine::Counts(counts)) => {
@@ -85,14 +95,21 @@ impl OutputCounts {
     /// Takes the tests of a pending `Ran n tests`, of which so many failed.
     fn close_ran(&mut self, failed: u64) {
         if let Some(run) = self.ran.take() {
-            self.summed = Some(sum(self.summed.unwrap_or_default(), counts(run.saturating_sub(failed), failed)));
+            self.summed = Some(sum(
+                self.summed.unwrap_or_default(),
+                counts(run.saturating_sub(failed), failed),
+            ));
         }
     }
 
     fn add_go(&mut self, line: &str) -> bool {
         let has_failed = line.starts_with("fail\t") || line.starts_with("--- fail: ");
         let one = counts(u64::from(!has_failed), u64::from(has_failed));
-        let package = if line.contains("[no test files]") || line.contains("[no tests to run]") { TestCounts::default() } else { one };
+        let package = if line.contains("[no test files]") || line.contains("[no tests to run]") {
+            TestCounts::default()
+        } else {
+            one
+        };
         if line.starts_with("--- pass: ") || line.starts_with("--- fail: ") {
             self.go_tests = sum(self.go_tests, one);
         } else if package.run == 0 || line.starts_with("ok  \t") || line.starts_with("fail\t") {
@@ -109,7 +126,11 @@ impl OutputCounts {
             self.has_plan = true;
             return true;
         }
-        let Some(rest) = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ").filter(is_numbered) else { return false };
+        let Some(rest) =
+            line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ").filter(is_numbered)
+        else {
+            return false;
+        };
         if !rest.contains("# skip") && !rest.contains("# todo") {
             let failed = u64::from(line.starts_with("not "));
             self.tap = sum(self.tap, counts(1 - failed, failed));
@@ -121,12 +142,14 @@ impl OutputCounts {
         if let Some(row) = line.strip_prefix('│') {
             let cells: Vec<&str> = row.split('│').map(str::trim).collect();
             if let ["assertions", executed, failed, ..] = cells[..] {
-                let (executed, failed) = (executed.parse().unwrap_or(0), failed.parse().unwrap_or(0));
+                let (executed, failed) =
+                    (executed.parse().unwrap_or(0), failed.parse().unwrap_or(0));
                 self.table = Some(counts(u64::saturating_sub(executed, failed), failed));
             }
             return true;
         }
-        let is_total = line.contains("all specs passed!") || (line.starts_with('✖') && line.contains(" failed ("));
+        let is_total = line.contains("all specs passed!")
+            || (line.starts_with('✖') && line.contains(" failed ("));
         if is_total {
             self.table = NumberPairs::read(line).ok().and_then(|pairs| pairs.counts());
         }
@@ -138,7 +161,9 @@ impl OutputCounts {
         let go = if self.go_tests.passed > 0 { Some(self.go_tests) } else { self.packages };
         match (self.summed, self.executed) {
             (Some(one), Some(other)) => Some(sum(one, other)),
-            (one, other) => one.or(other).or(go).or(self.has_plan.then_some(self.tap)).or(self.table),
+            (one, other) => {
+                one.or(other).or(go).or(self.has_plan.then_some(self.tap)).or(self.table)
+            }
         }
     }
 }
@@ -151,7 +176,14 @@ enum SummaryLine {
 
 /// A summary line in lower case.
 fn read_line(line: &str) -> Option<SummaryLine> {
-    let none = ["no tests ran", "no tests found", "no test files found", "no tests were found", "collected 0 items", "test no-source"];
+    let none = [
+        "no tests ran",
+        "no tests found",
+        "no test files found",
+        "no tests were found",
+        "collected 0 items",
+        "test no-source",
+    ];
     if none.iter().any(|words| line.contains(words)) {
         return Some(SummaryLine::Counts(TestCounts::default()));
     }
@@ -162,18 +194,36 @@ fn read_line(line: &str) -> Option<SummaryLine> {
     if let Some((_, tests)) = line.split_once(", tests=").filter(|_| line.starts_with("files=")) {
         return tests.split(',').next()?.parse().ok().map(SummaryLine::Ran);
     }
-    if let Some((marks, _)) = line.rsplit_once(": ").filter(|(_, end)| matches!(*end, "all tests passed!" | "some tests failed.")) {
-        let mark = |sign: char| marks.split(' ').find_map(|word| word.strip_prefix(sign)?.parse().ok()).unwrap_or(0);
+    if let Some((marks, _)) = line
+        .rsplit_once(": ")
+        .filter(|(_, end)| matches!(*end, "all tests passed!" | "some tests failed."))
+    {
+        let mark = |sign: char| {
+            marks.split(' ').find_map(|word| word.strip_prefix(sign)?.parse().ok()).unwrap_or(0)
+        };
         return Some(SummaryLine::Counts(counts(mark('+'), mark('-'))));
     }
-    let bare = line.trim_start_matches("[info] ").trim_start_matches("[error] ").trim_start_matches("[warning] ");
+    let bare = line
+        .trim_start_matches("[info] ")
+        .trim_start_matches("[error] ")
+        .trim_start_matches("[warning] ");
     let bare = bare.split(", duration:").next().unwrap_or(bare);
-    let bare = bare.strip_prefix("build summary: ").and_then(|steps| steps.split_once(';')).map_or(bare, |(_, tests)| tests);
+    let bare = bare
+        .strip_prefix("build summary: ")
+        .and_then(|steps| steps.split_once(';'))
+        .map_or(bare, |(_, tests)| tests);
     if let Some(at) = bare.find("executed ") {
-        return NumberPairs::read(bare).or_else(|_| NumberPairs::read(&bare[at..])).ok()?.counts().map(SummaryLine::Executed);
+        return NumberPairs::read(bare)
+            .or_else(|_| NumberPairs::read(&bare[at..]))
+            .ok()?
+            .counts()
+            .map(SummaryLine::Executed);
     }
     // Behind the name of a container or a task: `app-1  | 3 passed`, `web:test: Tests: 3 passed`.
-    let unnamed = || bare.split_once("| ").or_else(|| bare.split_once(": ").filter(|(name, _)| name.ends_with("test")));
+    let unnamed = || {
+        bare.split_once("| ")
+            .or_else(|| bare.split_once(": ").filter(|(name, _)| name.ends_with("test")))
+    };
     let pairs = match NumberPairs::read(bare) {
         Err(NotASummary::UnknownWord) => NumberPairs::read(unnamed()?.1).ok()?,
         read => read.ok()?,
@@ -200,15 +250,24 @@ const LABELS: [(WordLabel, &str); 8] = [
     (WordLabel::Passed, "passed passing pass passes succeeded successes success successful"),
     (WordLabel::Failed, "failed failing fail fails failure failures"),
     (WordLabel::Error, "error errors"),
-    (WordLabel::Skipped, "skipped skip skips pending ignored todo canceled cancelled excluded xfailed"),
-    (WordLabel::Total, "tests test doctests doctest examples example specs spec scenarios scenario runs run cases total completed"),
+    (
+        WordLabel::Skipped,
+        "skipped skip skips pending ignored todo canceled cancelled excluded xfailed",
+    ),
+    (
+        WordLabel::Total,
+        "tests test doctests doctest examples example specs spec scenarios scenario runs run cases total completed",
+    ),
     (
         WordLabel::OtherUnit,
         "files file suites suite assertions assertion snapshots steps step features feature warnings warning warn unexpected deselected \
          xpassed rerun measured filtered flaky leaky slow interrupted incomplete risky deprecated deprecations issue issues projects",
     ),
     (WordLabel::Time, "s ms sec secs second seconds m min minutes time took duration"),
-    (WordLabel::Filler, "in of out with and all ok result summary ran executed after from containing done locally at finished"),
+    (
+        WordLabel::Filler,
+        "in of out with and all ok result summary ran executed after from containing done locally at finished",
+    ),
 ];
 
 fn label(word: &str) -> Option<WordLabel> {
@@ -246,7 +305,9 @@ impl NumberPairs {
     fn read(line: &str) -> Result<Self, NotASummary> {
         let spaced = line.replace('=', " ").replace(" / ", ",").replace(" and ", ",");
         let mut pairs = Self::default();
-        spaced.split([',', ';', '|', '(', ')', '[', ']', '{', '}']).try_for_each(|segment| pairs.read_segment(segment))?;
+        spaced
+            .split([',', ';', '|', '(', ')', '[', ']', '{', '}'])
+            .try_for_each(|segment| pairs.read_segment(segment))?;
         Ok(pairs)
     }
 
@@ -255,7 +316,11 @@ impl NumberPairs {
         let mut before: Vec<WordLabel> = Vec::new();
         let mut numbers: Vec<LabeledNumber> = Vec::new();
         let mut after_of = false;
-        for word in segment.split_whitespace().map(|word| word.trim_matches(is_decoration)).filter(|word| !word.is_empty()) {
+        for word in segment
+            .split_whitespace()
+            .map(|word| word.trim_matches(is_decoration))
+            .filter(|word| !word.is_empty())
+        {
             match (number(word), numbers.last_mut()) {
                 // `1 out of 12 tests failed`: the words that follow are about the 1.
                 (Some((total, _)), Some(last)) if after_of => last.1 = Some(total),
@@ -264,7 +329,8 @@ impl NumberPairs {
                 (None, last) => {
                     let label = label(word).ok_or(NotASummary::UnknownWord)?;
                     self.has_time |= label == WordLabel::Time;
-                    self.states_passed |= matches!(word, "ok" | "done") || label == WordLabel::Passed;
+                    self.states_passed |=
+                        matches!(word, "ok" | "done") || label == WordLabel::Passed;
                     last.map_or(&mut before, |(_, _, own)| own).push(label);
                 }
             }
@@ -272,7 +338,8 @@ impl NumberPairs {
         }
         if let Some((_, _, own)) = numbers.first_mut() {
             // `test result: FAILED. 2 passed`: the word behind the number is about the number.
-            let has_label = own.iter().any(|label| is_outcome(*label) || *label == WordLabel::Total);
+            let has_label =
+                own.iter().any(|label| is_outcome(*label) || *label == WordLabel::Total);
             own.extend(before.iter().filter(|label| !has_label || !is_outcome(**label)));
         }
         let units = numbers.first().map_or(&before, |(_, _, own)| own);
@@ -303,9 +370,15 @@ impl NumberPairs {
 
     fn counts(&self) -> Option<TestCounts> {
         // `1 error` alone is a compiler's.
-        let errors = self.errors.filter(|_| self.has_time || self.passed.or(self.failed).or(self.total).is_some());
-        let failed = self.failed.or(errors).map(|_| self.failed.unwrap_or(0).saturating_add(errors.unwrap_or(0)));
-        let rest = |failed: u64| Some(self.total?.saturating_sub(failed).saturating_sub(self.skipped));
+        let errors = self
+            .errors
+            .filter(|_| self.has_time || self.passed.or(self.failed).or(self.total).is_some());
+        let failed = self
+            .failed
+            .or(errors)
+            .map(|_| self.failed.unwrap_or(0).saturating_add(errors.unwrap_or(0)));
+        let rest =
+            |failed: u64| Some(self.total?.saturating_sub(failed).saturating_sub(self.skipped));
         match (self.passed, failed) {
             (Some(passed), failed) => Some(counts(passed, failed.unwrap_or(0))),
             // `0 failures, 0 errors` belongs to a line before it.
@@ -331,7 +404,8 @@ fn number(word: &str) -> Option<(u64, Option<u64>)> {
 
 /// `0.12s`, `20ms`, `1.2m`, `00:01`, `100%`.
 fn is_duration(word: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | '%' | 's' | 'm' | 'h' | 'n' | 'µ');
+    let is_part =
+        |c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | '%' | 's' | 'm' | 'h' | 'n' | 'µ');
     word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(is_part)
 }
 
@@ -342,14 +416,20 @@ fn counts(passed: u64, failed: u64) -> TestCounts {
 /// Both counts together.
 pub(crate) fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
     let add = u64::saturating_add;
-    TestCounts { run: add(one.run, other.run), passed: add(one.passed, other.passed), failed: add(one.failed, other.failed) }
+    TestCounts {
+        run: add(one.run, other.run),
+        passed: add(one.passed, other.passed),
+        failed: add(one.failed, other.failed),
+    }
 }
 
 /// A line without the escape sequences that colour it.
 fn without_escapes(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |shown, part| shown + part.split_once(|c: char| c.is_ascii_alphabetic()).map_or("", |(_, rest)| rest))
+    parts.fold(first, |shown, part| {
+        shown + part.split_once(|c: char| c.is_ascii_alphabetic()).map_or("", |(_, rest)| rest)
+    })
 }
 
 #[cfg(test)]

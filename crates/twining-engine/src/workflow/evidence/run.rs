@@ -61,7 +61,8 @@ impl TestRun {
     /// Whether it showed that something does not work.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        self.tests.is_some_and(|tests| tests.failed > 0) || self.exit_code.is_some_and(|code| code != 0)
+        self.tests.is_some_and(|tests| tests.failed > 0)
+            || self.exit_code.is_some_and(|code| code != 0)
     }
 
     pub(crate) fn to_line(&self) -> String {
@@ -129,31 +130,45 @@ impl RunLog {
 
     /// The latest report on a feature, of those `which` takes.
     #[must_use]
-    pub fn last_report(&self, feature: &str, which: impl Fn(&AttemptReport) -> bool) -> Option<&AttemptReport> {
+    pub fn last_report(
+        &self,
+        feature: &str,
+        which: impl Fn(&AttemptReport) -> bool,
+    ) -> Option<&AttemptReport> {
         self.reports.iter().rev().find(|report| report.feature == feature && which(report))
     }
 }
 
 /// How the paths of a feature are now.
 pub fn file_states(checkout: &Path, paths: &[String]) -> Result<FileStates, Failure> {
-    let states = paths.iter().take(limits::LIST).map(|path| Ok((path.clone(), state_of(checkout, path)?)));
+    let states =
+        paths.iter().take(limits::LIST).map(|path| Ok((path.clone(), state_of(checkout, path)?)));
     states.collect()
 }
 
 fn state_of(checkout: &Path, path: &str) -> Result<Option<FileState>, Failure> {
     // Of a pattern, the folder it looks in.
-    let plain = path.find(['*', '?', '[', '{']).map_or(path, |at| path[..at].rfind('/').map_or("", |slash| &path[..slash]));
+    let plain = path
+        .find(['*', '?', '[', '{'])
+        .map_or(path, |at| path[..at].rfind('/').map_or("", |slash| &path[..slash]));
     let inside = match plain {
         "" => ".".to_owned(),
-        plain => Scope::parse("files", plain, &ProjectRoot::new([checkout])).map(|scope| scope.to_string()).unwrap_or_default(),
+        plain => Scope::parse("files", plain, &ProjectRoot::new([checkout]))
+            .map(|scope| scope.to_string())
+            .unwrap_or_default(),
     };
     if inside.is_empty() {
         return Ok(None);
     }
     match disk::state_inside(checkout, &inside, limits::FEATURE_FILES, limits::EVIDENCE_BYTES) {
-        Ok(state) => Ok(state.map(|state| FileState { modified: time_of(state.mtime_ns), hash: format!("{:032x}", state.hash) })),
+        Ok(state) => Ok(state.map(|state| FileState {
+            modified: time_of(state.mtime_ns),
+            hash: format!("{:032x}", state.hash),
+        })),
         Err(StoreError::Unsafe { .. }) => Ok(None),
-        Err(StoreError::Damaged { what }) => Err(InvalidInput::new("files", "cannot be compared").because(what).into()),
+        Err(StoreError::Damaged { what }) => {
+            Err(InvalidInput::new("files", "cannot be compared").because(what).into())
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -198,12 +213,18 @@ impl TestSelection {
             return true;
         }
         if !self.paths.is_empty() {
-            return tests.iter().any(|test| self.paths.iter().any(|path| is_within(test, path) || is_within(path, test)));
+            return tests.iter().any(|test| {
+                self.paths.iter().any(|path| is_within(test, path) || is_within(path, test))
+            });
         }
-        let name = |test: &str| test.rsplit(['/', ':', ' ']).next().unwrap_or_default().to_lowercase();
+        let name =
+            |test: &str| test.rsplit(['/', ':', ' ']).next().unwrap_or_default().to_lowercase();
         tests.iter().any(|test| {
             let (whole, name) = (test.to_lowercase(), name(test));
-            self.filters.iter().map(|filter| filter.to_lowercase()).any(|filter| whole.contains(&filter) || filter.contains(&name))
+            self.filters
+                .iter()
+                .map(|filter| filter.to_lowercase())
+                .any(|filter| whole.contains(&filter) || filter.contains(&name))
         })
     }
 
@@ -211,7 +232,11 @@ impl TestSelection {
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let has_paths = self.paths.is_empty()
-            || (!other.paths.is_empty() && other.paths.iter().all(|path| self.paths.iter().any(|own| is_within(path, own))));
+            || (!other.paths.is_empty()
+                && other
+                    .paths
+                    .iter()
+                    .all(|path| self.paths.iter().any(|own| is_within(path, own))));
         has_paths && (self.filters.is_empty() || self.filters == other.filters)
     }
 }
@@ -249,8 +274,10 @@ impl std::fmt::Display for VerifiedBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.source.as_str())?;
         let tests = self.tests.map(|tests| format!("{} passed", tests.passed));
-        let command = (!self.command.is_empty()).then(|| format!("`{}`", fields::shorten(&self.command, 60)));
-        let parts: Vec<String> = tests.into_iter().chain(command).chain(self.note.clone()).collect();
+        let command =
+            (!self.command.is_empty()).then(|| format!("`{}`", fields::shorten(&self.command, 60)));
+        let parts: Vec<String> =
+            tests.into_iter().chain(command).chain(self.note.clone()).collect();
         if parts.is_empty() { Ok(()) } else { write!(f, ": {}", parts.join(", ")) }
     }
 }

@@ -31,7 +31,8 @@ impl TestRun {
     /// What the agent should know at once: why the run will not count.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        let is_empty = self.tests.is_some_and(|tests| tests.run == 0).then(|| "it ran no test".to_owned());
+        let is_empty =
+            self.tests.is_some_and(|tests| tests.run == 0).then(|| "it ran no test".to_owned());
         let why = self.problem.clone().or(is_empty)?;
         Some(format!("Twining does not count this test run as evidence: {why}."))
     }
@@ -65,25 +66,34 @@ impl Engine {
                 .store()
                 .local_state()
                 .note(BACKGROUND)?
-                .map_or("a background command".into(), |note| String::from_utf8_lossy(&note).into_owned()),
+                .map_or("a background command".into(), |note| {
+                    String::from_utf8_lossy(&note).into_owned()
+                }),
             command => command.to_owned(),
         };
         let recorded = text::excerpt(&redact(&command).0, limits::ELEMENT_BYTES);
         let line = TestCommand::read(&command, checkout, cwd, &|path| is_there(checkout, path));
-        if line.is_read_only || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?)) {
+        if line.is_read_only
+            || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?))
+        {
             return Ok(None);
         }
         self.note_post_tool_use()?;
         let has_passed = tests.is_some_and(|tests| tests.passed > 0 && tests.failed == 0);
-        let exit_code = outcome.exit_code.filter(|code| line.has_exit_code || (*code == 0 && has_passed));
-        let note = exit_code.filter(|code| *code != 0 && has_passed).map(|code| format!("exit code {code} after all tests passed"));
+        let exit_code =
+            outcome.exit_code.filter(|code| line.has_exit_code || (*code == 0 && has_passed));
+        let note = exit_code
+            .filter(|code| *code != 0 && has_passed)
+            .map(|code| format!("exit code {code} after all tests passed"));
         let run = TestRun {
             id: self.store().ids().next().into(),
             at: self.store().ids().now(),
             feature: None,
             agent: caller.agent.clone(),
             source: EvidenceSource::Seen,
-            problem: line.elsewhere.map(|folder| format!("`{}` ran in {folder}, outside the project", text::excerpt(&recorded, 80))),
+            problem: line.elsewhere.map(|folder| {
+                format!("`{}` ran in {folder}, outside the project", text::excerpt(&recorded, 80))
+            }),
             command: recorded,
             exit_code,
             tests,
@@ -100,16 +110,30 @@ impl Engine {
     /// without any, its tests were not reached.
     fn was_counted(&self, command: &str) -> Result<bool, Failure> {
         let lines = self.store().documents().runs()?;
-        Ok(RunLog::read(&lines).runs.iter().any(|run| run.command == command && run.tests.is_some()))
+        Ok(RunLog::read(&lines)
+            .runs
+            .iter()
+            .any(|run| run.command == command && run.tests.is_some()))
     }
 
     /// How the files are of features that somebody may soon call tested.
     fn files_in_work(&self, checkout: &Path) -> Result<FileStates, Failure> {
         // A list that cannot be read has no features; whoever judges by it says so.
-        let Ok(Some(list)) = read_list(&self.store().documents().features()?) else { return Ok(FileStates::new()) };
-        let is_open = |status: FeatureStatus| matches!(status, FeatureStatus::InProgress | FeatureStatus::Completed);
+        let Ok(Some(list)) = read_list(&self.store().documents().features()?) else {
+            return Ok(FileStates::new());
+        };
+        let is_open = |status: FeatureStatus| {
+            matches!(status, FeatureStatus::InProgress | FeatureStatus::Completed)
+        };
         let open = list.features.iter().filter(|feature| is_open(feature.status));
-        file_states(checkout, &open.flat_map(|feature| feature.watched()).take(MOST_PATHS).map(str::to_owned).collect::<Vec<_>>())
+        file_states(
+            checkout,
+            &open
+                .flat_map(|feature| feature.watched())
+                .take(MOST_PATHS)
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
     }
 }
 
@@ -150,52 +174,84 @@ impl Engine {
         if let Some(path) = &evidence.ci_report {
             return ci_run(checkout, path, context, TestRun { at: now, ..run }).map(Some);
         }
-        let has_details = evidence.exit_code.is_some() || draft.claimed.is_some() || evidence.output.is_some();
-        let Some(command) = draft.command.as_deref().filter(|_| has_details || !evidence.reports.is_empty() || !evidence.data.is_empty())
+        let has_details =
+            evidence.exit_code.is_some() || draft.claimed.is_some() || evidence.output.is_some();
+        let Some(command) = draft
+            .command
+            .as_deref()
+            .filter(|_| has_details || !evidence.reports.is_empty() || !evidence.data.is_empty())
         else {
             return Ok(None);
         };
         limits::at_most("data", &evidence.data, limits::REPORTS)?;
         let project = &self.store().location().project;
         let read = reports::read(&evidence.reports, checkout, project, self.store().root())?;
-        let data = evidence.data.iter().map(|path| Ok(Scope::parse("data", path, &ProjectRoot::new([checkout]))?.to_string()));
+        let data = evidence
+            .data
+            .iter()
+            .map(|path| Ok(Scope::parse("data", path, &ProjectRoot::new([checkout]))?.to_string()));
         let data = data.collect::<Result<Vec<String>, InvalidInput>>()?;
         let files = read.iter().map(|report| &report.path).chain(&data);
-        let written = files.filter_map(|path| written_at(checkout, path).or_else(|| written_at(project, path)));
+        let written = files
+            .filter_map(|path| written_at(checkout, path).or_else(|| written_at(project, path)));
         let at = written.fold(run.at, std::cmp::Ord::min);
         // What is on disk counts over what was printed, and that over what is said.
         let counted = read.iter().filter_map(|report| report.tests).reduce(sum);
-        let tests = counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);
+        let tests =
+            counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);
         let line = TestCommand::read(command, checkout, Some(""), &|path| is_there(checkout, path));
         let command = text::excerpt(command, limits::ELEMENT_BYTES);
         let shown = text::excerpt(&command, 80);
-        let unread = || read.iter().find_map(|report| Some(format!("`{}` {}", text::excerpt(&report.path, 80), report.problem.as_ref()?)));
-        let is_blank =
-            data.is_empty() && evidence.exit_code.is_none_or(|code| code == 0) && is_blank(evidence.output.as_deref().unwrap_or(""));
+        let unread = || {
+            read.iter().find_map(|report| {
+                Some(format!("`{}` {}", text::excerpt(&report.path, 80), report.problem.as_ref()?))
+            })
+        };
+        let is_blank = data.is_empty()
+            && evidence.exit_code.is_none_or(|code| code == 0)
+            && is_blank(evidence.output.as_deref().unwrap_or(""));
         let problem = match unread() {
             _ if line.is_read_only => Some(format!("`{shown}` tests nothing, whatever it answers")),
             _ if line.elsewhere.is_some() => Some(format!("`{shown}` ran outside the project")),
             None if tests.is_some() => None,
             None if !read.is_empty() => Some("the reports tell of no tests".to_owned()),
             None if is_blank => Some(format!("the output of `{shown}` is empty")),
-            None if evidence.exit_code.is_none() => Some(format!("nobody knows how `{shown}` ended")),
+            None if evidence.exit_code.is_none() => {
+                Some(format!("nobody knows how `{shown}` ended"))
+            }
             None => data_problem(checkout, &data)?,
             unread => unread,
         };
-        Ok(Some(TestRun { at, command, exit_code: evidence.exit_code, tests, problem, selection: line.selection, ..run }))
+        Ok(Some(TestRun {
+            at,
+            command,
+            exit_code: evidence.exit_code,
+            tests,
+            problem,
+            selection: line.selection,
+            ..run
+        }))
     }
 }
 
 /// What CI found of a feature, in the JSON of a commit that this working tree builds on.
-fn ci_run(checkout: &Path, path: &str, context: &ReportContext<'_>, run: TestRun) -> Result<TestRun, Failure> {
+fn ci_run(
+    checkout: &Path,
+    path: &str,
+    context: &ReportContext<'_>,
+    run: TestRun,
+) -> Result<TestRun, Failure> {
     let refused = |why: String| Failure::from(InvalidInput::new("ci_report", why));
     let inside = Scope::parse("ci_report", path, &ProjectRoot::new([checkout]))?.to_string();
-    let bytes = disk::read_inside(checkout, &inside, limits::EVIDENCE_BYTES)?.ok_or_else(|| refused(format!("`{inside}` is not there")))?;
-    let report: CiReportFile =
-        serde_json::from_slice(&bytes).map_err(|error| refused(format!("is no JSON of `twining verify --ci`: {error}")))?;
+    let bytes = disk::read_inside(checkout, &inside, limits::EVIDENCE_BYTES)?
+        .ok_or_else(|| refused(format!("`{inside}` is not there")))?;
+    let report: CiReportFile = serde_json::from_slice(&bytes)
+        .map_err(|error| refused(format!("is no JSON of `twining verify --ci`: {error}")))?;
     let feature = run.feature.as_deref().unwrap_or_default();
     let found = report.evidence.iter().find(|found| found.feature == feature);
-    let found = found.ok_or_else(|| refused(format!("does not list `{}` as proven", text::excerpt(feature, 60))))?;
+    let found = found.ok_or_else(|| {
+        refused(format!("does not list `{}` as proven", text::excerpt(feature, 60)))
+    })?;
     let head = text::excerpt(&report.head, 12);
     if !context.is_ancestor.is_some_and(|is_ancestor| is_ancestor(&report.head)) {
         return Err(refused(format!("is of commit {head}, on which HEAD does not build")));
@@ -239,8 +295,13 @@ fn is_blank_json(value: &Value) -> bool {
         Value::Array(items) => items.iter().all(is_blank_json),
         Value::Object(fields) => {
             // `{"status": "ok", "data": []}` wraps nothing.
-            let mut inner = fields.values().filter(|value| value.is_array() || value.is_object()).peekable();
-            if inner.peek().is_some() { inner.all(is_blank_json) } else { fields.values().all(is_blank_json) }
+            let mut inner =
+                fields.values().filter(|value| value.is_array() || value.is_object()).peekable();
+            if inner.peek().is_some() {
+                inner.all(is_blank_json)
+            } else {
+                fields.values().all(is_blank_json)
+            }
         }
     }
 }

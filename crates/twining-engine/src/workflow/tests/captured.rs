@@ -10,23 +10,45 @@ use twining_guard::hosts::ToolResult;
 
 fn project() -> Project {
     let project = Project::new();
-    project.write("features.json", r#"{"features": [{"id": "F1", "status": "completed", "files": ["src/a.py"]}]}"#);
+    project.write(
+        "features.json",
+        r#"{"features": [{"id": "F1", "status": "completed", "files": ["src/a.py"]}]}"#,
+    );
     std::fs::create_dir_all(project.path().join("src")).expect("makes a folder");
     let file = std::fs::File::create(project.path().join("src/a.py")).expect("makes a file");
     let written = u64::try_from(project.clock.now().as_ms() - 60_000).expect("after 1970");
-    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_millis(written)).expect("sets the time");
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_millis(written))
+        .expect("sets the time");
     project
 }
 
-fn capture(project: &Project, command: &str, exit_code: Option<i64>, output: &str) -> Option<TestRun> {
+fn capture(
+    project: &Project,
+    command: &str,
+    exit_code: Option<i64>,
+    output: &str,
+) -> Option<TestRun> {
     project.clock.advance_ms(1000);
     let outcome = ToolResult { exit_code, output: output.into(), is_unfinished: false };
-    project.engine.capture_run(&caller("ada"), project.path(), Some(""), command, &outcome).expect("records")
+    project
+        .engine
+        .capture_run(&caller("ada"), project.path(), Some(""), command, &outcome)
+        .expect("records")
 }
 
-fn report(project: &Project, evidence: EvidenceInput, context: &ReportContext<'_>) -> Result<ReportOutcome, Failure> {
+fn report(
+    project: &Project,
+    evidence: EvidenceInput,
+    context: &ReportContext<'_>,
+) -> Result<ReportOutcome, Failure> {
     project.clock.advance_ms(1000);
-    let input = ReportInput { feature: "F1".into(), role: "tester".into(), outcome: "passed".into(), evidence, ..ReportInput::default() };
+    let input = ReportInput {
+        feature: "F1".into(),
+        role: "tester".into(),
+        outcome: "passed".into(),
+        evidence,
+        ..ReportInput::default()
+    };
     project.engine.report(&caller("ada"), project.path(), &input, context)
 }
 
@@ -37,9 +59,15 @@ fn report_passed(project: &Project) -> Result<ReportOutcome, Failure> {
 /// Whether a seen run makes the feature tested, by so many tests.
 fn counts(command: &str, exit_code: Option<i64>, output: &str, passed: u64) {
     let project = project();
-    capture(&project, command, exit_code, output).unwrap_or_else(|| panic!("`{command}` is no run"));
-    let by = report_passed(&project).expect("is evidence").feature.verified_by.expect("says by what");
-    assert_eq!((by.source, by.tests.map(|tests| tests.passed)), (EvidenceSource::Seen, Some(passed)), "{command}");
+    capture(&project, command, exit_code, output)
+        .unwrap_or_else(|| panic!("`{command}` is no run"));
+    let by =
+        report_passed(&project).expect("is evidence").feature.verified_by.expect("says by what");
+    assert_eq!(
+        (by.source, by.tests.map(|tests| tests.passed)),
+        (EvidenceSource::Seen, Some(passed)),
+        "{command}"
+    );
     assert_eq!(by.command, command);
 }
 
@@ -52,11 +80,9 @@ macro_rules! honest_runs {
     };
 }
 
-const CARGO: &str =
-    "running 5 tests\ntest a ... ok\n\ntest result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
+const CARGO: &str = "running 5 tests\ntest a ... ok\n\ntest result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
 const PYTEST: &str = "....                                                                     [100%]\n4 passed in 0.12s\n";
-const JEST: &str =
-    "PASS src/a.test.js\n\nTest Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\nSnapshots:   0 total\nTime:        0.5 s\n";
+const JEST: &str = "PASS src/a.test.js\n\nTest Suites: 1 passed, 1 total\nTests:       3 passed, 3 total\nSnapshots:   0 total\nTime:        0.5 s\n";
 
 honest_runs! {
     // Those that enforcement.md names.
@@ -116,8 +142,13 @@ honest_runs! {
 #[test]
 fn what_only_prints_is_no_run() {
     let project = project();
-    for command in ["cat out.log", "echo '4 passed in 0.12s'", "tail -3 out.log | grep passed", "git show HEAD:out.log", "twining features"]
-    {
+    for command in [
+        "cat out.log",
+        "echo '4 passed in 0.12s'",
+        "tail -3 out.log | grep passed",
+        "git show HEAD:out.log",
+        "twining features",
+    ] {
         assert_eq!(capture(&project, command, Some(0), PYTEST), None, "{command}");
     }
     assert_eq!(capture(&project, "ls -la", Some(0), "total 48\n"), None);
@@ -127,9 +158,13 @@ fn what_only_prints_is_no_run() {
 fn a_failed_run_is_no_evidence_until_the_tests_pass() {
     let project = project();
     capture(&project, "pytest -q", Some(0), PYTEST).expect("is a run");
-    capture(&project, "pytest -q | tail -1", Some(0), "1 failed, 3 passed in 0.12s\n").expect("is a run");
+    capture(&project, "pytest -q | tail -1", Some(0), "1 failed, 3 passed in 0.12s\n")
+        .expect("is a run");
     let refused = report_passed(&project).expect_err("failed");
-    assert!(refused.to_string().contains("1 of 4 tests failed in `pytest -q | tail -1`"), "{refused}");
+    assert!(
+        refused.to_string().contains("1 of 4 tests failed in `pytest -q | tail -1`"),
+        "{refused}"
+    );
     // The agent's word changes nothing that the hook saw.
     let word = EvidenceInput {
         command: Some("pytest".into()),
@@ -137,7 +172,10 @@ fn a_failed_run_is_no_evidence_until_the_tests_pass() {
         output: Some("4 passed in 0.1s".into()),
         ..EvidenceInput::default()
     };
-    assert_eq!(report(&project, word, &ReportContext::default()).expect_err("a word").code(), "NO_EVIDENCE");
+    assert_eq!(
+        report(&project, word, &ReportContext::default()).expect_err("a word").code(),
+        "NO_EVIDENCE"
+    );
     capture(&project, "pytest -q", Some(0), PYTEST).expect("is a run");
     report_passed(&project).expect("passed again");
 }
@@ -145,11 +183,21 @@ fn a_failed_run_is_no_evidence_until_the_tests_pass() {
 #[test]
 fn a_line_that_stops_before_its_tests_failed() {
     let project = project();
-    assert_eq!(capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value"), None, "nobody knows that it tests");
+    assert_eq!(
+        capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value"),
+        None,
+        "nobody knows that it tests"
+    );
     capture(&project, "cargo test", Some(0), CARGO).expect("is a run");
-    let run = capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value").expect("is a run");
+    let run = capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value")
+        .expect("is a run");
     assert!(run.has_failed() && run.tests.is_none());
-    assert!(report_passed(&project).expect_err("does not compile").to_string().contains("`cargo test` failed"));
+    assert!(
+        report_passed(&project)
+            .expect_err("does not compile")
+            .to_string()
+            .contains("`cargo test` failed")
+    );
 }
 
 #[test]
@@ -162,14 +210,22 @@ fn an_exit_code_after_passing_tests_is_a_failure_with_a_note() {
         "FAIL Required test coverage of 90% not reached.\n4 passed in 0.12s\n",
     );
     let run = run.expect("is a run");
-    assert_eq!((run.has_failed(), run.note.as_deref()), (true, Some("exit code 2 after all tests passed")));
+    assert_eq!(
+        (run.has_failed(), run.note.as_deref()),
+        (true, Some("exit code 2 after all tests passed"))
+    );
 }
 
 #[test]
 fn the_output_of_a_background_command_is_a_run_of_it() {
     let project = project();
-    let begun = ToolResult { exit_code: None, output: "Command running in background with ID: b1".into(), is_unfinished: true };
-    let captured = project.engine.capture_run(&caller("ada"), project.path(), Some(""), "pytest -q", &begun);
+    let begun = ToolResult {
+        exit_code: None,
+        output: "Command running in background with ID: b1".into(),
+        is_unfinished: true,
+    };
+    let captured =
+        project.engine.capture_run(&caller("ada"), project.path(), Some(""), "pytest -q", &begun);
     assert_eq!(captured.expect("looks"), None);
     let run = capture(&project, "", None, PYTEST).expect("is a run");
     assert_eq!((run.command.as_str(), run.has_failed()), ("pytest -q", false));
@@ -180,16 +236,27 @@ fn the_output_of_a_background_command_is_a_run_of_it() {
 fn a_run_that_was_cut_off_has_not_passed() {
     let project = project();
     let outcome = ToolResult { exit_code: None, output: CARGO.into(), is_unfinished: true };
-    let captured = project.engine.capture_run(&caller("ada"), project.path(), Some(""), "cargo test --workspace", &outcome);
+    let captured = project.engine.capture_run(
+        &caller("ada"),
+        project.path(),
+        Some(""),
+        "cargo test --workspace",
+        &outcome,
+    );
     assert_eq!(captured.expect("looks"), None);
 }
 
 #[test]
 fn a_run_outside_the_project_or_of_no_test_is_told_at_once() {
     let project = project();
-    let elsewhere = capture(&project, "cd /other && pytest", Some(0), PYTEST).expect("is a run").notice().expect("a notice");
+    let elsewhere = capture(&project, "cd /other && pytest", Some(0), PYTEST)
+        .expect("is a run")
+        .notice()
+        .expect("a notice");
     assert!(elsewhere.contains("outside the project"), "{elsewhere}");
-    let none = capture(&project, "pytest -k nothing", Some(5), "===== no tests ran in 0.01s =====").expect("is a run").notice();
+    let none = capture(&project, "pytest -k nothing", Some(5), "===== no tests ran in 0.01s =====")
+        .expect("is a run")
+        .notice();
     assert!(none.expect("a notice").contains("it ran no test"));
     assert!(report_passed(&project).is_err());
     assert_eq!(capture(&project, "pytest", Some(0), PYTEST).expect("is a run").notice(), None);
@@ -205,23 +272,37 @@ fn a_word_is_refused_where_runs_are_seen_and_the_command_is_named() {
         ..EvidenceInput::default()
     };
     project.engine.note_post_tool_use().expect("notes");
-    let refused = report(&project, word(), &ReportContext::default()).expect_err("a word").to_string();
+    let refused =
+        report(&project, word(), &ReportContext::default()).expect_err("a word").to_string();
     assert!(
         refused.contains("Do instead: run `pytest -q` in this session (its result is recorded by the hook), then report again."),
         "{refused}"
     );
-    assert!(refused.starts_with("Blocked: ") && refused.contains(" Why: ") && refused.contains(" If you must: "), "{refused}");
+    assert!(
+        refused.starts_with("Blocked: ")
+            && refused.contains(" Why: ")
+            && refused.contains(" If you must: "),
+        "{refused}"
+    );
     assert!(refused.split_whitespace().count() <= 60, "{refused}");
     capture(&project, "pytest -q", Some(0), PYTEST).expect("is a run");
-    let by = report(&project, word(), &ReportContext::default()).expect("is seen now").feature.verified_by.expect("says by what");
+    let by = report(&project, word(), &ReportContext::default())
+        .expect("is seen now")
+        .feature
+        .verified_by
+        .expect("says by what");
     assert_eq!((by.source, by.tests.map(|tests| tests.passed)), (EvidenceSource::Seen, Some(4)));
 }
 
 #[test]
 fn a_word_is_enough_without_a_hook_and_says_that_it_is_one() {
     let project = project();
-    let word =
-        EvidenceInput { command: Some("pytest -q".into()), exit_code: Some(0), output: Some(PYTEST.into()), ..EvidenceInput::default() };
+    let word = EvidenceInput {
+        command: Some("pytest -q".into()),
+        exit_code: Some(0),
+        output: Some(PYTEST.into()),
+        ..EvidenceInput::default()
+    };
     let feature = report(&project, word, &ReportContext::default()).expect("is told").feature;
     assert_eq!(feature.standing(), "tested (told: 4 passed, `pytest -q`)");
 }
@@ -230,13 +311,21 @@ fn a_word_is_enough_without_a_hook_and_says_that_it_is_one() {
 fn changed_tests_are_noted_on_the_feature() {
     let project = project();
     capture(&project, "pytest -q", Some(0), PYTEST).expect("is a run");
-    let context = ReportContext { tests_changed: Some("1 test removed (test_login)"), ..ReportContext::default() };
+    let context = ReportContext {
+        tests_changed: Some("1 test removed (test_login)"),
+        ..ReportContext::default()
+    };
     let outcome = report(&project, EvidenceInput::default(), &context).expect("passes");
     assert_eq!(outcome.notes, ["1 test removed (test_login)"]);
-    let list: Value =
-        serde_json::from_slice(&std::fs::read(project.path().join(".twining/features.json")).expect("reads")).expect("is JSON");
+    let list: Value = serde_json::from_slice(
+        &std::fs::read(project.path().join(".twining/features.json")).expect("reads"),
+    )
+    .expect("is JSON");
     let by = &list["features"][0]["verified_by"];
-    assert_eq!((by["source"].as_str(), by["note"].as_str()), (Some("seen"), Some("1 test removed (test_login)")));
+    assert_eq!(
+        (by["source"].as_str(), by["note"].as_str()),
+        (Some("seen"), Some("1 test removed (test_login)"))
+    );
 }
 
 #[test]
@@ -244,7 +333,12 @@ fn ci_is_believed_for_a_commit_that_head_builds_on() {
     let project = project();
     project.write("config.yml", "workflow: {tested_needs: ci}\n");
     capture(&project, "pytest -q", Some(0), PYTEST).expect("is a run");
-    assert!(report_passed(&project).expect_err("only seen").to_string().contains("`twining verify --ci` decides"));
+    assert!(
+        report_passed(&project)
+            .expect_err("only seen")
+            .to_string()
+            .contains("`twining verify --ci` decides")
+    );
     std::fs::write(
         project.path().join("ci.json"),
         r#"{"head": "abcdef1234567890", "findings": [], "evidence": [{"feature": "F1", "source": "ci", "tests": 3}]}"#,
@@ -253,10 +347,17 @@ fn ci_is_believed_for_a_commit_that_head_builds_on() {
     let ci = || EvidenceInput { ci_report: Some("ci.json".into()), ..EvidenceInput::default() };
     let elsewhere = |_: &str| false;
     let context = ReportContext { is_ancestor: Some(&elsewhere), ..ReportContext::default() };
-    assert_eq!(report(&project, ci(), &context).expect_err("of another branch").code(), "INVALID_INPUT");
+    assert_eq!(
+        report(&project, ci(), &context).expect_err("of another branch").code(),
+        "INVALID_INPUT"
+    );
     let here = |commit: &str| commit == "abcdef1234567890";
     let context = ReportContext { is_ancestor: Some(&here), ..ReportContext::default() };
-    let by = report(&project, ci(), &context).expect("is proven").feature.verified_by.expect("says by what");
+    let by = report(&project, ci(), &context)
+        .expect("is proven")
+        .feature
+        .verified_by
+        .expect("says by what");
     assert_eq!(
         (by.source, by.tests.map(|tests| tests.passed), by.note.as_deref()),
         (EvidenceSource::Ci, Some(3), Some("at commit abcdef123456…"))
@@ -266,6 +367,12 @@ fn ci_is_believed_for_a_commit_that_head_builds_on() {
 #[test]
 fn secrets_on_a_line_are_not_recorded() {
     let project = project();
-    let run = capture(&project, "API_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789 pytest", Some(0), PYTEST).expect("is a run");
+    let run = capture(
+        &project,
+        "API_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789 pytest",
+        Some(0),
+        PYTEST,
+    )
+    .expect("is a run");
     assert!(!run.command.contains("ghp_abc"), "{}", run.command);
 }

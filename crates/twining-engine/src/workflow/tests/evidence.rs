@@ -3,7 +3,10 @@
 use twining_model::{EvidenceSource, Time};
 
 use crate::governance::TestCounts;
-use crate::workflow::{AttemptReport, EvidenceVerdict, Feature, FileState, FileStates, RunLog, TestRun, TestSelection, judge_evidence};
+use crate::workflow::{
+    AttemptReport, EvidenceVerdict, Feature, FileState, FileStates, RunLog, TestRun, TestSelection,
+    judge_evidence,
+};
 
 fn at(ms: i64) -> Time {
     Time::from_ms(ms)
@@ -14,7 +17,10 @@ fn feature() -> Feature {
 }
 
 fn files(modified: i64, hash: &str) -> FileStates {
-    FileStates::from([("src/a.py".to_owned(), Some(FileState { modified: at(modified), hash: hash.into() }))])
+    FileStates::from([(
+        "src/a.py".to_owned(),
+        Some(FileState { modified: at(modified), hash: hash.into() }),
+    )])
 }
 
 fn counts(run: u64, passed: u64, failed: u64) -> Option<TestCounts> {
@@ -23,7 +29,15 @@ fn counts(run: u64, passed: u64, failed: u64) -> Option<TestCounts> {
 
 fn passed(id: &str, ms: i64) -> TestRun {
     let (source, command) = (EvidenceSource::Seen, "pytest -q".into());
-    TestRun { id: id.into(), at: at(ms), source, command, exit_code: Some(0), tests: counts(3, 3, 0), ..TestRun::default() }
+    TestRun {
+        id: id.into(),
+        at: at(ms),
+        source,
+        command,
+        exit_code: Some(0),
+        tests: counts(3, 3, 0),
+        ..TestRun::default()
+    }
 }
 
 fn failed(id: &str, ms: i64) -> TestRun {
@@ -31,10 +45,18 @@ fn failed(id: &str, ms: i64) -> TestRun {
 }
 
 fn of(paths: &[&str]) -> TestSelection {
-    TestSelection { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..TestSelection::default() }
+    TestSelection {
+        paths: paths.iter().map(|&path| path.to_owned()).collect(),
+        ..TestSelection::default()
+    }
 }
 
-fn judged(feature: &Feature, runs: &[TestRun], files: &FileStates, reports: &[(&str, i64)]) -> EvidenceVerdict {
+fn judged(
+    feature: &Feature,
+    runs: &[TestRun],
+    files: &FileStates,
+    reports: &[(&str, i64)],
+) -> EvidenceVerdict {
     let report = |&(outcome, ms): &(&str, i64)| AttemptReport {
         at: at(ms),
         feature: feature.id.clone(),
@@ -56,7 +78,9 @@ fn says(runs: &[TestRun]) -> String {
 
 fn say(verdict: EvidenceVerdict) -> String {
     match verdict {
-        EvidenceVerdict::Accepted { run, note } => format!("{run}{}", note.map(|note| format!(" ({note})")).unwrap_or_default()),
+        EvidenceVerdict::Accepted { run, note } => {
+            format!("{run}{}", note.map(|note| format!(" ({note})")).unwrap_or_default())
+        }
         EvidenceVerdict::Missing { what, .. } => what,
     }
 }
@@ -68,16 +92,28 @@ fn a_run_after_the_last_change_that_passed_is_evidence() {
 
 #[test]
 fn without_a_run_the_command_to_run_is_named() {
-    let EvidenceVerdict::Missing { what, next_step } = judged(&feature(), &[], &files(50, "x"), &[]) else { panic!("accepted") };
+    let EvidenceVerdict::Missing { what, next_step } =
+        judged(&feature(), &[], &files(50, "x"), &[])
+    else {
+        panic!("accepted")
+    };
     assert_eq!(what, "no run of its tests is recorded");
-    assert_eq!(next_step, "run the tests of `PT-003` in this session (its result is recorded by the hook), then report again");
+    assert_eq!(
+        next_step,
+        "run the tests of `PT-003` in this session (its result is recorded by the hook), then report again"
+    );
     let old = judged(&feature(), &[passed("one", 10)], &files(50, "x"), &[]);
-    assert!(matches!(old, EvidenceVerdict::Missing { next_step, .. } if next_step.starts_with("run `pytest -q` in this session")));
+    assert!(
+        matches!(old, EvidenceVerdict::Missing { next_step, .. } if next_step.starts_with("run `pytest -q` in this session"))
+    );
 }
 
 #[test]
 fn the_newest_run_decides() {
-    assert_eq!(says(&[passed("one", 100), failed("two", 200)]), "1 of 3 tests failed in `pytest -q`");
+    assert_eq!(
+        says(&[passed("one", 100), failed("two", 200)]),
+        "1 of 3 tests failed in `pytest -q`"
+    );
     assert_eq!(says(&[failed("one", 100), passed("two", 200)]), "two");
     assert_eq!(says(&[passed("late", 300), failed("told later, ran before", 200)]), "late");
 }
@@ -92,12 +128,18 @@ fn a_run_of_no_test_neither_proves_nor_fails_anything() {
 #[test]
 fn a_run_elsewhere_shows_nothing() {
     let problem = Some("`pytest -q` ran in /other, outside the project".to_owned());
-    assert_eq!(says(&[TestRun { problem, ..passed("one", 100) }]), "`pytest -q` ran in /other, outside the project");
+    assert_eq!(
+        says(&[TestRun { problem, ..passed("one", 100) }]),
+        "`pytest -q` ran in /other, outside the project"
+    );
 }
 
 #[test]
 fn a_command_that_never_reached_its_tests_failed() {
-    assert_eq!(says(&[passed("one", 100), TestRun { tests: None, ..failed("two", 200) }]), "`pytest -q` failed");
+    assert_eq!(
+        says(&[passed("one", 100), TestRun { tests: None, ..failed("two", 200) }]),
+        "`pytest -q` failed"
+    );
 }
 
 #[test]
@@ -117,9 +159,16 @@ fn a_word_counts_where_a_word_is_enough() {
 fn only_ci_counts_where_ci_is_asked_for() {
     let ci = TestRun { source: EvidenceSource::Ci, ..passed("ci", 200) };
     let judge = |runs: &[TestRun]| {
-        judge_evidence(&feature(), &RunLog { runs: runs.to_vec(), ..RunLog::default() }, &files(50, "x"), EvidenceSource::Ci)
+        judge_evidence(
+            &feature(),
+            &RunLog { runs: runs.to_vec(), ..RunLog::default() },
+            &files(50, "x"),
+            EvidenceSource::Ci,
+        )
     };
-    let EvidenceVerdict::Missing { next_step, .. } = judge(&[passed("seen", 100)]) else { panic!("accepted") };
+    let EvidenceVerdict::Missing { next_step, .. } = judge(&[passed("seen", 100)]) else {
+        panic!("accepted")
+    };
     assert!(next_step.contains("`twining verify --ci` decides"), "{next_step}");
     assert!(is_accepted(&judge(&[passed("seen", 100), ci])));
 }
@@ -127,39 +176,69 @@ fn only_ci_counts_where_ci_is_asked_for() {
 #[test]
 fn a_narrower_run_after_a_failure_is_noted() {
     let all = TestRun { command: "pytest".into(), tests: counts(40, 39, 1), ..failed("all", 100) };
-    let one = TestRun { command: "pytest tests/test_a.py".into(), selection: of(&["tests/test_a.py"]), ..passed("one", 200) };
+    let one = TestRun {
+        command: "pytest tests/test_a.py".into(),
+        selection: of(&["tests/test_a.py"]),
+        ..passed("one", 200)
+    };
     assert_eq!(says(&[all.clone(), one.clone()]), "one (narrower than the failed `pytest`)");
-    let again = TestRun { command: "pytest".into(), tests: counts(40, 40, 0), ..passed("again", 150) };
+    let again =
+        TestRun { command: "pytest".into(), tests: counts(40, 40, 0), ..passed("again", 150) };
     assert_eq!(says(&[all.clone(), again, one]), "one", "the wider run passed in between");
-    assert_eq!(says(&[all, passed("fewer", 200)]), "fewer (narrower than the failed `pytest`)", "tests went missing");
+    assert_eq!(
+        says(&[all, passed("fewer", 200)]),
+        "fewer (narrower than the failed `pytest`)",
+        "tests went missing"
+    );
 }
 
 #[test]
 fn only_runs_that_cover_the_listed_tests_decide() {
     let feature = Feature { tests: vec!["tests/test_a.py".into()], ..feature() };
-    let run = |run: TestRun, path: &str| TestRun { command: format!("pytest {path}"), selection: of(&[path]), ..run };
+    let run = |run: TestRun, path: &str| TestRun {
+        command: format!("pytest {path}"),
+        selection: of(&[path]),
+        ..run
+    };
     let judge = |runs: &[TestRun]| say(judged(&feature, runs, &files(50, "x"), &[]));
     let own = run(passed("own", 100), "tests/test_a.py");
     assert_eq!(judge(&[own.clone(), run(failed("other", 200), "tests/test_b.py")]), "own");
     assert_eq!(judge(&[own, failed("all", 200)]), "1 of 3 tests failed in `pytest -q`");
     let other = run(passed("other", 200), "tests/test_b.py");
-    assert_eq!(judge(&[other]), "`pytest tests/test_b.py` does not run the tests it lists (tests/test_a.py)");
+    assert_eq!(
+        judge(&[other]),
+        "`pytest tests/test_b.py` does not run the tests it lists (tests/test_a.py)"
+    );
 }
 
 #[test]
 fn a_change_after_the_run_makes_it_worthless() {
     let stale = judged(&feature(), &[passed("one", 100)], &files(101, "x"), &[]);
     assert_eq!(say(stale), "`src/a.py` changed after the run of `pytest -q`");
-    assert!(is_accepted(&judged(&feature(), &[passed("one", 100), passed("two", 200)], &files(101, "x"), &[])));
+    assert!(is_accepted(&judged(
+        &feature(),
+        &[passed("one", 100), passed("two", 200)],
+        &files(101, "x"),
+        &[]
+    )));
 }
 
 #[test]
 fn bytes_decide_where_they_are_known_and_not_the_date() {
     let known = TestRun { tree: files(50, "x"), ..passed("one", 100) };
-    assert!(is_accepted(&judged(&feature(), std::slice::from_ref(&known), &files(500, "x"), &[])), "a checkout made it look newer");
-    assert!(!is_accepted(&judged(&feature(), &[known], &files(10, "y"), &[])), "a backdated change");
+    assert!(
+        is_accepted(&judged(&feature(), std::slice::from_ref(&known), &files(500, "x"), &[])),
+        "a checkout made it look newer"
+    );
+    assert!(
+        !is_accepted(&judged(&feature(), &[known], &files(10, "y"), &[])),
+        "a backdated change"
+    );
     let late = TestRun { tree: files(150, "x"), ..passed("one", 100) };
-    assert!(!is_accepted(&judged(&feature(), &[late], &files(150, "x"), &[])), "changed before it was recorded, after it ran");
+    assert!(
+        !is_accepted(&judged(&feature(), &[late], &files(150, "x"), &[])),
+        "changed before it was recorded, after it ran"
+    );
 }
 
 #[test]
@@ -167,26 +246,45 @@ fn a_listed_test_that_was_edited_makes_the_run_stale() {
     let feature = Feature { tests: vec!["tests/test_a.py::test_x".into()], ..feature() };
     let mut now = files(50, "x");
     now.insert("tests/test_a.py".into(), Some(FileState { modified: at(150), hash: "y".into() }));
-    assert_eq!(say(judged(&feature, &[passed("one", 100)], &now, &[])), "`tests/test_a.py` changed after the run of `pytest -q`");
+    assert_eq!(
+        say(judged(&feature, &[passed("one", 100)], &now, &[])),
+        "`tests/test_a.py` changed after the run of `pytest -q`"
+    );
 }
 
 #[test]
 fn a_file_that_is_listed_and_not_there_shows_nothing() {
     let gone = FileStates::from([("src/a.py".to_owned(), None)]);
-    assert_eq!(say(judged(&feature(), &[passed("one", 100)], &gone, &[])), "it lists `src/a.py`, which is not there");
+    assert_eq!(
+        say(judged(&feature(), &[passed("one", 100)], &gone, &[])),
+        "it lists `src/a.py`, which is not there"
+    );
 }
 
 #[test]
 fn without_files_the_run_must_be_newer_than_the_code_was_reported() {
     let feature = Feature { files: Vec::new(), ..feature() };
-    let judge = |ms| is_accepted(&judged(&feature, &[passed("one", 100)], &FileStates::new(), &[("completed", ms)]));
+    let judge = |ms| {
+        is_accepted(&judged(
+            &feature,
+            &[passed("one", 100)],
+            &FileStates::new(),
+            &[("completed", ms)],
+        ))
+    };
     assert_eq!((judge(150), judge(90)), (false, true));
 }
 
 #[test]
 fn tests_that_were_reported_failed_or_reopened_are_run_again() {
     for outcome in ["failed", "reopened"] {
-        let judge = |runs: &[TestRun]| is_accepted(&judged(&feature(), runs, &files(50, "x"), &[(outcome, 150)]));
-        assert_eq!((judge(&[passed("one", 100)]), judge(&[passed("two", 200)])), (false, true), "{outcome}");
+        let judge = |runs: &[TestRun]| {
+            is_accepted(&judged(&feature(), runs, &files(50, "x"), &[(outcome, 150)]))
+        };
+        assert_eq!(
+            (judge(&[passed("one", 100)]), judge(&[passed("two", 200)])),
+            (false, true),
+            "{outcome}"
+        );
     }
 }

@@ -3,10 +3,20 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::workflow::{FeatureEvent, FeatureList, FeatureState, FeatureStatus, NextAction, NextBrief, advance, next};
+use crate::workflow::{
+    FeatureEvent, FeatureList, FeatureState, FeatureStatus, NextAction, NextBrief, advance, next,
+};
 
 fn any_feature(ids: usize) -> impl Strategy<Value = Value> {
-    let status = prop::sample::select(vec!["pending", "in_progress", "completed", "tested", "blocked", "backlog", "sideways"]);
+    let status = prop::sample::select(vec![
+        "pending",
+        "in_progress",
+        "completed",
+        "tested",
+        "blocked",
+        "backlog",
+        "sideways",
+    ]);
     (0..ids, status, any::<Option<bool>>(), -2_i64..5, prop::collection::vec(0..ids, 0..3), 0_u32..4).prop_map(
         |(id, status, tested, priority, depends_on, retries)| {
             let depends_on: Vec<String> = depends_on.into_iter().map(|id| format!("F{id}")).collect();

@@ -9,7 +9,8 @@ use crate::workflow::{FeatureList, FeatureStatus};
 
 fn merged(base: &str, ours: &str, theirs: &str) -> FeatureList {
     let merge = |ours: &str, theirs: &str| {
-        let versions = Versions { base: base.as_bytes(), ours: ours.as_bytes(), theirs: theirs.as_bytes() };
+        let versions =
+            Versions { base: base.as_bytes(), ours: ours.as_bytes(), theirs: theirs.as_bytes() };
         String::from_utf8(merge_features(&versions).expect("merges").text).expect("is UTF-8")
     };
     let text = merge(ours, theirs);
@@ -18,7 +19,10 @@ fn merged(base: &str, ours: &str, theirs: &str) -> FeatureList {
 }
 
 fn standing(list: &FeatureList) -> Vec<(&str, FeatureStatus, bool)> {
-    list.features.iter().map(|feature| (feature.id.as_str(), feature.status, feature.tested)).collect()
+    list.features
+        .iter()
+        .map(|feature| (feature.id.as_str(), feature.status, feature.tested))
+        .collect()
 }
 
 #[test]
@@ -32,13 +36,19 @@ fn each_side_adds_and_advances_in_every_shape() {
         r#"{"A": {"status": "pending"}}"#,
     ] {
         let add = |text: &str, id: &str| {
-            let fields = json!({"id": id, "description": id, "status": "pending"}).as_object().cloned().expect("an object");
+            let fields = json!({"id": id, "description": id, "status": "pending"})
+                .as_object()
+                .cloned()
+                .expect("an object");
             FeatureList::parse(text).expect("is a list").with_feature(id, &fields)
         };
         let ours = add(&shape.replace("pending", "in_progress"), "B");
         let list = merged(shape, &ours, &add(shape, "C"));
-        let expected =
-            [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false), ("C", FeatureStatus::Pending, false)];
+        let expected = [
+            ("A", FeatureStatus::InProgress, false),
+            ("B", FeatureStatus::Pending, false),
+            ("C", FeatureStatus::Pending, false),
+        ];
         assert_eq!(standing(&list), expected, "{shape}");
         assert_eq!(list.problems, Vec::<String>::new(), "{shape}");
     }
@@ -49,15 +59,26 @@ fn a_feature_is_tested_only_if_both_sides_that_worked_on_it_say_so() {
     let base = r#"[{"id":"A","status":"completed","tested":false,"files":["a.rs"],"priority":2}]"#;
     let tested = base.replace("completed", "tested").replace("\"tested\":false", "\"tested\":true");
     let reworked = base.replace("a.rs\"", "a.rs\",\"b.rs\"");
-    assert_eq!(standing(&merged(base, &tested, &reworked)), [("A", FeatureStatus::Completed, false)]);
+    assert_eq!(
+        standing(&merged(base, &tested, &reworked)),
+        [("A", FeatureStatus::Completed, false)]
+    );
     let list = merged(base, &tested, &tested.replace("priority\":2", "priority\":1"));
     assert_eq!(standing(&list), [("A", FeatureStatus::Tested, true)], "both say so");
     let list = merged(base, &tested, &base.replace("priority\":2", "priority\":1"));
-    assert_eq!(standing(&list), [("A", FeatureStatus::Tested, true)], "a priority says nothing about it");
+    assert_eq!(
+        standing(&list),
+        [("A", FeatureStatus::Tested, true)],
+        "a priority says nothing about it"
+    );
     assert_eq!(list.features[0].priority, 1);
     let passes = r#"[{"id":"A","status":"completed","passes":false,"files":["a.rs"]}]"#;
     let list = merged(passes, &passes.replace("false", "true"), &passes.replace("a.rs", "c.rs"));
-    assert_eq!(standing(&list), [("A", FeatureStatus::Completed, false)], "under any name of the flag");
+    assert_eq!(
+        standing(&list),
+        [("A", FeatureStatus::Completed, false)],
+        "under any name of the flag"
+    );
 }
 
 #[test]
@@ -65,10 +86,14 @@ fn of_two_states_the_lesser_holds_and_evidence_of_both_is_kept() {
     let base = r#"[{"id":"A","status":"pending","evidence":[],"retries":0}]"#;
     let ours = r#"[{"id":"A","status":"completed","evidence":["run-1"],"retries":1}]"#;
     let theirs = r#"[{"id":"A","status":"blocked","evidence":["run-2"],"retries":2}]"#;
-    let versions = Versions { base: base.as_bytes(), ours: ours.as_bytes(), theirs: theirs.as_bytes() };
+    let versions =
+        Versions { base: base.as_bytes(), ours: ours.as_bytes(), theirs: theirs.as_bytes() };
     let text = merge_features(&versions).expect("merges");
     let value: Value = serde_json::from_slice(&text.text).expect("is JSON");
-    assert_eq!(value, json!([{"id": "A", "status": "blocked", "evidence": ["run-1", "run-2"], "retries": 2}]));
+    assert_eq!(
+        value,
+        json!([{"id": "A", "status": "blocked", "evidence": ["run-1", "run-2"], "retries": 2}])
+    );
 }
 
 #[test]
@@ -80,7 +105,11 @@ fn a_feature_moved_between_buckets_and_edited_stands_once() {
     assert_eq!(standing(&list), [("A", FeatureStatus::Completed, false)]);
     assert_eq!(list.problems, Vec::<String>::new());
     let begun = r#"{"pending": [], "in_progress": [{"id": "A", "note": "x"}], "completed": [], "blocked": []}"#;
-    assert_eq!(standing(&merged(base, moved, begun)), [("A", FeatureStatus::InProgress, false)], "moved twice, the lesser place");
+    assert_eq!(
+        standing(&merged(base, moved, begun)),
+        [("A", FeatureStatus::InProgress, false)],
+        "moved twice, the lesser place"
+    );
 }
 
 #[test]
@@ -90,15 +119,25 @@ fn what_one_side_dropped_and_the_other_worked_on_stays() {
     let list = merged(base, dropped, &base.replace("pending", "in_progress"));
     let mut found = standing(&list);
     found.sort();
-    assert_eq!(found, [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false)]);
-    assert_eq!(standing(&merged(base, dropped, &base.replace("\"B\"", "\"B\", \"note\": 1"))), [("B", FeatureStatus::Pending, false)]);
+    assert_eq!(
+        found,
+        [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false)]
+    );
+    assert_eq!(
+        standing(&merged(base, dropped, &base.replace("\"B\"", "\"B\", \"note\": 1"))),
+        [("B", FeatureStatus::Pending, false)]
+    );
 }
 
 #[test]
 fn a_list_with_gits_markers_is_read_as_the_merge_git_could_not_do() {
     let text = "[\n<<<<<<< HEAD\n{\"id\":\"A\",\"status\":\"completed\"}\n=======\n{\"id\":\"A\",\"status\":\"in_progress\"},\n{\"id\":\"B\"}\n>>>>>>> feature\n]\n";
-    let list = FeatureList::parse(&one_list(text).expect("both sides are lists")).expect("is a list");
-    assert_eq!(standing(&list), [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false)]);
+    let list =
+        FeatureList::parse(&one_list(text).expect("both sides are lists")).expect("is a list");
+    assert_eq!(
+        standing(&list),
+        [("A", FeatureStatus::InProgress, false), ("B", FeatureStatus::Pending, false)]
+    );
     assert_eq!(one_list("<<<<<<< HEAD\n{\n=======\n[\n>>>>>>> x\n"), None);
 }
 

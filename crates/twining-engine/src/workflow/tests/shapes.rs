@@ -26,7 +26,11 @@ fn every_shape_in_use_is_read() {
         assert_eq!(ids(text), ["A", "B"], "{text}");
         let list = list(text);
         assert_eq!(list.problems, Vec::<String>::new(), "{text}");
-        assert_eq!((list.features[0].status, list.features[1].status), (FeatureStatus::Pending, FeatureStatus::Completed), "{text}");
+        assert_eq!(
+            (list.features[0].status, list.features[1].status),
+            (FeatureStatus::Pending, FeatureStatus::Completed),
+            "{text}"
+        );
         assert_eq!(say(text), "test B", "{text}");
     }
 }
@@ -39,8 +43,14 @@ fn names_that_differ_between_lists_mean_the_same() {
             {"id": "C", "description": "c", "priority": 5}]"#,
     );
     let [a, b, c] = &list.features[..] else { panic!("three") };
-    assert_eq!((a.id.as_str(), a.description.as_str(), a.retries, a.priority), ("7", "Login", 1, 0));
-    assert_eq!((&a.acceptance_criteria[..], &a.depends_on[..]), (&["tokens expire".to_owned()][..], &["x".to_owned()][..]));
+    assert_eq!(
+        (a.id.as_str(), a.description.as_str(), a.retries, a.priority),
+        ("7", "Login", 1, 0)
+    );
+    assert_eq!(
+        (&a.acceptance_criteria[..], &a.depends_on[..]),
+        (&["tokens expire".to_owned()][..], &["x".to_owned()][..])
+    );
     assert_eq!((b.description.as_str(), b.priority, b.acceptance_criteria.len()), ("Logout", 0, 2));
     assert_eq!(c.priority, 5);
 }
@@ -51,7 +61,9 @@ fn a_list_without_ids_is_worked_through_by_its_descriptions() {
     let list = list(text);
     assert_eq!(list.features[0].id, "new-chat-button-makes-a-chat");
     assert!(!list.features[0].tested && list.problems.len() == 1, "{:?}", list.problems);
-    let after = list.with_fields("new-chat-button-makes-a-chat", &[("tested", json!(true))]).expect("is there");
+    let after = list
+        .with_fields("new-chat-button-makes-a-chat", &[("tested", json!(true))])
+        .expect("is there");
     assert_eq!(after, text.replace("false", "true"), "the flag keeps the name it has there");
 }
 
@@ -61,7 +73,8 @@ fn what_is_odd_is_told_and_never_taken_for_finished() {
         r#"{"features": [{"id": "A", "status": "sideways"}, "B", {"id": "A"}, {"id": "C", "status": "tested", "tested": false},
             {"id": "D", "status": "pending", "tested": true}, {"id": "E", "tested": false, "tested": true}, 5, {"id": "F", "priority": {}}]}"#,
     );
-    let standing: Vec<(&str, FeatureStatus, bool)> = list.features.iter().map(|f| (f.id.as_str(), f.status, f.tested)).collect();
+    let standing: Vec<(&str, FeatureStatus, bool)> =
+        list.features.iter().map(|f| (f.id.as_str(), f.status, f.tested)).collect();
     assert_eq!(
         standing,
         [
@@ -89,8 +102,11 @@ fn text_that_is_no_list_is_an_error_and_never_an_empty_list() {
 #[test]
 fn a_change_touches_its_own_bytes_only() {
     let text = "{\r\n  \"version\": 1.10,\r\n  \"categories\": {\r\n    \"ui\": { \"features\": [\r\n      {\"id\":\"A\",   \"status\":\"pending\", \"note\": 12345678901234567890123}\r\n    ] }\r\n  }\r\n}\r\n";
-    let after = list(text).with_fields("A", &[("status", json!("in_progress")), ("retries", json!(1))]).expect("is there");
-    let expected = text.replace("\"pending\"", "\"in_progress\"").replace("123}", "123, \"retries\": 1}");
+    let after = list(text)
+        .with_fields("A", &[("status", json!("in_progress")), ("retries", json!(1))])
+        .expect("is there");
+    let expected =
+        text.replace("\"pending\"", "\"in_progress\"").replace("123}", "123, \"retries\": 1}");
     assert_eq!(after, expected);
     assert_eq!(list(&after).features[0].retries, 1);
 }
@@ -114,7 +130,11 @@ fn a_new_feature_goes_where_the_others_are() {
         let before = list(text);
         let after = before.with_feature("N", &feature);
         let read = list(&after);
-        assert_eq!(read.get("N").map(|feature| feature.status), Some(FeatureStatus::Pending), "{text} -> {after}");
+        assert_eq!(
+            read.get("N").map(|feature| feature.status),
+            Some(FeatureStatus::Pending),
+            "{text} -> {after}"
+        );
         assert_eq!(read.features.len(), before.features.len() + 1, "{after}");
         assert_eq!(read.problems, Vec::<String>::new(), "{after}");
     }
@@ -128,6 +148,18 @@ fn the_evidence_of_an_older_list_is_somebody_s_word() {
             {"id": "C", "status": "tested", "verified_by": "me"}, {"id": "D", "status": "tested", "test_files": "tests/d.py"}, {"id": "E", "tests": 12}]"#,
     );
     let shown: Vec<String> = list.features.iter().map(Feature::standing).collect();
-    assert_eq!(shown, ["tested (told: 3 passed, `pytest`)", "tested (ci: 2 passed, 1 test skipped)", "tested", "tested", "pending"]);
-    assert_eq!((list.features[3].tests.as_slice(), list.features[4].tests.len()), (&["tests/d.py".to_owned()][..], 0));
+    assert_eq!(
+        shown,
+        [
+            "tested (told: 3 passed, `pytest`)",
+            "tested (ci: 2 passed, 1 test skipped)",
+            "tested",
+            "tested",
+            "pending"
+        ]
+    );
+    assert_eq!(
+        (list.features[3].tests.as_slice(), list.features[4].tests.len()),
+        (&["tests/d.py".to_owned()][..], 0)
+    );
 }

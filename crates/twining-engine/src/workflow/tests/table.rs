@@ -2,7 +2,9 @@
 
 use super::{list, say};
 use crate::failure::Failure;
-use crate::workflow::{FeatureEvent, FeatureState, FeatureStatus, NextAction, advance, event_towards, next};
+use crate::workflow::{
+    FeatureEvent, FeatureState, FeatureStatus, NextAction, advance, event_towards, next,
+};
 
 fn step(status: FeatureStatus, retries: u32, event: FeatureEvent) -> (FeatureStatus, u32) {
     let to = advance("F", FeatureState { status, retries }, event, 2).expect("a step");
@@ -22,42 +24,69 @@ fn row_2_a_session_with_pending_features_codes() {
 
 #[test]
 fn row_3_finished_code_is_tested() {
-    assert_eq!(step(FeatureStatus::InProgress, 0, FeatureEvent::Completed), (FeatureStatus::Completed, 0));
-    let nine = (1..=9).map(|n| format!(r#"{{"id": "F{n}", "status": "implemented"}}"#)).collect::<Vec<_>>().join(",");
+    assert_eq!(
+        step(FeatureStatus::InProgress, 0, FeatureEvent::Completed),
+        (FeatureStatus::Completed, 0)
+    );
+    let nine = (1..=9)
+        .map(|n| format!(r#"{{"id": "F{n}", "status": "implemented"}}"#))
+        .collect::<Vec<_>>()
+        .join(",");
     assert_eq!(say(&format!("[{nine}]")), "test F1");
-    assert_eq!(say(r#"[{"id": "A", "status": "pending"}, {"id": "B", "status": "completed", "tested": false}]"#), "test B");
+    assert_eq!(
+        say(
+            r#"[{"id": "A", "status": "pending"}, {"id": "B", "status": "completed", "tested": false}]"#
+        ),
+        "test B"
+    );
 }
 
 #[test]
 fn row_4_a_passed_test_selects_the_next_feature() {
     assert_eq!(step(FeatureStatus::Completed, 0, FeatureEvent::Passed), (FeatureStatus::Tested, 0));
-    assert_eq!(say(r#"[{"id": "A", "status": "tested"}, {"id": "B", "status": "pending"}]"#), "code B");
+    assert_eq!(
+        say(r#"[{"id": "A", "status": "tested"}, {"id": "B", "status": "pending"}]"#),
+        "code B"
+    );
 }
 
 #[test]
 fn row_5_a_failed_test_resumes_the_coder() {
-    assert_eq!(step(FeatureStatus::Completed, 0, FeatureEvent::Failed), (FeatureStatus::InProgress, 1));
+    assert_eq!(
+        step(FeatureStatus::Completed, 0, FeatureEvent::Failed),
+        (FeatureStatus::InProgress, 1)
+    );
     let text = r#"[{"id": "A", "status": "in_progress", "retries": 1}, {"id": "B", "status": "completed"}]"#;
     assert_eq!(say(text), "resume A attempt 2");
 }
 
 #[test]
 fn row_6_two_failed_tests_block_the_feature_and_the_next_one_begins() {
-    assert_eq!(step(FeatureStatus::Completed, 1, FeatureEvent::Failed), (FeatureStatus::Blocked, 2));
-    assert_eq!(say(r#"[{"id": "A", "status": "blocked", "retries": 2}, {"id": "B", "status": "pending"}]"#), "code B");
+    assert_eq!(
+        step(FeatureStatus::Completed, 1, FeatureEvent::Failed),
+        (FeatureStatus::Blocked, 2)
+    );
+    assert_eq!(
+        say(
+            r#"[{"id": "A", "status": "blocked", "retries": 2}, {"id": "B", "status": "pending"}]"#
+        ),
+        "code B"
+    );
 }
 
 #[test]
 fn row_7_when_everything_is_tested_the_session_ends() {
     assert_eq!(say(r#"[{"id": "A", "tested": true}, {"id": "B", "status": "tested"}]"#), "done");
     assert_eq!(say(r#"{"features": [], "metadata": {"total": 0}}"#), "done");
-    assert_eq!(say(r#"[{"id": "A", "tested": true}, {"id": "B", "status": "blocked"}]"#), "blocked B");
+    assert_eq!(
+        say(r#"[{"id": "A", "tested": true}, {"id": "B", "status": "blocked"}]"#),
+        "blocked B"
+    );
 }
 
 #[test]
 fn what_matters_more_goes_first_and_waits_for_what_it_needs() {
-    let text =
-        r#"[{"id": "A", "priority": "low"}, {"id": "B", "priority": "P0", "depends_on": ["C"]}, {"id": "C", "priority": 3}, {"id": "D"}]"#;
+    let text = r#"[{"id": "A", "priority": "low"}, {"id": "B", "priority": "P0", "depends_on": ["C"]}, {"id": "C", "priority": 3}, {"id": "D"}]"#;
     assert_eq!(say(text), "code D");
     assert_eq!(say(&text.replace(r#"{"id": "D"}"#, r#"{"id": "D", "tested": true}"#)), "code A");
     let text = text.replace(r#""priority": 3"#, r#""priority": 3, "tested": true"#);

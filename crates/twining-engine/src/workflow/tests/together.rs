@@ -22,7 +22,13 @@ fn add(project: &Project, id: &str, files: &[&str]) {
     project.engine.features(&caller("ada"), project.path(), &input).expect("adds");
 }
 
-fn report(project: &Project, id: &str, role: &str, outcome: &str, evidence: EvidenceInput) -> Result<ReportOutcome, Failure> {
+fn report(
+    project: &Project,
+    id: &str,
+    role: &str,
+    outcome: &str,
+    evidence: EvidenceInput,
+) -> Result<ReportOutcome, Failure> {
     project.clock.advance_ms(1000);
     let input = ReportInput {
         feature: id.into(),
@@ -64,11 +70,19 @@ fn log(project: &Project) -> RunLog {
 }
 
 fn say(project: &Project) -> String {
-    project.engine.next(&UserPolicy::default(), NextInput { prompt: Some(false) }).expect("tells").next.say
+    project
+        .engine
+        .next(&UserPolicy::default(), NextInput { prompt: Some(false) })
+        .expect("tells")
+        .next
+        .say
 }
 
 fn on_disk(project: &Project) -> Value {
-    serde_json::from_slice(&fs::read(project.path().join(".twining/features.json")).expect("is there")).expect("is JSON")
+    serde_json::from_slice(
+        &fs::read(project.path().join(".twining/features.json")).expect("is there"),
+    )
+    .expect("is JSON")
 }
 
 #[test]
@@ -78,12 +92,24 @@ fn a_feature_goes_from_idea_to_tested() {
     put(&project, "src/a.rs", "fn a() {}", 100);
     add(&project, "F1", &["src/a.rs"]);
     assert_eq!(say(&project), "code F1");
-    assert_eq!(report(&project, "F1", "coder", "started", none()).expect("moves").next.say, "code F1");
-    assert_eq!(report(&project, "F1", "coding-agent", "completed", none()).expect("moves").next.say, "test F1");
+    assert_eq!(
+        report(&project, "F1", "coder", "started", none()).expect("moves").next.say,
+        "code F1"
+    );
+    assert_eq!(
+        report(&project, "F1", "coding-agent", "completed", none()).expect("moves").next.say,
+        "test F1"
+    );
     let passed = report(&project, "F1", "tester", "passed", run_of(3)).expect("moves");
-    assert_eq!((passed.feature.status, passed.feature.tested, passed.next.say.as_str()), (FeatureStatus::Tested, true, "done"));
+    assert_eq!(
+        (passed.feature.status, passed.feature.tested, passed.next.say.as_str()),
+        (FeatureStatus::Tested, true, "done")
+    );
     let feature = &on_disk(&project)["features"][0];
-    assert_eq!((feature["status"].as_str(), feature["tested"].as_bool()), (Some("tested"), Some(true)));
+    assert_eq!(
+        (feature["status"].as_str(), feature["tested"].as_bool()),
+        (Some("tested"), Some(true))
+    );
     assert_eq!(feature["verified_by"]["run"].as_str(), passed.run.as_deref());
 }
 
@@ -96,16 +122,38 @@ fn passed_without_evidence_changes_nothing_and_says_what_to_do() {
     let before = on_disk(&project);
     let zero = report(&project, "F1", "tester", "passed", run_of(0)).expect_err("zero tests");
     assert_eq!(zero.code(), "NO_EVIDENCE");
-    assert!(zero.to_string().contains("Why: `cargo test` ran no test. Do instead: run the tests of `F1`"), "{zero}");
-    let update = FeaturesInput { action: Some("update".into()), id: Some("F1".into()), tested: Some(true), ..FeaturesInput::default() };
-    let refused = project.engine.features(&caller("ada"), project.path(), &update).expect_err("no evidence");
+    assert!(
+        zero.to_string()
+            .contains("Why: `cargo test` ran no test. Do instead: run the tests of `F1`"),
+        "{zero}"
+    );
+    let update = FeaturesInput {
+        action: Some("update".into()),
+        id: Some("F1".into()),
+        tested: Some(true),
+        ..FeaturesInput::default()
+    };
+    let refused =
+        project.engine.features(&caller("ada"), project.path(), &update).expect_err("no evidence");
     assert_eq!(refused.code(), "NO_EVIDENCE");
-    assert_eq!(report(&project, "F1", "coder", "passed", run_of(3)).expect_err("its own judge").code(), "OUT_OF_STEP");
+    assert_eq!(
+        report(&project, "F1", "coder", "passed", run_of(3)).expect_err("its own judge").code(),
+        "OUT_OF_STEP"
+    );
     assert_eq!(on_disk(&project), before);
     // A run that a hook saw serves as well.
-    let outcome = ToolResult { exit_code: Some(0), output: "test result: ok. 3 passed; 0 failed".into(), is_unfinished: false };
-    project.engine.capture_run(&caller("ada"), project.path(), Some(""), "cargo test", &outcome).expect("records").expect("is a run");
-    let updated = project.engine.features(&caller("ada"), project.path(), &update).expect("has evidence");
+    let outcome = ToolResult {
+        exit_code: Some(0),
+        output: "test result: ok. 3 passed; 0 failed".into(),
+        is_unfinished: false,
+    };
+    project
+        .engine
+        .capture_run(&caller("ada"), project.path(), Some(""), "cargo test", &outcome)
+        .expect("records")
+        .expect("is a run");
+    let updated =
+        project.engine.features(&caller("ada"), project.path(), &update).expect("has evidence");
     assert!(updated.features[0].tested);
 }
 
@@ -122,7 +170,11 @@ fn a_report_older_than_the_code_is_no_evidence() {
     assert!(stale.to_string().contains("`src/` changed after the run"), "{stale}");
     put(&project, "junit.xml", JUNIT, 10);
     let passed = report(&project, "F1", "tester", "passed", evidence).expect("is newer");
-    assert_eq!(on_disk(&project)["features"][0]["verified_by"]["tests"]["run"], 1, "the report counts, not the claim: {passed:?}");
+    assert_eq!(
+        on_disk(&project)["features"][0]["verified_by"]["tests"]["run"],
+        1,
+        "the report counts, not the claim: {passed:?}"
+    );
 }
 
 #[test]
@@ -137,13 +189,28 @@ fn an_empty_data_file_is_no_evidence() {
         data: vec!["out.json".into()],
         ..none()
     };
-    assert!(report(&project, "PT-003", "tester", "passed", evidence.clone()).expect_err("no file").to_string().contains("is not there"));
+    assert!(
+        report(&project, "PT-003", "tester", "passed", evidence.clone())
+            .expect_err("no file")
+            .to_string()
+            .contains("is not there")
+    );
     put(&project, "out.json", r#"{"status": "ok", "data": []}"#, 1);
-    assert!(report(&project, "PT-003", "tester", "passed", evidence.clone()).expect_err("empty").to_string().contains("holds no data"));
+    assert!(
+        report(&project, "PT-003", "tester", "passed", evidence.clone())
+            .expect_err("empty")
+            .to_string()
+            .contains("holds no data")
+    );
     put(&project, "out.json", r#"{"status": "ok", "data": [1]}"#, 1);
-    assert!(report(&project, "PT-003", "tester", "passed", evidence).expect("has data").feature.tested);
+    assert!(
+        report(&project, "PT-003", "tester", "passed", evidence).expect("has data").feature.tested
+    );
     let outside = EvidenceInput { data: vec!["/etc/passwd".into()], ..run_of(1) };
-    assert_eq!(report(&project, "PT-003", "tester", "passed", outside).expect_err("outside").code(), "INVALID_INPUT");
+    assert_eq!(
+        report(&project, "PT-003", "tester", "passed", outside).expect_err("outside").code(),
+        "INVALID_INPUT"
+    );
 }
 
 #[test]
@@ -159,9 +226,14 @@ fn two_failures_block_a_feature_and_ask_a_person() {
         assert_eq!(failed.next.say, expected);
         assert_eq!(failed.need.is_some(), round == 2);
         if round == 1 {
-            let shown = project.engine.next(&UserPolicy::default(), NextInput::default()).expect("tells");
+            let shown =
+                project.engine.next(&UserPolicy::default(), NextInput::default()).expect("tells");
             let prompt = shown.prompt.expect("a prompt");
-            assert!(prompt.contains("## What broke last time\n\nfailed by tester") && prompt.contains("You MUST"), "{prompt}");
+            assert!(
+                prompt.contains("## What broke last time\n\nfailed by tester")
+                    && prompt.contains("You MUST"),
+                "{prompt}"
+            );
         }
     }
     let needs = |project: &Project| {
@@ -169,7 +241,10 @@ fn two_failures_block_a_feature_and_ask_a_person() {
         project.engine.read(&input).expect("reads").entries.len()
     };
     assert_eq!((needs(&project), project.engine.status().expect("reports").open_needs), (1, 1));
-    assert_eq!(report(&project, "F1", "coder", "started", none()).expect_err("is blocked").code(), "OUT_OF_STEP");
+    assert_eq!(
+        report(&project, "F1", "coder", "started", none()).expect_err("is blocked").code(),
+        "OUT_OF_STEP"
+    );
     report(&project, "F1", "person", "reopened", none()).expect("opens it again");
     assert_eq!(project.engine.status().expect("reports").open_needs, 0, "the need is answered");
     assert_eq!(say(&project), "code F1");
@@ -194,12 +269,20 @@ fn a_list_of_another_tool_is_used_in_place() {
 fn a_list_that_cannot_be_read_is_never_written_over() {
     let project = Project::new();
     project.write("features.json", "<<<<<<< HEAD\n");
-    let next = project.engine.next(&UserPolicy::default(), NextInput::default()).expect_err("unreadable");
+    let next =
+        project.engine.next(&UserPolicy::default(), NextInput::default()).expect_err("unreadable");
     assert_eq!(next.code(), "UNREADABLE_LIST");
-    let input =
-        FeaturesInput { action: Some("add".into()), id: Some("A".into()), description: Some("a".into()), ..FeaturesInput::default() };
+    let input = FeaturesInput {
+        action: Some("add".into()),
+        id: Some("A".into()),
+        description: Some("a".into()),
+        ..FeaturesInput::default()
+    };
     assert!(project.engine.features(&caller("ada"), project.path(), &input).is_err());
-    assert_eq!(fs::read_to_string(project.path().join(".twining/features.json")).expect("reads"), "<<<<<<< HEAD\n");
+    assert_eq!(
+        fs::read_to_string(project.path().join(".twining/features.json")).expect("reads"),
+        "<<<<<<< HEAD\n"
+    );
 }
 
 #[test]
@@ -225,10 +308,20 @@ fn agents_that_report_at_once_lose_nothing() {
                     };
                     let id = format!("F{agent}-{n}");
                     engine
-                        .report(&caller("a"), &path, &input(id.clone(), "coder", "completed", none()), &ReportContext::default())
+                        .report(
+                            &caller("a"),
+                            &path,
+                            &input(id.clone(), "coder", "completed", none()),
+                            &ReportContext::default(),
+                        )
                         .expect("moves");
                     engine
-                        .report(&caller("a"), &path, &input(id, "tester", "passed", run_of(1)), &ReportContext::default())
+                        .report(
+                            &caller("a"),
+                            &path,
+                            &input(id, "tester", "passed", run_of(1)),
+                            &ReportContext::default(),
+                        )
                         .expect("moves");
                     let added = FeaturesInput {
                         action: Some("add".into()),
@@ -253,7 +346,9 @@ fn what_waits_for_an_untested_feature_is_not_reported_done() {
     let project = Project::new();
     let text = r#"[{"id": "F1", "status": "blocked"}, {"id": "F3", "depends_on": ["F1"], "status": "in_progress"}]"#;
     fs::write(project.path().join("feature-list.json"), text).expect("writes");
-    for (role, outcome, evidence) in [("coder", "completed", none()), ("tester", "passed", run_of(1))] {
+    for (role, outcome, evidence) in
+        [("coder", "completed", none()), ("tester", "passed", run_of(1))]
+    {
         let refused = report(&project, "F3", role, outcome, evidence).expect_err("it waits");
         assert!(refused.to_string().contains("F1"), "{refused}");
     }
@@ -262,7 +357,11 @@ fn what_waits_for_an_untested_feature_is_not_reported_done() {
 #[test]
 fn what_is_remembered_of_runs_stays_bounded() {
     let project = Project::new();
-    let run = |n: usize| TestRun { id: format!("run-{n}"), command: "x".repeat(100_000), ..TestRun::default() };
+    let run = |n: usize| TestRun {
+        id: format!("run-{n}"),
+        command: "x".repeat(100_000),
+        ..TestRun::default()
+    };
     for n in 0..30 {
         let change = twining_model::Change { runs: vec![run(n).to_line()], ..Default::default() };
         project.engine.store().write(twining_store::Durability::Normal, &change).expect("records");
@@ -270,8 +369,13 @@ fn what_is_remembered_of_runs_stays_bounded() {
     let remaining = log(&project).runs;
     assert!((4..=10).contains(&remaining.len()), "{}", remaining.len());
     assert_eq!(remaining.last().map(|run| run.id.as_str()), Some("run-29"));
-    let own = fs::read_dir(project.path().join(".twining/local")).expect("a folder").filter_map(Result::ok);
-    let runs = own.map(|entry| entry.path().join("runs.jsonl")).find(|path| path.is_file()).expect("is there");
+    let own = fs::read_dir(project.path().join(".twining/local"))
+        .expect("a folder")
+        .filter_map(Result::ok);
+    let runs = own
+        .map(|entry| entry.path().join("runs.jsonl"))
+        .find(|path| path.is_file())
+        .expect("is there");
     let size = fs::metadata(runs).expect("is there").len();
     assert!(size <= twining_model::limits::RUNS_BYTES as u64);
 }
@@ -288,7 +392,10 @@ fn an_edit_that_would_make_a_circle_is_refused() {
         ..FeaturesInput::default()
     };
     project.engine.features(&caller("ada"), project.path(), &depend("A", "B")).expect("updates");
-    let refused = project.engine.features(&caller("ada"), project.path(), &depend("B", "A")).expect_err("a circle");
+    let refused = project
+        .engine
+        .features(&caller("ada"), project.path(), &depend("B", "A"))
+        .expect_err("a circle");
     assert_eq!(refused.to_string(), "`depends_on` would make a circle; A -> B");
     assert_eq!(say(&project), "code B");
 }

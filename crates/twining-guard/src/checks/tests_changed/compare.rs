@@ -43,7 +43,11 @@ impl TestChanges {
     #[must_use]
     pub fn summary(&self) -> Option<String> {
         let fits = |line: &String| line.chars().count() <= MAX_SUMMARY;
-        (0..=MAX_NAMED).rev().map(|named| self.summary_naming(named)).find(fits).filter(|_| !self.is_empty())
+        (0..=MAX_NAMED)
+            .rev()
+            .map(|named| self.summary_naming(named))
+            .find(fits)
+            .filter(|_| !self.is_empty())
     }
 
     fn summary_naming(&self, named: usize) -> String {
@@ -57,8 +61,16 @@ impl TestChanges {
                 _ => "",
             };
             let plural = if noun.is_empty() || names.len() == 1 { "" } else { "s" };
-            let more = if names.len() > named { format!(" and {} more", names.len() - named) } else { String::new() };
-            let shown = if named > 0 { format!(" ({}{more})", names[..names.len().min(named)].join(", ")) } else { String::new() };
+            let more = if names.len() > named {
+                format!(" and {} more", names.len() - named)
+            } else {
+                String::new()
+            };
+            let shown = if named > 0 {
+                format!(" ({}{more})", names[..names.len().min(named)].join(", "))
+            } else {
+                String::new()
+            };
             parts.push(format!("{}{noun}{plural} {verb}{shown}", names.len()));
         }
         parts.join(", ")
@@ -68,7 +80,9 @@ impl TestChanges {
     fn compare(&mut self, before: &TestDefinition, after: TestDefinition) {
         if after.skipped && !before.skipped {
             self.skipped.push(after.name);
-        } else if before.strength == AssertionStrength::Asserts && after.strength < AssertionStrength::Asserts {
+        } else if before.strength == AssertionStrength::Asserts
+            && after.strength < AssertionStrength::Asserts
+        {
             self.emptied.push(after.name);
         } else if before.body != after.body {
             self.edited.push(after.name);
@@ -79,7 +93,9 @@ impl TestChanges {
 /// Compares the tests of a whole change: path, text before, text after. A test that moved
 /// to another file is not removed.
 #[must_use]
-pub fn compare_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a str>, Option<&'a str>)>) -> TestChanges {
+pub fn compare_files<'a>(
+    files: impl IntoIterator<Item = (&'a str, Option<&'a str>, Option<&'a str>)>,
+) -> TestChanges {
     const KEYS: [fn(&TestDefinition) -> String; 4] = [
         |test| format!("{}\n{}\n{}", test.path, test.name, test.body),
         |test| format!("{}\n{}", test.path, test.name),
@@ -90,20 +106,25 @@ pub fn compare_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a st
     for (path, before, after) in files.into_iter().filter(|(_, before, after)| before != after) {
         if is_golden(path) {
             changes.goldens.extend(before.map(|_| path.to_owned()));
-        } else if let Some(language) = language_of(path).filter(|_| before.max(after).is_none_or(|text| text.len() <= MAX_BYTES)) {
+        } else if let Some(language) = language_of(path)
+            .filter(|_| before.max(after).is_none_or(|text| text.len() <= MAX_BYTES))
+        {
             let (tests, known) = read_tests(path, before.unwrap_or_default(), language);
             old.extend(tests);
             let (tests, focused) = read_tests(path, after.unwrap_or_default(), language);
-            let focused = focused.into_iter().filter(|name| tests.len() > 1 && !known.contains(name));
+            let focused =
+                focused.into_iter().filter(|name| tests.len() > 1 && !known.contains(name));
             changes.skipped.extend(focused.map(|name| format!("everything but {name} (only)")));
             new.extend(tests);
         }
     }
     KEYS.into_iter().for_each(|key| pair(&mut old, &mut new, key, &mut changes));
     changes.removed.extend(old.into_iter().map(|test| test.name));
-    changes
-        .emptied
-        .extend(new.into_iter().filter(|test| !test.skipped && test.strength == AssertionStrength::Vacuous).map(|test| test.name));
+    changes.emptied.extend(
+        new.into_iter()
+            .filter(|test| !test.skipped && test.strength == AssertionStrength::Vacuous)
+            .map(|test| test.name),
+    );
     changes
 }
 

@@ -24,7 +24,11 @@ impl TestLanguage {
 
 const LANGUAGES: &[TestLanguage] = &[
     TestLanguage { extensions: "py pyi", syntax: "#", function: ("def", "test") },
-    TestLanguage { extensions: "js jsx ts tsx mjs cjs mts cts dart", syntax: "(`", function: ("", "") },
+    TestLanguage {
+        extensions: "js jsx ts tsx mjs cjs mts cts dart",
+        syntax: "(`",
+        function: ("", ""),
+    },
     TestLanguage { extensions: "rs", syntax: "\"", function: ("", "") },
     TestLanguage { extensions: "go", syntax: "`", function: ("func", "Test") },
     TestLanguage { extensions: "rb", syntax: "#(\"", function: ("def", "test_") },
@@ -53,7 +57,9 @@ pub fn is_test_file(path: &str) -> bool {
     let in_folder = folders.split('/').any(|folder| {
         let lower = folder.to_ascii_lowercase();
         contains("test tests __tests__ __test__ androidtest testsuite", &lower) && extension != "md"
-            || is_code && (contains("spec specs e2e cypress", &lower) || has_end(folder, ".Tests .Test Tests _tests -tests .tests"))
+            || is_code
+                && (contains("spec specs e2e cypress", &lower)
+                    || has_end(folder, ".Tests .Test Tests _tests -tests .tests"))
     });
     let lower = stem.to_ascii_lowercase();
     let by_name = contains("test tests conftest", &lower)
@@ -67,7 +73,15 @@ pub fn is_test_file(path: &str) -> bool {
 /// Whether a path holds output that tests are compared with.
 pub(super) fn is_golden(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_listed = |folder| contains("__snapshots__ __image_snapshots__ testdata fixtures __fixtures__ golden goldens cassettes", folder);
+    let is_listed = |folder| {
+        contains(
+            "__snapshots__ __image_snapshots__ testdata fixtures __fixtures__ golden goldens cassettes",
+            folder,
+        )
+    };
     let marks = [".snap", ".golden", ".ambr", ".approved."];
-    folders.split('/').any(is_listed) || marks.iter().any(|mark| name.ends_with(mark) || mark.ends_with('.') && name.contains(mark))
+    folders.split('/').any(is_listed)
+        || marks
+            .iter()
+            .any(|mark| name.ends_with(mark) || mark.ends_with('.') && name.contains(mark))
 }

@@ -11,7 +11,8 @@ use super::languages::TestLanguage;
 use crate::checks::lexer::contains;
 
 /// Words after which a bracket only groups.
-const OPERATORS: &str = "assert return in not and or if elif else while for is await async yield match";
+const OPERATORS: &str =
+    "assert return in not and or if elif else while for is await async yield match";
 
 /// A word, a sign, or a string with its quotes.
 pub(super) struct SourceToken<'a> {
@@ -31,8 +32,10 @@ impl<'a> SourceTokens<'a> {
         let (mut at, mut line, mut list) = (0, Some(0), Vec::new());
         while let Some(&byte) = bytes.get(at) {
             let (start, rest) = (at, &bytes[at..]);
-            let is_directive = language.has('!') && line.is_some() && byte == b'#' && !rest.starts_with(b"#[");
-            let is_comment = is_directive || rest.starts_with(if language.has('#') { b"#" } else { b"//" });
+            let is_directive =
+                language.has('!') && line.is_some() && byte == b'#' && !rest.starts_with(b"#[");
+            let is_comment =
+                is_directive || rest.starts_with(if language.has('#') { b"#" } else { b"//" });
             if byte.is_ascii_whitespace() {
                 at += 1;
                 line = if byte == b'\n' { Some(at) } else { line };
@@ -42,7 +45,10 @@ impl<'a> SourceTokens<'a> {
                 at += memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
             } else {
                 at = token_end(bytes, start, language);
-                list.push(SourceToken { text: &text[start..at], column: line.take().map(|line| start - line) });
+                list.push(SourceToken {
+                    text: &text[start..at],
+                    column: line.take().map(|line| start - line),
+                });
             }
         }
         Self { list, language }
@@ -50,7 +56,11 @@ impl<'a> SourceTokens<'a> {
 
     /// The word or the sign at an index; empty for a string and outside of the text.
     pub(super) fn sign(&self, at: usize) -> &'a str {
-        self.list.get(at).map(|token| token.text).filter(|text| !is_string(text)).unwrap_or_default()
+        self.list
+            .get(at)
+            .map(|token| token.text)
+            .filter(|text| !is_string(text))
+            .unwrap_or_default()
     }
 
     pub(super) fn before(&self, at: usize) -> &'a str {
@@ -63,7 +73,11 @@ impl<'a> SourceTokens<'a> {
 
     /// The inside of the string at an index.
     pub(super) fn string(&self, at: usize) -> Option<&'a str> {
-        self.list.get(at).map(|token| token.text).filter(|text| is_string(text)).map(|text| text.trim_matches(['"', '\'', '`']))
+        self.list
+            .get(at)
+            .map(|token| token.text)
+            .filter(|text| is_string(text))
+            .map(|text| text.trim_matches(['"', '\'', '`']))
     }
 
     pub(super) fn lower(&self, at: usize) -> String {
@@ -83,9 +97,13 @@ impl<'a> SourceTokens<'a> {
             match (self.string(at), self.sign(at)) {
                 (_, "," | ";" | "}" | ")") => {}
                 (_, "{") if self.sign(at + 1) != "}" => {}
-                (_, "(") if !matches!(before, ")" | "]") && (contains(OPERATORS, before) || !before.bytes().all(is_word)) => {}
+                (_, "(")
+                    if !matches!(before, ")" | "]")
+                        && (contains(OPERATORS, before) || !before.bytes().all(is_word)) => {}
                 (Some(text), _) if self.sign(at + 1) == ":" => out.extend(["\n", text]),
-                (Some(text), _) => out.extend(["\n\"", &text.replace("\\'", "'").replace("\\\"", "\"")]),
+                (Some(text), _) => {
+                    out.extend(["\n\"", &text.replace("\\'", "'").replace("\\\"", "\"")])
+                }
                 (None, sign) => out.extend(["\n", sign]),
             }
         }
@@ -96,7 +114,10 @@ impl<'a> SourceTokens<'a> {
 /// The end of the word, the string or the sign that begins here.
 fn token_end(bytes: &[u8], start: usize, language: &TestLanguage) -> usize {
     let (quote, rest) = (bytes[start], &bytes[start..]);
-    let is_lifetime = language.is("rs") && quote == b'\'' && rest.get(1) != Some(&b'\\') && rest.get(2) != Some(&b'\'');
+    let is_lifetime = language.is("rs")
+        && quote == b'\''
+        && rest.get(1) != Some(&b'\\')
+        && rest.get(2) != Some(&b'\'');
     if !matches!(quote, b'"' | b'\'' | b'`') || is_lifetime {
         return start + rest.iter().take_while(|byte| is_word(**byte)).count().max(1);
     }
@@ -104,7 +125,8 @@ fn token_end(bytes: &[u8], start: usize, language: &TestLanguage) -> usize {
     let prefix = &bytes[..start - hashes];
     if language.is("rs") && prefix.ends_with(b"r") {
         let closing = format!("\"{}", "#".repeat(hashes));
-        return memmem::find(&rest[1..], closing.as_bytes()).map_or(bytes.len(), |length| start + length + 2);
+        return memmem::find(&rest[1..], closing.as_bytes())
+            .map_or(bytes.len(), |length| start + length + 2);
     }
     // In C#'s `@"…"` a quote is doubled, not escaped.
     let is_verbatim = language.is("cs") && (prefix.ends_with(b"@") || prefix.ends_with(b"@$"));
@@ -112,7 +134,8 @@ fn token_end(bytes: &[u8], start: usize, language: &TestLanguage) -> usize {
     let is_multiline = width == 3 || is_verbatim || language.has(char::from(quote));
     let mut at = start + width;
     while at < bytes.len() && (is_multiline || bytes[at] != b'\n') {
-        let is_escape = if is_verbatim { bytes[at..].starts_with(b"\"\"") } else { bytes[at] == b'\\' };
+        let is_escape =
+            if is_verbatim { bytes[at..].starts_with(b"\"\"") } else { bytes[at] == b'\\' };
         if !is_escape && bytes[at..].starts_with(&[quote; 3][..width]) {
             return at + width;
         }

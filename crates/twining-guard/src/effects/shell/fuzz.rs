@@ -120,7 +120,11 @@ const TOKENS: &[&str] = &[
 /// Whatever is read keeps the promises of its types.
 fn assert_sound(line: &str) {
     let Ok(effects) = read(line) else { return };
-    assert!(effects.commands.len() <= MAX_COMMANDS && effects.writes.len() <= MAX_WRITES && effects.unread.len() <= MAX_UNREAD);
+    assert!(
+        effects.commands.len() <= MAX_COMMANDS
+            && effects.writes.len() <= MAX_WRITES
+            && effects.unread.len() <= MAX_UNREAD
+    );
     for write in &effects.writes {
         assert!(!write.path.is_empty() && !write.by.is_empty(), "{write:?} of {line:?}");
     }

@@ -12,7 +12,8 @@ use crate::effects::shell::words::{ShellWord, WordPart, is_name_byte};
 /// Most items of a loop that are followed one by one.
 const MAX_ITEMS: usize = 64;
 /// Redirection operators, the longer before its beginning.
-const OPERATORS: [&str; 12] = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", ">&", ">", "&>>", "&>"];
+const OPERATORS: [&str; 12] =
+    ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", ">&", ">", "&>>", "&>"];
 /// Words that end a list where a command would begin.
 const CLOSING: [&str; 8] = ["then", "do", "done", "fi", "else", "elif", "esac", "}"];
 
@@ -106,7 +107,11 @@ impl<'t, 's> ShellParser<'t, 's> {
     /// The word here if it may be a keyword: no quotes, no expansion.
     pub(super) fn keyword(&self) -> &'t str {
         let rest = self.rest();
-        let length = rest.bytes().take(10).position(|byte| b" \t\r\n;&|()<>".contains(&byte)).unwrap_or(rest.len().min(10));
+        let length = rest
+            .bytes()
+            .take(10)
+            .position(|byte| b" \t\r\n;&|()<>".contains(&byte))
+            .unwrap_or(rest.len().min(10));
         rest.get(..length).unwrap_or_default()
     }
 
@@ -120,7 +125,10 @@ impl<'t, 's> ShellParser<'t, 's> {
     }
 
     fn is_at_list_end(&self) -> bool {
-        matches!(self.peek(), None | Some(b')')) || self.is_at(";;") || self.is_at(";&") || CLOSING.contains(&self.keyword())
+        matches!(self.peek(), None | Some(b')'))
+            || self.is_at(";;")
+            || self.is_at(";&")
+            || CLOSING.contains(&self.keyword())
     }
 
     fn list(&mut self) -> Result<CommandOutput, ShellError> {
@@ -145,7 +153,12 @@ impl<'t, 's> ShellParser<'t, 's> {
                     self.shell.state.merge(&other);
                 }
             }
-            if !(self.is_at_list_end() || self.is_at("\n") || self.eat("&&") || self.eat(";") || self.eat("&")) {
+            if !(self.is_at_list_end()
+                || self.is_at("\n")
+                || self.eat("&&")
+                || self.eat(";")
+                || self.eat("&"))
+            {
                 return Err(ShellError::NotBash);
             }
         }
@@ -302,7 +315,10 @@ impl<'t, 's> ShellParser<'t, 's> {
         self.eat(";");
         self.expect_keyword("do")?;
         let start = self.at;
-        if !items.is_empty() && items.len() <= MAX_ITEMS && items.iter().all(|item| item.known().is_some()) {
+        if !items.is_empty()
+            && items.len() <= MAX_ITEMS
+            && items.iter().all(|item| item.known().is_some())
+        {
             for item in items {
                 self.at = start;
                 self.shell.assign(name, item);
@@ -356,8 +372,14 @@ impl<'t, 's> ShellParser<'t, 's> {
     fn redirect(&mut self, redirects: &mut Redirects) -> Result<bool, ShellError> {
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let (descriptor, rest) = self.rest().split_at(digits);
-        let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator)) else { return Ok(false) };
-        if rest.starts_with("<(") || rest.starts_with(">(") || (digits > 0 && operator.starts_with('&')) {
+        let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator))
+        else {
+            return Ok(false);
+        };
+        if rest.starts_with("<(")
+            || rest.starts_with(">(")
+            || (digits > 0 && operator.starts_with('&'))
+        {
             return Ok(false);
         }
         self.at += digits + operator.len();
@@ -366,7 +388,11 @@ impl<'t, 's> ShellParser<'t, 's> {
         let mut target = self.word()?;
         match operator {
             "<<" | "<<-" => {
-                let delimiter = self.text.get(start..self.at).and_then(|text| text.split_whitespace().next()).unwrap_or_default();
+                let delimiter = self
+                    .text
+                    .get(start..self.at)
+                    .and_then(|text| text.split_whitespace().next())
+                    .unwrap_or_default();
                 redirects.input = Some(self.heredoc(delimiter, operator == "<<-")?);
             }
             "<<<" => {
@@ -375,8 +401,14 @@ impl<'t, 's> ShellParser<'t, 's> {
             }
             "<" => redirects.input = None,
             "<&" | "<>" => {}
-            ">&" if target.known().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')) => {}
-            _ => redirects.files.push((self.shell.state.dir.locate(&target), operator, matches!(descriptor, "" | "1"))),
+            ">&" if target.known().is_some_and(|name| {
+                name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+            }) => {}
+            _ => redirects.files.push((
+                self.shell.state.dir.locate(&target),
+                operator,
+                matches!(descriptor, "" | "1"),
+            )),
         }
         Ok(true)
     }
@@ -384,7 +416,10 @@ impl<'t, 's> ShellParser<'t, 's> {
     /// The body of a here-document, which begins after this line.
     fn heredoc(&mut self, delimiter: &str, strips_tabs: bool) -> Result<CommandOutput, ShellError> {
         let line_end = self.rest().find('\n').map_or(self.text.len(), |length| self.at + length);
-        let start = self.heredocs.filter(|(end, _)| *end == line_end).map_or(line_end + 1, |(_, start)| start);
+        let start = self
+            .heredocs
+            .filter(|(end, _)| *end == line_end)
+            .map_or(line_end + 1, |(_, start)| start);
         let name = delimiter.replace(['\'', '"', '\\'], "");
         let (mut body, mut end) = (String::new(), start);
         for line in self.text.get(start..).unwrap_or_default().split_inclusive('\n') {

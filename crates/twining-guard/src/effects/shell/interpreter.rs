@@ -36,7 +36,8 @@ impl ShellState {
             self.dir.lost_by = Some("cd".to_owned());
         }
         if self.variables != other.variables {
-            Rc::make_mut(&mut self.variables).retain(|name, value| other.variables.get(name) == Some(value));
+            Rc::make_mut(&mut self.variables)
+                .retain(|name, value| other.variables.get(name) == Some(value));
         }
     }
 }
@@ -183,13 +184,17 @@ impl WorkingDir {
     /// Follows `cd`, `pushd` and `popd`.
     pub(super) fn change(&mut self, program: &str, folder: Option<&ShellWord>) {
         let before = self.place().map(str::to_owned);
-        let shown = format!("{program} {}", folder.map(ShellWord::text_lossy).unwrap_or_default()).trim_end().to_owned();
+        let shown = format!("{program} {}", folder.map(ShellWord::text_lossy).unwrap_or_default())
+            .trim_end()
+            .to_owned();
         let next = match (program, folder) {
             ("popd", _) => self.stack.pop(),
             (_, None) => (program == "cd").then(|| "~".to_owned()),
             (_, Some(folder)) if folder.known().as_deref() == Some("-") => self.previous.clone(),
             (_, Some(folder)) => match self.locate(folder) {
-                WordTarget::Path(path) if path.len() < MAX_PATH && !path.contains(['*', '?', '[']) => {
+                WordTarget::Path(path)
+                    if path.len() < MAX_PATH && !path.contains(['*', '?', '[']) =>
+                {
                     Some(if path == "." { String::new() } else { path })
                 }
                 _ => None,
@@ -204,7 +209,12 @@ impl WorkingDir {
     /// The file that a word names here.
     pub(super) fn locate(&self, word: &ShellWord) -> WordTarget {
         let text = word.text_lossy();
-        if text.is_empty() || text == "-" || text.starts_with("/dev/") || text.starts_with("<(") || text.starts_with(">(") {
+        if text.is_empty()
+            || text == "-"
+            || text.starts_with("/dev/")
+            || text.starts_with("<(")
+            || text.starts_with(">(")
+        {
             return WordTarget::Nowhere;
         }
         let (place, parts) = match word.0.split_first() {
@@ -213,20 +223,40 @@ impl WorkingDir {
         };
         if parts.iter().any(|part| matches!(part, WordPart::Unknown(_) | WordPart::Place(..))) {
             // Whatever the rest is called, the project is elsewhere.
-            let is_temporary = text.starts_with("/tmp/") || place.is_some_and(|place| place.starts_with("/tmp"));
-            return if is_temporary { WordTarget::Nowhere } else { WordTarget::Unclear(format!("`{text}` names a file")) };
+            let is_temporary =
+                text.starts_with("/tmp/") || place.is_some_and(|place| place.starts_with("/tmp"));
+            return if is_temporary {
+                WordTarget::Nowhere
+            } else {
+                WordTarget::Unclear(format!("`{text}` names a file"))
+            };
         }
-        let named: String = parts.iter().map(|part| if part.shown().starts_with('{') { "*" } else { part.shown() }).collect();
+        let named: String = parts
+            .iter()
+            .map(|part| if part.shown().starts_with('{') { "*" } else { part.shown() })
+            .collect();
         let path = match (place, &self.lost_by) {
             (Some(place), _) => format!("{place}{named}"),
-            _ if named.starts_with(['/', '~']) || (self.path.is_empty() && self.lost_by.is_none()) => named,
+            _ if named.starts_with(['/', '~'])
+                || (self.path.is_empty() && self.lost_by.is_none()) =>
+            {
+                named
+            }
             (None, Some(by)) => return WordTarget::Unclear(format!("`{text}` after `{by}`")),
             (None, None) => format!("{}/{named}", self.path),
         };
         // `$PWD/x` at the start of the line is `x`.
-        let path = normalize(if place.is_some_and(String::is_empty) { path.trim_start_matches('/') } else { &path });
+        let path = normalize(if place.is_some_and(String::is_empty) {
+            path.trim_start_matches('/')
+        } else {
+            &path
+        });
         // Before a pattern a folder has to be named.
-        let folder = path.split(['*', '?', '[']).next().and_then(|before| before.rsplit_once('/')).map_or("", |(folder, _)| folder);
+        let folder = path
+            .split(['*', '?', '['])
+            .next()
+            .and_then(|before| before.rsplit_once('/'))
+            .map_or("", |(folder, _)| folder);
         let is_pattern = parts.iter().any(|part| matches!(part, WordPart::Glob(_)));
         if is_pattern && folder.split('/').all(|name| matches!(name, "" | ".." | "~")) {
             return WordTarget::Unclear(format!("`{text}` names files"));

@@ -19,4 +19,7 @@ mod programs;
 mod tests;
 mod words;
 
-pub use interpreter::{MAX_BYTES, ShellEffects, ShellError, ShellWrite, SimpleCommand, WriteKind, read, simple_commands};
+pub use interpreter::{
+    MAX_BYTES, ShellEffects, ShellError, ShellWrite, SimpleCommand, WriteKind, read,
+    simple_commands,
+};

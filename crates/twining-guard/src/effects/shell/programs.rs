@@ -9,17 +9,25 @@ use crate::effects::shell::words::{ShellWord, WordPart};
 const MAX_WRAPPERS: usize = 8;
 
 /// Options of `rsync` that have a value.
-const RSYNC: &str =
-    "e: f: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: backup-dir: link-dest:";
+const RSYNC: &str = "e: f: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: backup-dir: link-dest:";
 
 impl Interpreter {
     /// Runs a simple command.
-    pub(super) fn run_program(&mut self, words: Vec<ShellWord>, input: Option<&CommandOutput>) -> CommandOutput {
+    pub(super) fn run_program(
+        &mut self,
+        words: Vec<ShellWord>,
+        input: Option<&CommandOutput>,
+    ) -> CommandOutput {
         let words = unwrap(words);
-        let Some((program, arguments)) = words.split_first() else { return CommandOutput::default() };
+        let Some((program, arguments)) = words.split_first() else {
+            return CommandOutput::default();
+        };
         let shown: Vec<String> = words.iter().map(ShellWord::text_lossy).collect();
         let steps = shown.iter().map(|word| word.len() / 64).sum();
-        if self.charge(if self.effects.commands.len() < MAX_COMMANDS { steps } else { MAX_STEPS }).is_err() {
+        if self
+            .charge(if self.effects.commands.len() < MAX_COMMANDS { steps } else { MAX_STEPS })
+            .is_err()
+        {
             return CommandOutput::unknown();
         }
         self.effects.commands.push(SimpleCommand { words: shown });
@@ -27,19 +35,39 @@ impl Interpreter {
     }
 
     /// Programs whose output or effect on the shell is known.
-    fn run_known(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) -> CommandOutput {
+    fn run_known(
+        &mut self,
+        name: &str,
+        words: &[ShellWord],
+        input: Option<&CommandOutput>,
+    ) -> CommandOutput {
         let first = words.first().map_or("", ShellWord::prefix);
         match name {
-            "cd" | "pushd" | "popd" => self.state.dir.change(name, ProgramArguments::parse(words, "").operands.first()),
-            "export" | "declare" | "local" | "readonly" | "typeset" => {
-                words.iter().filter_map(ShellWord::assignment).for_each(|(name, value)| self.assign(&name, value));
+            "cd" | "pushd" | "popd" => {
+                self.state.dir.change(name, ProgramArguments::parse(words, "").operands.first())
             }
-            "read" | "mapfile" | "readarray" | "unset" | "getopts" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
-            "printf" if first == "-v" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
+            "export" | "declare" | "local" | "readonly" | "typeset" => {
+                words
+                    .iter()
+                    .filter_map(ShellWord::assignment)
+                    .for_each(|(name, value)| self.assign(&name, value));
+            }
+            "read" | "mapfile" | "readarray" | "unset" | "getopts" => {
+                words.iter().for_each(|word| self.forget(&word.text_lossy()))
+            }
+            "printf" if first == "-v" => {
+                words.iter().for_each(|word| self.forget(&word.text_lossy()))
+            }
             ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "exit" | "return" | "mkdir" => {}
             "echo" => return inserted_text::echo(words),
-            "printf" => return inserted_text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
-            "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(CommandOutput::unknown),
+            "printf" => {
+                return inserted_text::printf(
+                    words.get(usize::from(first == "--")..).unwrap_or_default(),
+                );
+            }
+            "cat" if words.iter().all(|word| word.prefix() == "-") => {
+                return input.cloned().unwrap_or_else(CommandOutput::unknown);
+            }
             "tee" | "sponge" => return self.tee(name, words, input),
             "sed" | "gsed" | "yq" => return self.sed(name, words),
             "eval" => match words.iter().map(ShellWord::known).collect::<Option<Vec<_>>>() {
@@ -61,8 +89,12 @@ impl Interpreter {
             "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
             "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
             "dd" => {
-                let outputs: Vec<ShellWord> =
-                    words.iter().filter_map(ShellWord::assignment).filter(|(name, _)| name == "of").map(|(_, file)| file).collect();
+                let outputs: Vec<ShellWord> = words
+                    .iter()
+                    .filter_map(ShellWord::assignment)
+                    .filter(|(name, _)| name == "of")
+                    .map(|(_, file)| file)
+                    .collect();
                 self.write_all(&outputs, &WriteKind::Create { content: None }, name);
             }
             "curl" | "wget" => self.download(name, words),
@@ -76,12 +108,20 @@ impl Interpreter {
     }
 
     /// The same effect on several files.
-    pub(super) fn write_all<'v>(&mut self, files: impl IntoIterator<Item = &'v ShellWord>, kind: &WriteKind, by: &str) {
+    pub(super) fn write_all<'v>(
+        &mut self,
+        files: impl IntoIterator<Item = &'v ShellWord>,
+        kind: &WriteKind,
+        by: &str,
+    ) {
         files.into_iter().for_each(|file| self.write(file, kind.clone(), by));
     }
 
     fn each_operand(&mut self, name: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" });
+        let arguments = ProgramArguments::parse(
+            words,
+            if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" },
+        );
         let kind = match name {
             "touch" => WriteKind::Metadata,
             "truncate" => WriteKind::Edit,
@@ -92,19 +132,31 @@ impl Interpreter {
     }
 
     fn change_metadata(&mut self, name: &str, words: &[ShellWord]) {
-        let arguments =
-            ProgramArguments::parse(words, if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" });
+        let arguments = ProgramArguments::parse(
+            words,
+            if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" },
+        );
         // `chmod -x file`: the mode looks like an option.
-        let has_mode = name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x"]));
+        let has_mode = name == "setfacl"
+            || arguments.has(&["reference"])
+            || (name == "chmod" && arguments.has(&["r", "w", "x"]));
         if !arguments.has(&["R", "recursive"]) {
-            self.write_all(arguments.operands.iter().skip(usize::from(!has_mode)), &WriteKind::Metadata, name);
+            self.write_all(
+                arguments.operands.iter().skip(usize::from(!has_mode)),
+                &WriteKind::Metadata,
+                name,
+            );
         }
     }
 
     /// `cp`, `mv`, `ln`, `install` and `rsync`. What lies in a folder that is copied is not known.
     pub(super) fn copy(&mut self, program: &str, by: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(words, if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" });
-        let copies_nothing = arguments.has(if program == "install" { &["d", "directory"] } else { &["dry-run"] });
+        let arguments = ProgramArguments::parse(
+            words,
+            if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" },
+        );
+        let copies_nothing =
+            arguments.has(if program == "install" { &["d", "directory"] } else { &["dry-run"] });
         let copies_nothing = copies_nothing || (program == "rsync" && arguments.has(&["n"]));
         let folder = arguments.values(&["t", "target-directory"]).next().cloned();
         let mut sources = arguments.operands;
@@ -112,8 +164,11 @@ impl Interpreter {
             sources.push(ShellWord::text("."));
         }
         let is_folder = folder.is_some() || sources.len() > 2;
-        let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else { return };
-        let is_remote = program == "rsync" && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
+        let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else {
+            return;
+        };
+        let is_remote = program == "rsync"
+            && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
         let names_folder = matches!(target.0.as_slice(), [WordPart::Place(..)])
             || matches!(target.text_lossy().rsplit('/').next(), Some("" | "." | ".." | "~"));
         for source in sources.iter().filter(|_| !is_remote) {
@@ -121,15 +176,27 @@ impl Interpreter {
         }
     }
 
-    fn copy_one(&mut self, program: &str, by: &str, source: &ShellWord, target: &ShellWord, is_folder: bool) {
+    fn copy_one(
+        &mut self,
+        program: &str,
+        by: &str,
+        source: &ShellWord,
+        target: &ShellWord,
+        is_folder: bool,
+    ) {
         let (shown, name) = (source.text_lossy(), source.file_name());
         // `cp -r a/. b` copies what is in there.
-        if shown.ends_with("/.") || matches!(shown.as_str(), "." | "..") || (program == "rsync" && shown.ends_with('/')) {
+        if shown.ends_with("/.")
+            || matches!(shown.as_str(), "." | "..")
+            || (program == "rsync" && shown.ends_with('/'))
+        {
             return;
         }
         let kind = match (program, self.state.dir.locate(source)) {
             ("mv", WordTarget::Path(from)) if !from.contains('*') => WriteKind::Move { from },
-            ("cp" | "install" | "rsync", WordTarget::Path(from)) if !from.contains('*') => WriteKind::Copy { from },
+            ("cp" | "install" | "rsync", WordTarget::Path(from)) if !from.contains('*') => {
+                WriteKind::Copy { from }
+            }
             _ => WriteKind::Create { content: None },
         };
         let (name_shown, last) = (name.text_lossy(), target.file_name().text_lossy());
@@ -137,7 +204,8 @@ impl Interpreter {
             self.write(target, kind.clone(), by);
         }
         // Without an ending the target may be a file, or a folder that is there.
-        let may_be_folder = !(has_ending(&last) || name_shown.starts_with(&last)) && target.known().is_some();
+        let may_be_folder =
+            !(has_ending(&last) || name_shown.starts_with(&last)) && target.known().is_some();
         if is_folder || may_be_folder {
             self.write(&target.join(&name), kind, by);
         }
@@ -147,7 +215,12 @@ impl Interpreter {
         }
     }
 
-    fn tee(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) -> CommandOutput {
+    fn tee(
+        &mut self,
+        name: &str,
+        words: &[ShellWord],
+        input: Option<&CommandOutput>,
+    ) -> CommandOutput {
         let arguments = ProgramArguments::parse(words, "");
         let printed = input.cloned().unwrap_or_else(CommandOutput::unknown);
         let appends = arguments.has(&["a", "append"]);
@@ -161,17 +234,28 @@ impl Interpreter {
     /// `sed` and `yq`: a script, then files.
     fn sed(&mut self, name: &str, words: &[ShellWord]) -> CommandOutput {
         let is_yq = name == "yq";
-        let arguments =
-            ProgramArguments::parse(words, if is_yq { "o: p: I: expression: from-file:" } else { "e: f: l: i:: expression: file:" });
+        let arguments = ProgramArguments::parse(
+            words,
+            if is_yq {
+                "o: p: I: expression: from-file:"
+            } else {
+                "e: f: l: i:: expression: file:"
+            },
+        );
         // The sed of macOS takes the ending of its backup as a word of its own.
-        let is_before =
-            |word: &&ShellWord| matches!(word.text_lossy().as_str(), "") || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"));
+        let is_before = |word: &&ShellWord| {
+            matches!(word.text_lossy().as_str(), "")
+                || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"))
+        };
         let mut files = arguments.operands.iter().skip_while(is_before);
         let mut scripts: Vec<&ShellWord> = arguments.values(&["e", "expression"]).collect();
         if !arguments.has(&["e", "expression", "f", "file", "from-file"]) {
             scripts.extend(files.next());
         }
-        let inserted: Vec<String> = scripts.iter().flat_map(|script| inserted_text::replacements(&script.text_lossy())).collect();
+        let inserted: Vec<String> = scripts
+            .iter()
+            .flat_map(|script| inserted_text::replacements(&script.text_lossy()))
+            .collect();
         if arguments.has(&["i", "in-place", "inplace"]) {
             inserted.iter().for_each(|text| self.insert(text));
             self.write_all(files, &WriteKind::Edit, &format!("{name} -i"));
@@ -179,11 +263,18 @@ impl Interpreter {
         CommandOutput { text: inserted.join("\n"), is_partial: true }
     }
 
-    fn shell(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) -> CommandOutput {
+    fn shell(
+        &mut self,
+        name: &str,
+        words: &[ShellWord],
+        input: Option<&CommandOutput>,
+    ) -> CommandOutput {
         let arguments = ProgramArguments::parse(words, "+ c: o: O: init-file: rcfile:");
         let script = match arguments.values(&["c"]).next() {
             Some(script) => CommandOutput::of(script),
-            None if arguments.operands.iter().all(|word| word.prefix() == "-") => input.cloned().unwrap_or_default(),
+            None if arguments.operands.iter().all(|word| word.prefix() == "-") => {
+                input.cloned().unwrap_or_default()
+            }
             // A script is a program like any other.
             None => return CommandOutput::unknown(),
         };
@@ -198,24 +289,37 @@ impl Interpreter {
 
     fn download(&mut self, name: &str, words: &[ShellWord]) {
         let (specification, named) = match name {
-            "curl" => {
-                ("A: b: c: C: d: D: e: E: F: H: K: m: o: P: Q: r: t: T: u: U: w: x: X: z: output: data: header: url:", ["o", "output"])
-            }
-            _ => ("O: o: a: P: U: e: i: t: T: output-document: output-file: header:", ["O", "output-document"]),
+            "curl" => (
+                "A: b: c: C: d: D: e: E: F: H: K: m: o: P: Q: r: t: T: u: U: w: x: X: z: output: data: header: url:",
+                ["o", "output"],
+            ),
+            _ => (
+                "O: o: a: P: U: e: i: t: T: output-document: output-file: header:",
+                ["O", "output-document"],
+            ),
         };
         let arguments = ProgramArguments::parse(words, specification);
         self.write_all(arguments.values(&named), &WriteKind::Create { content: None }, name);
         if name == "curl" && arguments.has(&["O", "remote-name"]) {
-            let files: Vec<ShellWord> =
-                arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(ShellWord::file_name).collect();
+            let files: Vec<ShellWord> = arguments
+                .operands
+                .iter()
+                .filter(|url| url.prefix().contains("://"))
+                .map(ShellWord::file_name)
+                .collect();
             self.write_all(&files, &WriteKind::Create { content: None }, name);
         }
     }
 
     fn patch(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
-        let arguments = ProgramArguments::parse(words, "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:");
+        let arguments = ProgramArguments::parse(
+            words,
+            "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:",
+        );
         self.in_subshell(|shell| {
-            arguments.values(&["d", "directory"]).for_each(|folder| shell.state.dir.change("cd", Some(folder)));
+            arguments
+                .values(&["d", "directory"])
+                .for_each(|folder| shell.state.dir.change("cd", Some(folder)));
             match arguments.values(&["o", "output"]).next().or(arguments.operands.first()) {
                 _ if arguments.has(&["dry-run"]) => {}
                 Some(file) => shell.write(file, WriteKind::Edit, "patch"),
@@ -229,7 +333,11 @@ impl Interpreter {
         let Some(patch) = patch.map(|patch| &patch.text).filter(|patch| !patch.is_empty()) else {
             return self.note(format!("the files of `{by}`"));
         };
-        let added: Vec<&str> = patch.lines().filter(|line| !line.starts_with("+++ ")).filter_map(|line| line.strip_prefix('+')).collect();
+        let added: Vec<&str> = patch
+            .lines()
+            .filter(|line| !line.starts_with("+++ "))
+            .filter_map(|line| line.strip_prefix('+'))
+            .collect();
         self.insert(&added.join("\n"));
         for name in patch.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next()) {
             self.write(&ShellWord::text(name.trim().trim_start_matches("b/")), WriteKind::Edit, by);
@@ -237,10 +345,18 @@ impl Interpreter {
     }
 
     fn unpack(&mut self, name: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(words, if name == "unzip" { "d: x:" } else { "f: C: X: T: file: directory: exclude:" });
-        let is_old_style = words.first().is_some_and(|letters| !letters.prefix().starts_with('-') && letters.prefix().contains('x'));
+        let arguments = ProgramArguments::parse(
+            words,
+            if name == "unzip" { "d: x:" } else { "f: C: X: T: file: directory: exclude:" },
+        );
+        let is_old_style = words.first().is_some_and(|letters| {
+            !letters.prefix().starts_with('-') && letters.prefix().contains('x')
+        });
         if name == "unzip" || is_old_style || arguments.has(&["x", "extract", "get"]) {
-            for folder in arguments.values(&["C", "directory", "d"]).map(ShellWord::text_lossy).filter(|folder| !folder.starts_with("/tmp"))
+            for folder in arguments
+                .values(&["C", "directory", "d"])
+                .map(ShellWord::text_lossy)
+                .filter(|folder| !folder.starts_with("/tmp"))
             {
                 self.note(format!("`{name}` unpacks into `{folder}`"));
             }
@@ -249,16 +365,35 @@ impl Interpreter {
 
     fn find(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
         let is_test = |word: &ShellWord| word.prefix().starts_with(['-', '(', '!']);
-        let is_exec = |word: &ShellWord| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
-        let takes_all = ["-delete", "-print", "-print0", "-depth", "-type", "-mindepth", "-maxdepth", "-xdev", "-mount"];
+        let is_exec =
+            |word: &ShellWord| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
+        let takes_all = [
+            "-delete",
+            "-print",
+            "-print0",
+            "-depth",
+            "-type",
+            "-mindepth",
+            "-maxdepth",
+            "-xdev",
+            "-mount",
+        ];
         let mut commands = words.split(is_exec);
         let start = commands.next().unwrap_or_default();
-        let is_filtered = start.iter().any(|word| is_test(word) && !takes_all.contains(&word.prefix()));
+        let is_filtered =
+            start.iter().any(|word| is_test(word) && !takes_all.contains(&word.prefix()));
         let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
         for command in commands {
             let words = command.iter().take_while(|word| !matches!(word.prefix(), ";" | "+"));
-            let words: Vec<ShellWord> =
-                words.map(|word| if word.text_lossy().contains("{}") { ShellWord::unknown("{}") } else { word.clone() }).collect();
+            let words: Vec<ShellWord> = words
+                .map(|word| {
+                    if word.text_lossy().contains("{}") {
+                        ShellWord::unknown("{}")
+                    } else {
+                        word.clone()
+                    }
+                })
+                .collect();
             let is_removal = words.first().is_some_and(|program| program_name(program) == "rm");
             is_removing |= is_removal;
             if !is_removal {
@@ -266,7 +401,8 @@ impl Interpreter {
             }
         }
         let here = [ShellWord::text(".")];
-        let folders = start.split(is_test).next().filter(|folders| !folders.is_empty()).unwrap_or(&here);
+        let folders =
+            start.split(is_test).next().filter(|folders| !folders.is_empty()).unwrap_or(&here);
         if is_removing && is_filtered {
             self.note("the files that `find` removes".to_owned());
         } else if is_removing {
@@ -276,23 +412,34 @@ impl Interpreter {
 
     /// Code that is given to an interpreter on the line.
     fn run_code(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) {
-        let (specification, options): (&str, &[&str]) = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
-            "python" | "pypy" => ("+ c: m: W: X:", &["c"]),
-            "node" | "nodejs" | "bun" => ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"]),
-            "perl" | "ruby" => ("+ e: E: I: i:: 0:: M::", &["e", "E"]),
-            "php" => ("+ r:", &["r"]),
-            _ => return,
-        };
+        let (specification, options): (&str, &[&str]) =
+            match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+                "python" | "pypy" => ("+ c: m: W: X:", &["c"]),
+                "node" | "nodejs" | "bun" => {
+                    ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"])
+                }
+                "perl" | "ruby" => ("+ e: E: I: i:: 0:: M::", &["e", "E"]),
+                "php" => ("+ r:", &["r"]),
+                _ => return,
+            };
         let arguments = ProgramArguments::parse(words, specification);
         let mut code: Vec<String> = arguments.values(options).map(ShellWord::text_lossy).collect();
         if arguments.has(&["i"]) {
-            code.iter().flat_map(|code| inserted_text::replacements(code)).for_each(|text| self.insert(&text));
+            code.iter()
+                .flat_map(|code| inserted_text::replacements(code))
+                .for_each(|text| self.insert(&text));
             self.write_all(&arguments.operands, &WriteKind::Edit, &format!("{name} -i"));
         }
-        let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
+        let is_stdin = code.is_empty()
+            && !arguments.has(&["m"])
+            && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
         code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
         for (path, is_removed) in code.iter().flat_map(|code| inserted_text::code_writes(code)) {
-            self.write(&ShellWord::text(path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
+            self.write(
+                &ShellWord::text(path),
+                if is_removed { WriteKind::Remove } else { WriteKind::Edit },
+                name,
+            );
         }
     }
 }
@@ -304,7 +451,9 @@ fn wrapper_options(name: &str) -> Option<&'static str> {
         "env" => "+ u: C: S: unset: chdir: split-string:",
         "xargs" => "+ I: n: P: L: d: a: s: E: max-args: max-procs: delimiter: arg-file:",
         "time" | "exec" => "+ a: f: o: format: output:",
-        "timeout" | "nice" | "ionice" | "stdbuf" => "+ k: s: n: c: p: i: o: e: kill-after: signal: adjustment:",
+        "timeout" | "nice" | "ionice" | "stdbuf" => {
+            "+ k: s: n: c: p: i: o: e: kill-after: signal: adjustment:"
+        }
         "nohup" | "command" | "builtin" | "setsid" | "chronic" | "unbuffer" => "+",
         _ => return None,
     })
@@ -317,8 +466,14 @@ fn unwrap(mut words: Vec<ShellWord>) -> Vec<ShellWord> {
         let name = program_name(program);
         let Some(specification) = wrapper_options(&name) else { break };
         let options = ProgramArguments::parse(arguments, specification);
-        let is_setting = |word: &&ShellWord| matches!(name.as_str(), "env" | "sudo" | "doas") && word.prefix().contains('=');
-        let skipped = if name == "timeout" { 1 } else { options.operands.iter().take_while(is_setting).count() };
+        let is_setting = |word: &&ShellWord| {
+            matches!(name.as_str(), "env" | "sudo" | "doas") && word.prefix().contains('=')
+        };
+        let skipped = if name == "timeout" {
+            1
+        } else {
+            options.operands.iter().take_while(is_setting).count()
+        };
         let mut inner: Vec<ShellWord> = options.operands.iter().skip(skipped).cloned().collect();
         // `command -v program` only asks where it is.
         if inner.is_empty() || (name == "command" && options.has(&["v", "V"])) {
@@ -327,8 +482,13 @@ fn unwrap(mut words: Vec<ShellWord>) -> Vec<ShellWord> {
         if name == "xargs" {
             // What comes in takes the place of a word, or follows the last.
             let place = options.values(&["I"]).next().map(ShellWord::text_lossy);
-            let is_place = |word: &&mut ShellWord| place.as_ref().is_some_and(|place| word.text_lossy().contains(place));
-            inner.iter_mut().filter(is_place).for_each(|word| *word = ShellWord::unknown("$(xargs)"));
+            let is_place = |word: &&mut ShellWord| {
+                place.as_ref().is_some_and(|place| word.text_lossy().contains(place))
+            };
+            inner
+                .iter_mut()
+                .filter(is_place)
+                .for_each(|word| *word = ShellWord::unknown("$(xargs)"));
             inner.extend(place.is_none().then(|| ShellWord::unknown("$(xargs)")));
         }
         words = inner;
@@ -361,7 +521,9 @@ impl ProgramArguments {
     /// same word (`i::`). With `+` as its first word, everything after the first operand is
     /// an operand too.
     pub(super) fn parse(words: &[ShellWord], specification: &str) -> Self {
-        let takes = |name: &str, colons: &str| specification.split(' ').any(|option| option.strip_suffix(colons) == Some(name));
+        let takes = |name: &str, colons: &str| {
+            specification.split(' ').any(|option| option.strip_suffix(colons) == Some(name))
+        };
         let mut arguments = Self { options: Vec::new(), operands: Vec::new() };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -371,7 +533,9 @@ impl ProgramArguments {
             }
             if let Some(long) = prefix.strip_prefix("--").filter(|long| !long.is_empty()) {
                 match long.split_once('=') {
-                    Some((name, _)) => arguments.options.push((name.to_owned(), Some(word.without_prefix(name.len() + 3)))),
+                    Some((name, _)) => arguments
+                        .options
+                        .push((name.to_owned(), Some(word.without_prefix(name.len() + 3)))),
                     None => {
                         let value = if takes(long, ":") { words.next().cloned() } else { None };
                         arguments.options.push((long.to_owned(), value));
@@ -379,7 +543,10 @@ impl ProgramArguments {
                 }
                 continue;
             }
-            let Some(letters) = prefix.strip_prefix('-').filter(|letters| (1..=MAX_LETTERS).contains(&letters.len())) else {
+            let Some(letters) = prefix
+                .strip_prefix('-')
+                .filter(|letters| (1..=MAX_LETTERS).contains(&letters.len()))
+            else {
                 arguments.operands.push(word.clone());
                 if specification.starts_with('+') {
                     break;
@@ -390,8 +557,10 @@ impl ProgramArguments {
                 let name = letter.to_string();
                 let is_last = takes(&name, "::");
                 if is_last || takes(&name, ":") {
-                    let attached = Some(word.without_prefix(1 + at + letter.len_utf8())).filter(|rest| *rest != ShellWord::text(""));
-                    let value = if is_last { attached } else { attached.or_else(|| words.next().cloned()) };
+                    let attached = Some(word.without_prefix(1 + at + letter.len_utf8()))
+                        .filter(|rest| *rest != ShellWord::text(""));
+                    let value =
+                        if is_last { attached } else { attached.or_else(|| words.next().cloned()) };
                     arguments.options.push((name, value));
                     break;
                 }
@@ -409,6 +578,9 @@ impl ProgramArguments {
 
     /// The values of these options, in order.
     pub(super) fn values<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a ShellWord> {
-        self.options.iter().filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.as_ref())
+        self.options
+            .iter()
+            .filter(|(name, _)| names.contains(&name.as_str()))
+            .filter_map(|(_, value)| value.as_ref())
     }
 }

@@ -62,7 +62,10 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("echo a > \"$(pwd)/x\"", "> x: a\\n"),
     ("rm \"$(git rev-parse --show-toplevel)/x\"", "rm x"),
     ("echo a > $HOME/x", "> ~/x: a\\n"),
-    ("T=$(mktemp); jq . a.json > $T && mv $T a.json", "> /tmp/mktemp | /tmp/mktemp => a.json | rm -r /tmp/mktemp"),
+    (
+        "T=$(mktemp); jq . a.json > $T && mv $T a.json",
+        "> /tmp/mktemp | /tmp/mktemp => a.json | rm -r /tmp/mktemp",
+    ),
     ("echo a > /tmp/x.$$", ""),
     ("X=a; X=$(uname); rm $X", "? `$(…)` names a file"),
     ("X=$(echo a); rm $X", "rm a"),
@@ -237,7 +240,10 @@ pub(super) const LINES: &[(&str, &str)] = &[
         "python3 - <<EOF\nimport os\nfor root, dirs, files in os.walk('.'):\n    dirs[:] = [d for d in dirs if d not in ('.git', '.twining')]\n    for f in files:\n        if f.endswith('.py'):\n            p = os.path.join(root, f)\n            s = open(p).read()\n            open(p, 'w').write(s)\nEOF",
         "",
     ),
-    ("python3 - <<'EOF'\nwith open('.dockerignore', 'a') as f:\n    f.write('.twining/local\\n')\nEOF", "edit .dockerignore"),
+    (
+        "python3 - <<'EOF'\nwith open('.dockerignore', 'a') as f:\n    f.write('.twining/local\\n')\nEOF",
+        "edit .dockerignore",
+    ),
     ("chown -R 1000:1000 .", ""),
     ("chown -R root:root .", ""),
     ("sudo chown -R $(whoami) .", ""),
@@ -246,8 +252,14 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("git rm --cached -r .twining/local", ""),
     ("rm -f .twining/local/index.db", "rm .twining/local/index.db"),
     ("git config core.hooksPath .husky", ""),
-    ("for f in $(git ls-files '*.json'); do jq -S . $f > /tmp/j && cp /tmp/j $f; done", "> /tmp/j | ? `$f` names a file"),
-    ("jq '.features += [{\"id\":\"D\",\"tested\":false}]' L > t && mv t L", "> t | t => L | t => L/t | rm -r t"),
+    (
+        "for f in $(git ls-files '*.json'); do jq -S . $f > /tmp/j && cp /tmp/j $f; done",
+        "> /tmp/j | ? `$f` names a file",
+    ),
+    (
+        "jq '.features += [{\"id\":\"D\",\"tested\":false}]' L > t && mv t L",
+        "> t | t => L | t => L/t | rm -r t",
+    ),
     ("curl -d '{\"text\":\"please run: twining guard accept\"}' https://hooks.slack.com/x", ""),
     ("notify-send Twining \"please run twining guard accept\"", ""),
     ("tmux send-keys -t 1 'remember: twining guard accept' Enter", ""),
@@ -258,7 +270,9 @@ pub(super) const LINES: &[(&str, &str)] = &[
 ];
 
 fn shown(effects: &ShellEffects) -> String {
-    let content = |content: &Option<String>| content.as_ref().map(|text| format!(": {}", text.replace('\n', "\\n"))).unwrap_or_default();
+    let content = |content: &Option<String>| {
+        content.as_ref().map(|text| format!(": {}", text.replace('\n', "\\n"))).unwrap_or_default()
+    };
     let writes = effects.writes.iter().map(|ShellWrite { path, kind, .. }| match kind {
         WriteKind::Create { content: text } => format!("> {path}{}", content(text)),
         WriteKind::Append { content: text } => format!(">> {path}{}", content(text)),
@@ -278,9 +292,17 @@ fn shown(effects: &ShellEffects) -> String {
 fn each_line_writes_what_the_table_says() {
     let wrong: Vec<String> = LINES
         .iter()
-        .map(|(line, expected)| (line, expected, read(line).map_or_else(|error| error.to_string(), |effects| shown(&effects))))
+        .map(|(line, expected)| {
+            (
+                line,
+                expected,
+                read(line).map_or_else(|error| error.to_string(), |effects| shown(&effects)),
+            )
+        })
         .filter(|(_, expected, found)| *expected != found)
-        .map(|(line, expected, found)| format!("{line}\n    expected: {expected}\n    found:    {found}"))
+        .map(|(line, expected, found)| {
+            format!("{line}\n    expected: {expected}\n    found:    {found}")
+        })
         .collect();
     assert!(wrong.is_empty(), "{} of {} lines\n{}", wrong.len(), LINES.len(), wrong.join("\n"));
 }
@@ -291,9 +313,15 @@ fn commands(line: &str) -> Vec<String> {
 
 #[test]
 fn every_command_of_a_line_is_listed() {
-    assert_eq!(commands("cargo test 2>&1 | tail -5 && [ -f x ] || echo $?"), ["cargo test", "tail -5", "[ -f x ]", "echo $?"]);
+    assert_eq!(
+        commands("cargo test 2>&1 | tail -5 && [ -f x ] || echo $?"),
+        ["cargo test", "tail -5", "[ -f x ]", "echo $?"]
+    );
     assert_eq!(commands("FOO=1 BAR=2 pytest -q; echo done &"), ["pytest -q", "echo done"]);
-    assert_eq!(commands("echo \"$(git log --oneline | head -1)\""), ["git log --oneline", "head -1", "echo $(…)"]);
+    assert_eq!(
+        commands("echo \"$(git log --oneline | head -1)\""),
+        ["git log --oneline", "head -1", "echo $(…)"]
+    );
     assert_eq!(commands("if ! make; then exit 1; fi"), ["make", "exit 1"]);
     assert_eq!(commands("for t in unit e2e; do npm run $t; done"), ["npm run unit", "npm run e2e"]);
 }
@@ -302,7 +330,10 @@ fn every_command_of_a_line_is_listed() {
 fn a_command_is_listed_without_what_runs_it() {
     assert_eq!(commands("sudo -u ci env A=1 timeout 60 nice -n 5 pytest"), ["pytest"]);
     assert_eq!(commands("ls | xargs -n1 wc -l"), ["ls", "wc -l $(xargs)"]);
-    assert_eq!(commands("bash -lc 'cd api && go test ./...'"), ["bash -lc cd api && go test ./...", "cd api", "go test ./..."]);
+    assert_eq!(
+        commands("bash -lc 'cd api && go test ./...'"),
+        ["bash -lc cd api && go test ./...", "cd api", "go test ./..."]
+    );
     assert_eq!(commands("npx jest --ci"), ["npx jest --ci"]);
 }
 
@@ -322,13 +353,19 @@ fn text_on_its_way_into_a_file_is_kept() {
     assert_eq!(inserted("sed 's/dayjs/moment/' a.ts > b.ts"), ["moment"]);
     assert_eq!(inserted("perl -pi -e 's|dayjs|moment|g' a.ts"), ["moment"]);
     assert_eq!(inserted("git apply <<'EOF'\n+++ b/x\n-old moment\n+new dayjs\nEOF"), ["new dayjs"]);
-    assert_eq!(inserted("echo moment; grep moment a.ts; echo moment > /dev/null"), Vec::<String>::new());
+    assert_eq!(
+        inserted("echo moment; grep moment a.ts; echo moment > /dev/null"),
+        Vec::<String>::new()
+    );
     assert_eq!(inserted("git commit -m 'drop moment'"), Vec::<String>::new());
 }
 
 #[test]
 fn words_of_an_unreadable_line_are_none() {
-    assert_eq!(simple_commands("git -C x status; ls"), [vec!["git", "-C", "x", "status"], vec!["ls"]]);
+    assert_eq!(
+        simple_commands("git -C x status; ls"),
+        [vec!["git", "-C", "x", "status"], vec!["ls"]]
+    );
     assert_eq!(simple_commands("echo 'a"), Vec::<Vec<String>>::new());
 }
 

@@ -20,7 +20,8 @@ pub(super) enum WordPart {
 
 impl WordPart {
     pub(super) fn shown(&self) -> &str {
-        let (Self::Text(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
+        let (Self::Text(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) =
+            self;
         shown
     }
 
@@ -65,7 +66,8 @@ impl ShellWord {
 
     /// The word without its first bytes, which have to be known text.
     pub(super) fn without_prefix(&self, length: usize) -> Self {
-        let first = self.prefix().get(length..).filter(|rest| !rest.is_empty() || self.0.len() == 1);
+        let first =
+            self.prefix().get(length..).filter(|rest| !rest.is_empty() || self.0.len() == 1);
         let first = first.map(|rest| WordPart::Text(rest.to_owned()));
         Self(first.into_iter().chain(self.0.iter().skip(1).cloned()).collect())
     }
@@ -74,8 +76,14 @@ impl ShellWord {
     pub(super) fn assignment(&self) -> Option<(String, Self)> {
         let (name, _) = self.prefix().split_once('=')?;
         let plain = name.trim_end_matches('+');
-        let is_name = !plain.is_empty() && !plain.starts_with(|c: char| c.is_ascii_digit()) && plain.bytes().all(is_name_byte);
-        let value = if plain == name { self.without_prefix(name.len() + 1) } else { Self::unknown(&format!("${plain}")) };
+        let is_name = !plain.is_empty()
+            && !plain.starts_with(|c: char| c.is_ascii_digit())
+            && plain.bytes().all(is_name_byte);
+        let value = if plain == name {
+            self.without_prefix(name.len() + 1)
+        } else {
+            Self::unknown(&format!("${plain}"))
+        };
         is_name.then(|| (plain.to_owned(), value))
     }
 
@@ -83,7 +91,10 @@ impl ShellWord {
     pub(super) fn file_name(&self) -> Self {
         let text = self.text_lossy();
         let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-        let unknown = self.0.iter().rfind(|part| !matches!(part, WordPart::Text(_)) && name.contains(part.shown()));
+        let unknown = self
+            .0
+            .iter()
+            .rfind(|part| !matches!(part, WordPart::Text(_)) && name.contains(part.shown()));
         Self(vec![match unknown {
             Some(WordPart::Glob(_)) => WordPart::Glob(name),
             Some(_) => WordPart::Unknown(name),
@@ -142,7 +153,9 @@ impl ShellParser<'_, '_> {
                     word.push(if is_test { WordPart::Text(sign) } else { WordPart::Glob(sign) });
                 }
                 b'{' => word.push(self.braces()),
-                _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
+                _ => word.push_text(
+                    self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte)),
+                ),
             }
         }
         if self.at == start {
@@ -156,8 +169,14 @@ impl ShellParser<'_, '_> {
     /// `{a,b}` and `{1..9}` stand for several words; other braces are text.
     fn braces(&mut self) -> WordPart {
         let rest = self.rest();
-        let braces = rest.bytes().take(MAX_BRACES).position(|byte| byte == b'}').and_then(|end| rest.get(..=end)).unwrap_or_default();
-        let is_list = (braces.contains(',') || braces.contains("..")) && !braces.contains([' ', '\n', '"', '\'', ';', '`', '(']);
+        let braces = rest
+            .bytes()
+            .take(MAX_BRACES)
+            .position(|byte| byte == b'}')
+            .and_then(|end| rest.get(..=end))
+            .unwrap_or_default();
+        let is_list = (braces.contains(',') || braces.contains(".."))
+            && !braces.contains([' ', '\n', '"', '\'', ';', '`', '(']);
         self.at += if is_list { braces.len() } else { 1 };
         if is_list { WordPart::Glob(braces.to_owned()) } else { WordPart::Text("{".to_owned()) }
     }
@@ -172,13 +191,22 @@ impl ShellParser<'_, '_> {
     }
 
     /// Text up to the quote that ends it, or the body of a here-document.
-    pub(super) fn quoted(&mut self, end: Option<u8>, word: &mut ShellWord) -> Result<(), ShellError> {
+    pub(super) fn quoted(
+        &mut self,
+        end: Option<u8>,
+        word: &mut ShellWord,
+    ) -> Result<(), ShellError> {
         while self.peek() != end {
             let (start, byte) = (self.at, self.peek().ok_or(ShellError::NotBash)?);
             let next = self.text.as_bytes().get(self.at + 1).copied();
             match byte {
                 _ if end == Some(b'\'') => word.push_text(self.eat_while(|byte| byte != b'\'')),
-                b'\\' if matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end) => self.escape(word),
+                b'\\'
+                    if matches!(next, Some(b'$' | b'`' | b'\\' | b'\n'))
+                        || (end.is_some() && next == end) =>
+                {
+                    self.escape(word)
+                }
                 b'$' | b'`' => self.expansion(true, word)?,
                 _ => {
                     self.at += usize::from(matches!(byte, b'\\' | b'"'));
@@ -212,7 +240,11 @@ impl ShellParser<'_, '_> {
                 });
                 self.expect("}")?;
                 let is_plain = more.is_empty() && !name.is_empty();
-                if is_plain { self.variable(name, is_quoted, word) } else { word.push(WordPart::Unknown(format!("${{{name}…}}"))) }
+                if is_plain {
+                    self.variable(name, is_quoted, word)
+                } else {
+                    word.push(WordPart::Unknown(format!("${{{name}…}}")))
+                }
             }
             Some(b'\'') if !is_quoted => {
                 self.at += 1;
@@ -251,7 +283,12 @@ impl ShellParser<'_, '_> {
         let value = self.shell.state.variables.get(name);
         match (value, value.and_then(ShellWord::known)) {
             (Some(value), None) => word.0.extend(value.0.iter().cloned()),
-            (_, text) => word.push(WordPart::expanded(text.as_deref(), place, &format!("${name}"), is_quoted)),
+            (_, text) => word.push(WordPart::expanded(
+                text.as_deref(),
+                place,
+                &format!("${name}"),
+                is_quoted,
+            )),
         }
     }
 
@@ -267,14 +304,20 @@ impl ShellParser<'_, '_> {
             self.subshell()?
         };
         let commands = self.shell.effects.commands.get(first..).unwrap_or_default();
-        let words: Vec<&str> = commands.iter().flat_map(|command| &command.words).map(String::as_str).collect();
+        let words: Vec<&str> =
+            commands.iter().flat_map(|command| &command.words).map(String::as_str).collect();
         let place = match words.as_slice() {
             ["pwd"] => self.shell.state.dir.place(),
             ["git", "rev-parse", "--show-toplevel"] => Some(""),
             ["mktemp", ..] => Some("/tmp/mktemp"),
             _ => None,
         };
-        word.push(WordPart::expanded(output.whole().map(|text| text.trim_end_matches('\n')), place, "$(…)", is_quoted));
+        word.push(WordPart::expanded(
+            output.whole().map(|text| text.trim_end_matches('\n')),
+            place,
+            "$(…)",
+            is_quoted,
+        ));
         Ok(())
     }
 }

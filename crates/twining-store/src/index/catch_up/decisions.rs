@@ -33,12 +33,15 @@ const OLD: &str = "SELECT num, status, unconfirmed FROM decision WHERE id = ?1";
 const INSERT: &str = "
 INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-const INSERT_LINE: &str = "INSERT INTO decision_line(num, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT_LINE: &str =
+    "INSERT INTO decision_line(num, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_FILE: &str = "INSERT OR IGNORE INTO affected_file(file_key, num) VALUES(?1, ?2)";
 const INSERT_SYMBOL: &str = "INSERT OR IGNORE INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
 const INSERT_RESTS_ON: &str = "INSERT OR IGNORE INTO rests_on(target, num) VALUES(?1, ?2)";
-const INSERT_COMMIT: &str = "INSERT OR IGNORE INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
-const INSERT_TEXT: &str = "INSERT INTO decision_text(rowid, summary, reasons, others, paths) VALUES(?1, ?2, ?3, ?4, ?5)";
+const INSERT_COMMIT: &str =
+    "INSERT OR IGNORE INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
+const INSERT_TEXT: &str =
+    "INSERT INTO decision_text(rowid, summary, reasons, others, paths) VALUES(?1, ?2, ?3, ?4, ?5)";
 const DELETES: [&str; 7] = [
     "DELETE FROM affected_file WHERE num = ?1",
     "DELETE FROM affected_symbol WHERE num = ?1",
@@ -52,7 +55,11 @@ const MISNAMED: &str = "SELECT file FROM unreadable WHERE file LIKE 'decisions/%
 
 impl IndexUpdate<'_> {
     /// Brings the decisions up to their files.
-    pub(super) fn decisions(&mut self, files: &StoreFiles, changed: &DecisionsChanged) -> Result<(), StoreError> {
+    pub(super) fn decisions(
+        &mut self,
+        files: &StoreFiles,
+        changed: &DecisionsChanged,
+    ) -> Result<(), StoreError> {
         match changed {
             DecisionsChanged::Nothing => Ok(()),
             DecisionsChanged::Listed(ids) => {
@@ -84,14 +91,24 @@ impl IndexUpdate<'_> {
             self.clear_reports(&file, 0)?;
         }
         for name in &names.misnamed {
-            self.report_unreadable(&format!("{DECISIONS}/{name}"), 1, None, "its name is not an id")?;
+            self.report_unreadable(
+                &format!("{DECISIONS}/{name}"),
+                1,
+                None,
+                "its name is not an id",
+            )?;
         }
         Ok(())
     }
 
     /// Makes the row of one decision what its file says. `listed` is what the
     /// directory says of it, which is all we have if it may not be opened.
-    fn reload(&mut self, files: &StoreFiles, id: &Id, listed: Option<Fingerprint>) -> Result<(), StoreError> {
+    fn reload(
+        &mut self,
+        files: &StoreFiles,
+        id: &Id,
+        listed: Option<Fingerprint>,
+    ) -> Result<(), StoreError> {
         let file = format!("{DECISIONS}/{id}.json");
         self.forget(id)?;
         self.clear_reports(&file, 0)?;
@@ -125,7 +142,8 @@ impl IndexUpdate<'_> {
     fn insert(&mut self, raw: &str, decision: &Decision) -> Result<(), StoreError> {
         let at = time_of(&decision.timestamp, decision.id.as_str());
         let touched = decision.history.last().map_or(at, |change| change.at.as_ms());
-        let unconfirmed = decision.status == DecisionStatus::Overridden && decision.override_authority != Some(Authority::Confirmed);
+        let unconfirmed = decision.status == DecisionStatus::Overridden
+            && decision.override_authority != Some(Authority::Confirmed);
         self.conn.prepare_cached(INSERT)?.execute(params![
             decision.id.as_str(),
             at,
@@ -140,7 +158,8 @@ impl IndexUpdate<'_> {
             clip(&decision.summary, limits::TEXT_BYTES),
         ])?;
         let num = self.conn.last_insert_rowid();
-        let (text_key, summary_key) = VectorKeys::of(&decision.summary, &decision_text(decision)).columns();
+        let (text_key, summary_key) =
+            VectorKeys::of(&decision.summary, &decision_text(decision)).columns();
         self.conn.prepare_cached(INSERT_LINE)?.execute(params![
             num,
             text_key,
@@ -152,8 +171,13 @@ impl IndexUpdate<'_> {
         let (paths, symbols) = (keys(&decision.affected_files), keys(&decision.affected_symbols));
         let files: Vec<String> = paths.iter().map(|file| scope_key(file, self.folding)).collect();
         // `.` or an empty name says nothing of any file.
-        let files: Vec<&str> = files.iter().map(String::as_str).filter(|key| !key.is_empty()).collect();
-        for (sql, texts) in [(INSERT_FILE, &files), (INSERT_SYMBOL, &symbols), (INSERT_RESTS_ON, &keys(&decision.depends_on))] {
+        let files: Vec<&str> =
+            files.iter().map(String::as_str).filter(|key| !key.is_empty()).collect();
+        for (sql, texts) in [
+            (INSERT_FILE, &files),
+            (INSERT_SYMBOL, &symbols),
+            (INSERT_RESTS_ON, &keys(&decision.depends_on)),
+        ] {
             let mut insert = self.conn.prepare_cached(sql)?;
             for text in texts {
                 insert.execute(params![text, num])?;
@@ -166,10 +190,16 @@ impl IndexUpdate<'_> {
             insert.execute(params![hash.to_ascii_lowercase(), num, hash])?;
         }
         let alternatives = decision.alternatives.iter().flat_map(|other| {
-            [&other.option, &other.reason_rejected].into_iter().chain(&other.pros).chain(&other.cons).map(String::as_str)
+            [&other.option, &other.reason_rejected]
+                .into_iter()
+                .chain(&other.pros)
+                .chain(&other.cons)
+                .map(String::as_str)
         });
-        let others: Vec<&str> = std::iter::once(decision.domain.as_str()).chain(alternatives).collect();
-        let paths: Vec<&str> = [decision.scope.as_str()].into_iter().chain(paths).chain(symbols).collect();
+        let others: Vec<&str> =
+            std::iter::once(decision.domain.as_str()).chain(alternatives).collect();
+        let paths: Vec<&str> =
+            [decision.scope.as_str()].into_iter().chain(paths).chain(symbols).collect();
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             num,
             with_identifier_parts(&decision.summary),
@@ -210,18 +240,30 @@ impl IndexUpdate<'_> {
 }
 
 /// The state in which a decision's file was read.
-pub(in crate::index) fn file_state(conn: &Connection, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-    Ok(conn.prepare_cached(FILE_STATE)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?)
+pub(in crate::index) fn file_state(
+    conn: &Connection,
+    id: &Id,
+) -> Result<Option<Fingerprint>, StoreError> {
+    Ok(conn
+        .prepare_cached(FILE_STATE)?
+        .query_row([id.as_str()], |row| print_at(row, 0))
+        .optional()?)
 }
 
 /// Whether the index has the decisions just as the directory has them. Most
 /// processes live for one question, and for most of those nothing changed.
-pub(in crate::index) fn match_listing(conn: &Connection, names: &DecisionListing) -> Result<bool, StoreError> {
+pub(in crate::index) fn match_listing(
+    conn: &Connection,
+    names: &DecisionListing,
+) -> Result<bool, StoreError> {
     let mut statement = conn.prepare_cached(FILE_STATES_IN_ORDER)?;
     let mut file_states = statement.query([])?;
     for (id, print) in &names.decisions {
         let is_listed = match file_states.next()? {
-            Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == *print,
+            Some(row) => {
+                row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes())
+                    && print_at(row, 1)? == *print
+            }
             None => false,
         };
         if !is_listed {
@@ -229,12 +271,16 @@ pub(in crate::index) fn match_listing(conn: &Connection, names: &DecisionListing
         }
     }
     let same = file_states.next()?.is_none();
-    let misnamed: HashSet<String> = names.misnamed.iter().map(|name| format!("{DECISIONS}/{name}")).collect();
+    let misnamed: HashSet<String> =
+        names.misnamed.iter().map(|name| format!("{DECISIONS}/{name}")).collect();
     Ok(same && misnamed == reported_as_misnamed(conn)?.into_iter().collect())
 }
 
 fn file_states(conn: &Connection) -> Result<HashMap<String, Fingerprint>, StoreError> {
-    Ok(conn.prepare_cached(FILE_STATES)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?)
+    Ok(conn
+        .prepare_cached(FILE_STATES)?
+        .query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?
+        .collect::<Result<_, _>>()?)
 }
 
 fn print_at(row: &Row<'_>, at: usize) -> Result<Fingerprint, rusqlite::Error> {
@@ -254,7 +300,8 @@ fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, bool), String> {
     };
     let raw = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let raw = raw.trim_start_matches('\u{FEFF}');
-    let decision: Decision = serde_json::from_str(raw).map_err(|error| format!("not a decision: {error}"))?;
+    let decision: Decision =
+        serde_json::from_str(raw).map_err(|error| format!("not a decision: {error}"))?;
     if decision.id != *id {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }

@@ -69,22 +69,26 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
 
 const LIVE: &str = "SELECT pos FROM entry WHERE id = ?1 AND shadowed = 0";
 const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)";
-const INSERT_LINE: &str = "INSERT INTO line(pos, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT_LINE: &str =
+    "INSERT INTO line(pos, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos, kind) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, paths, kind) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const DELETE: &str = "DELETE FROM entry WHERE pos = ?1";
 const DELETE_LINE: &str = "DELETE FROM line WHERE pos = ?1";
 const DELETE_TAG: &str = "DELETE FROM tag WHERE tag = ?1 AND at = ?2 AND pos = ?3 AND kind = ?4";
-const DELETE_RELATES: &str = "DELETE FROM relates WHERE target = ?1 AND at = ?2 AND pos = ?3 AND closes = ?4";
+const DELETE_RELATES: &str =
+    "DELETE FROM relates WHERE target = ?1 AND at = ?2 AND pos = ?3 AND closes = ?4";
 const DELETE_TEXT: &str = "DELETE FROM entry_text WHERE rowid = ?1";
-const LINE: &str = "SELECT l.raw, e.open FROM line l JOIN entry e ON e.pos = l.pos WHERE l.pos = ?1";
+const LINE: &str =
+    "SELECT l.raw, e.open FROM line l JOIN entry e ON e.pos = l.pos WHERE l.pos = ?1";
 const LAST_FROM: &str = "SELECT max(pos) FROM entry WHERE pos >= ?1";
 const LAST_OF: &str = "SELECT max(pos) FROM entry WHERE id = ?1";
 const SHADOW: &str = "UPDATE entry SET shadowed = 1, open = 0 WHERE pos = ?1";
 const UNSHADOW: &str = "UPDATE entry SET shadowed = 0, open = ?2 WHERE pos = ?1";
 const IS_CLOSED: &str = "SELECT EXISTS(SELECT 1 FROM relates WHERE target = ?1 AND closes = 1)";
-const OPEN_ENTRY: &str = "SELECT pos, kind, scope_key, open FROM entry WHERE id = ?1 AND shadowed = 0";
+const OPEN_ENTRY: &str =
+    "SELECT pos, kind, scope_key, open FROM entry WHERE id = ?1 AND shadowed = 0";
 const SET_OPEN: &str = "UPDATE entry SET open = ?2 WHERE pos = ?1";
 
 impl IndexUpdate<'_> {
@@ -98,17 +102,34 @@ impl IndexUpdate<'_> {
         }
         let pos = pos.cast_signed();
         let open = row.asks && !self.is_true(IS_CLOSED, row.id)?;
-        self.conn.prepare_cached(INSERT)?.execute(params![pos, row.id, row.at, row.kind, row.scope_key, open])?;
+        self.conn.prepare_cached(INSERT)?.execute(params![
+            pos,
+            row.id,
+            row.at,
+            row.kind,
+            row.scope_key,
+            open
+        ])?;
         let (text_key, summary_key) = row.vector_keys.columns();
         let agent = agent_key(&entry.agent_id);
-        self.conn.prepare_cached(INSERT_LINE)?.execute(params![pos, text_key, summary_key, agent, raw, sum_of(raw)])?;
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![
+            pos,
+            text_key,
+            summary_key,
+            agent,
+            raw,
+            sum_of(raw)
+        ])?;
         self.show(pos, entry, &row, open)
     }
 
     /// Takes lines off the end of the board until none from `cut` on is left.
     pub(super) fn pop_from(&mut self, cut: u64) -> Result<(), StoreError> {
         loop {
-            let last: Option<i64> = self.conn.prepare_cached(LAST_FROM)?.query_row([cut.cast_signed()], |row| row.get(0))?;
+            let last: Option<i64> = self
+                .conn
+                .prepare_cached(LAST_FROM)?
+                .query_row([cut.cast_signed()], |row| row.get(0))?;
             let Some(pos) = last else { return Ok(()) };
             self.pop(pos)?;
             self.rows += 1;
@@ -120,7 +141,8 @@ impl IndexUpdate<'_> {
         let id = self.hide(pos)?;
         self.conn.prepare_cached(DELETE)?.execute([pos])?;
         self.conn.prepare_cached(DELETE_LINE)?.execute([pos])?;
-        let older: Option<i64> = self.conn.prepare_cached(LAST_OF)?.query_row([&id], |row| row.get(0))?;
+        let older: Option<i64> =
+            self.conn.prepare_cached(LAST_OF)?.query_row([&id], |row| row.get(0))?;
         let Some(older) = older else { return Ok(()) };
         let (raw, _) = self.line(older)?;
         let entry: Entry = serde_json::from_str(&raw)?;
@@ -132,11 +154,21 @@ impl IndexUpdate<'_> {
     }
 
     /// Makes an entry one that is found and counted, and closes what it closes.
-    fn show(&mut self, pos: i64, entry: &Entry, row: &EntryKeys<'_>, open: bool) -> Result<(), StoreError> {
+    fn show(
+        &mut self,
+        pos: i64,
+        entry: &Entry,
+        row: &EntryKeys<'_>,
+        open: bool,
+    ) -> Result<(), StoreError> {
         self.each_link([INSERT_TAG, INSERT_RELATES], pos, row)?;
         let tags = row.tags.join(" ");
         // A detail that begins by repeating the summary would count it twice.
-        let body = if entry.summary.is_empty() { entry.detail.clone() } else { entry.detail.replacen(&entry.summary, " ", 1) };
+        let body = if entry.summary.is_empty() {
+            entry.detail.clone()
+        } else {
+            entry.detail.replacen(&entry.summary, " ", 1)
+        };
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             pos,
             with_identifier_parts(&entry.summary),
@@ -172,7 +204,12 @@ impl IndexUpdate<'_> {
     }
 
     /// Runs a statement for each tag, and one for each entry it relates to.
-    fn each_link(&self, [of_tag, of_relation]: [&str; 2], pos: i64, row: &EntryKeys<'_>) -> Result<(), StoreError> {
+    fn each_link(
+        &self,
+        [of_tag, of_relation]: [&str; 2],
+        pos: i64,
+        row: &EntryKeys<'_>,
+    ) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(of_tag)?;
         for tag in &row.tags {
             statement.execute(params![tag, row.at, pos, row.kind])?;
@@ -196,6 +233,9 @@ impl IndexUpdate<'_> {
     }
 
     fn line(&self, pos: i64) -> Result<(String, bool), StoreError> {
-        Ok(self.conn.prepare_cached(LINE)?.query_row([pos], |row| Ok((row.get(0)?, row.get(1)?)))?)
+        Ok(self
+            .conn
+            .prepare_cached(LINE)?
+            .query_row([pos], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 }

@@ -36,7 +36,12 @@ pub(in crate::index) fn name_key(name: &str) -> String {
 
 /// What an entity is searched by: its name, and the values of its properties.
 fn entity_texts(entity: &Entity) -> (&str, String) {
-    let values: Vec<&str> = entity.properties.values().take(limits::PROPERTIES).map(|value| clip(value, limits::PROPERTY_BYTES)).collect();
+    let values: Vec<&str> = entity
+        .properties
+        .values()
+        .take(limits::PROPERTIES)
+        .map(|value| clip(value, limits::PROPERTY_BYTES))
+        .collect();
     (clip(&entity.name, limits::NAME_BYTES), values.join("\n"))
 }
 
@@ -45,7 +50,8 @@ const HAS_UNREADABLE: &str = "SELECT EXISTS(SELECT 1 FROM unreadable WHERE file 
 
 const OLD_ENTITY: &str = "SELECT num, sum, name FROM entity WHERE id = ?1";
 const INSERT_ENTITY: &str = "INSERT INTO entity(id, name, name_key, kind, alone, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const UPDATE_ENTITY: &str = "UPDATE entity SET name = ?2, name_key = ?3, kind = ?4, raw = ?5, sum = ?6 WHERE num = ?1";
+const UPDATE_ENTITY: &str =
+    "UPDATE entity SET name = ?2, name_key = ?3, kind = ?4, raw = ?5, sum = ?6 WHERE num = ?1";
 const DELETE_ENTITY: &str = "DELETE FROM entity WHERE id = ?1 RETURNING num, alone";
 // In two indexes: a text that stands in every property must not slow down a look at the names.
 const INSERT_TEXT: &str = "INSERT INTO entity_text(rowid, name) VALUES(?1, ?2)";
@@ -58,7 +64,8 @@ const IS_LINKED: &str = "SELECT EXISTS(SELECT 1 FROM relation WHERE source = ?1)
 
 const RELATION_SUM: &str = "SELECT sum FROM relation WHERE id = ?1";
 const INSERT_RELATION: &str = "INSERT INTO relation(id, source, target, kind, dangling, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const DELETE_RELATION: &str = "DELETE FROM relation WHERE id = ?1 RETURNING source, target, dangling";
+const DELETE_RELATION: &str =
+    "DELETE FROM relation WHERE id = ?1 RETURNING source, target, dangling";
 // Both ends, because one may be missing while the other comes or goes.
 const UPDATE_DANGLING: &str = "
 UPDATE relation SET dangling = 1 - dangling
@@ -82,7 +89,8 @@ impl IndexUpdate<'_> {
                     loaded[i] = self.reload_array(files, array)?;
                 }
             }
-            let mut overlay = if reloads.contains(&true) { files.journal_all()? } else { Vec::new() };
+            let mut overlay =
+                if reloads.contains(&true) { files.journal_all()? } else { Vec::new() };
             overlay.retain(|line| line.seq <= through);
             // A writer may replace an array and then shorten the journal while we read
             // the one and then the other. If the arrays stand, so did the journal.
@@ -104,11 +112,17 @@ impl IndexUpdate<'_> {
 
     /// The arrays and how far the journal goes. A writer changes an array first and then
     /// says so: whoever looks in between waits for it instead of reading everything.
-    fn stable_arrays(&self, files: &StoreFiles) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
+    fn stable_arrays(
+        &self,
+        files: &StoreFiles,
+    ) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
         for _ in 0..MAX_CHECKS {
             let ours = files.lock_state().arrays;
             let (now, seq) = (array_prints(files)?, files.lock_state().applied_seq);
-            let is_known = |i: usize| now[i] == self.known.arrays[i] || ours[i].is_none_or(|last_state| Some(last_state.to) == now[i]);
+            let is_known = |i: usize| {
+                now[i] == self.known.arrays[i]
+                    || ours[i].is_none_or(|last_state| Some(last_state.to) == now[i])
+            };
             if is_known(0) && is_known(1) {
                 return Ok((now, seq));
             }
@@ -119,7 +133,12 @@ impl IndexUpdate<'_> {
 
     /// Whether each array must be read whole, and the journal lines that are new. One that is
     /// as we know it, or that only we changed, need not: the journal has the rest.
-    fn reloads(&self, files: &StoreFiles, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([bool; 2], Vec<JournalLine>), StoreError> {
+    fn reloads(
+        &self,
+        files: &StoreFiles,
+        prints: [Option<Fingerprint>; 2],
+        seq: u64,
+    ) -> Result<([bool; 2], Vec<JournalLine>), StoreError> {
         let known = self.known.seq;
         if seq < known || (known == 0 && seq > 0) {
             return Ok(([true; 2], Vec::new()));
@@ -134,7 +153,8 @@ impl IndexUpdate<'_> {
         for (i, array) in ARRAYS.into_iter().enumerate() {
             let same = self.known.arrays[i] == prints[i];
             let is_ours = ours[i].is_some_and(|last_state| {
-                Some(last_state.to) == prints[i] && (last_state.from == self.known.arrays[i] || known > last_state.since)
+                Some(last_state.to) == prints[i]
+                    && (last_state.from == self.known.arrays[i] || known > last_state.since)
             });
             // Our writes move lines and drop repeats: what was reported of them is void.
             reloads[i] = !same && (!is_ours || self.is_true(HAS_UNREADABLE, array.path())?);
@@ -165,7 +185,11 @@ impl IndexUpdate<'_> {
     }
 
     /// Makes the rows what the array says, touching only those that differ.
-    fn reload_array(&mut self, files: &StoreFiles, array: Array) -> Result<Option<Fingerprint>, StoreError> {
+    fn reload_array(
+        &mut self,
+        files: &StoreFiles,
+        array: Array,
+    ) -> Result<Option<Fingerprint>, StoreError> {
         self.clear_reports(array.path(), 0)?;
         let (print, bytes) = match files.array(array) {
             Ok(Some((print, bytes))) => (Some(print), bytes),
@@ -204,7 +228,12 @@ impl IndexUpdate<'_> {
     }
 
     /// Takes an element in; or tells why it cannot be read.
-    fn take_element(&mut self, array: Array, raw: &str, rows: &mut HashMap<String, (i64, bool)>) -> Result<Result<(), String>, StoreError> {
+    fn take_element(
+        &mut self,
+        array: Array,
+        raw: &str,
+        rows: &mut HashMap<String, (i64, bool)>,
+    ) -> Result<Result<(), String>, StoreError> {
         let id = match element_id(raw) {
             Ok(id) => id,
             Err(why) => return Ok(Err(why)),
@@ -217,7 +246,9 @@ impl IndexUpdate<'_> {
             return Ok(Ok(()));
         }
         let put = match array {
-            Array::Relations => serde_json::from_str(raw).map(|relation| self.upsert_relation(raw, &relation)),
+            Array::Relations => {
+                serde_json::from_str(raw).map(|relation| self.upsert_relation(raw, &relation))
+            }
             _ => serde_json::from_str(raw).map(|entity| self.upsert_entity(raw, &entity)),
         };
         match put {
@@ -240,7 +271,14 @@ impl IndexUpdate<'_> {
         let num = match old {
             Some((_, known, _)) if known == sum => return Ok(()),
             Some((num, _, _)) => {
-                self.conn.prepare_cached(UPDATE_ENTITY)?.execute(params![num, name, name_key(name), kind, raw, sum])?;
+                self.conn.prepare_cached(UPDATE_ENTITY)?.execute(params![
+                    num,
+                    name,
+                    name_key(name),
+                    kind,
+                    raw,
+                    sum
+                ])?;
                 if is_renamed {
                     self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
                 }
@@ -249,7 +287,15 @@ impl IndexUpdate<'_> {
             }
             None => {
                 let alone = !self.is_true(IS_LINKED, &entity.id)?;
-                self.conn.prepare_cached(INSERT_ENTITY)?.execute(params![entity.id, name, name_key(name), kind, alone, raw, sum])?;
+                self.conn.prepare_cached(INSERT_ENTITY)?.execute(params![
+                    entity.id,
+                    name,
+                    name_key(name),
+                    kind,
+                    alone,
+                    raw,
+                    sum
+                ])?;
                 let num = self.conn.last_insert_rowid();
                 self.deltas.add(CountKind::Entities, 1);
                 self.deltas.add(CountKind::Disconnected, i64::from(alone));
@@ -267,7 +313,9 @@ impl IndexUpdate<'_> {
     }
 
     fn drop_entity(&mut self, id: &str) -> Result<(), StoreError> {
-        let Some((num, alone)) = self.find::<(i64, bool)>(DELETE_ENTITY, id)? else { return Ok(()) };
+        let Some((num, alone)) = self.find::<(i64, bool)>(DELETE_ENTITY, id)? else {
+            return Ok(());
+        };
         self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
         self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
         self.deltas.add(CountKind::Entities, -1);
@@ -282,10 +330,19 @@ impl IndexUpdate<'_> {
         }
         self.drop_relation(&relation.id)?;
         let end = |id| clip(id, limits::NAME_BYTES);
-        let (source, target, kind) = (end(&relation.source), end(&relation.target), end(&relation.kind));
+        let (source, target, kind) =
+            (end(&relation.source), end(&relation.target), end(&relation.kind));
         let ends = [self.set_alone(source, false)?, self.set_alone(target, false)?];
         let dangling = ends.contains(&false);
-        self.conn.prepare_cached(INSERT_RELATION)?.execute(params![relation.id, source, target, kind, dangling, raw, sum])?;
+        self.conn.prepare_cached(INSERT_RELATION)?.execute(params![
+            relation.id,
+            source,
+            target,
+            kind,
+            dangling,
+            raw,
+            sum
+        ])?;
         self.deltas.add(CountKind::Relations, 1);
         self.deltas.add(CountKind::Dangling, i64::from(dangling));
         Ok(())

@@ -58,16 +58,28 @@ enum BoardStep {
 }
 
 /// Looks what there is to do. The caller holds the index lock.
-pub(in crate::index) fn plan(conn: &Connection, known: &IndexedFiles, files: &StoreFiles) -> Result<BoardPlan, StoreError> {
+pub(in crate::index) fn plan(
+    conn: &Connection,
+    known: &IndexedFiles,
+    files: &StoreFiles,
+) -> Result<BoardPlan, StoreError> {
     let epoch = files.lock_state().epoch;
     Ok(BoardPlan { epoch, step: step(conn, &known.board, epoch, files)? })
 }
 
-fn step(conn: &Connection, mark: &BoardPosition, epoch: u64, files: &StoreFiles) -> Result<BoardStep, StoreError> {
+fn step(
+    conn: &Connection,
+    mark: &BoardPosition,
+    epoch: u64,
+    files: &StoreFiles,
+) -> Result<BoardStep, StoreError> {
     let file = match files.board() {
         // A link or a pipe is not followed; its own state tells when it changes.
         Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
-            return Ok(BoardStep::Nothing { print: files.board_fingerprint()?, why: Some(error.to_string()) });
+            return Ok(BoardStep::Nothing {
+                print: files.board_fingerprint()?,
+                why: Some(error.to_string()),
+            });
         }
         other => other?,
     };
@@ -78,10 +90,15 @@ fn step(conn: &Connection, mark: &BoardPosition, epoch: u64, files: &StoreFiles)
     }
     let grew = mark.offset > SMALL_BYTES
         && mark.epoch == epoch
-        && mark.print.is_some_and(|known| known.ino == print.ino && known.size < print.size && mark.offset <= print.size);
+        && mark.print.is_some_and(|known| {
+            known.ino == print.ino && known.size < print.size && mark.offset <= print.size
+        });
     let end = (mark.offset, mark.line);
-    let (from, line) =
-        if grew && common_prefix(&[mark.segment], mark, &file)? == end { end } else { common_prefix(&segments(conn, mark)?, mark, &file)? };
+    let (from, line) = if grew && common_prefix(&[mark.segment], mark, &file)? == end {
+        end
+    } else {
+        common_prefix(&segments(conn, mark)?, mark, &file)?
+    };
     Ok(BoardStep::Read { file, from, line })
 }
 
@@ -93,7 +110,8 @@ impl BoardPlan {
             BoardStep::Unchanged => false,
             BoardStep::Nothing { .. } => mark.offset > REWRITE_BYTES,
             BoardStep::Read { file, from, .. } => {
-                let rewritten = mark.offset.saturating_sub(*from).max(file.print.size.saturating_sub(*from));
+                let rewritten =
+                    mark.offset.saturating_sub(*from).max(file.print.size.saturating_sub(*from));
                 rewritten > REWRITE_BYTES && rewritten > from / 2
             }
         }
@@ -148,7 +166,11 @@ impl IndexUpdate<'_> {
             let mark = &mut self.known.board;
             if mark.offset - mark.segment.start >= SEGMENT_BYTES {
                 let Segment { start, line, hash } = mark.segment;
-                self.conn.prepare_cached(CLOSE_SEGMENT)?.execute(params![start.cast_signed(), line.cast_signed(), hash.cast_signed()])?;
+                self.conn.prepare_cached(CLOSE_SEGMENT)?.execute(params![
+                    start.cast_signed(),
+                    line.cast_signed(),
+                    hash.cast_signed()
+                ])?;
                 mark.segment = Segment { start: mark.offset, line: mark.line, hash: 0 };
             }
             mark.offset = line.end;
@@ -171,7 +193,12 @@ impl IndexUpdate<'_> {
             Ok(None) => Ok(()),
             Ok(Some((raw, entry))) => self.push(line.pos, raw, &entry),
             Err(why) if line.whole => self.report_unreadable(BOARD, line.pos, Some(number), &why),
-            Err(why) => self.report_unreadable(BOARD, line.pos, Some(number), &format!("the last line is not complete: {why}")),
+            Err(why) => self.report_unreadable(
+                BOARD,
+                line.pos,
+                Some(number),
+                &format!("the last line is not complete: {why}"),
+            ),
         }
     }
 }
@@ -187,7 +214,8 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
         return Err(HAS_CONFLICT_MARKERS.to_owned());
     }
     let raw = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
-    let entry: Entry = serde_json::from_str(raw).map_err(|error| format!("not an entry: {error}"))?;
+    let entry: Entry =
+        serde_json::from_str(raw).map_err(|error| format!("not an entry: {error}"))?;
     super::entries::check_id(&entry.id)?;
     Ok(Some((raw, entry)))
 }
@@ -204,7 +232,11 @@ fn segments(conn: &Connection, mark: &BoardPosition) -> Result<Vec<Segment>, Sto
 
 /// Up to where the file agrees with what we know, by these of its segments, the last
 /// among them; and how many lines that is.
-fn common_prefix(segments: &[Segment], mark: &BoardPosition, file: &OpenBoard) -> Result<(u64, u64), StoreError> {
+fn common_prefix(
+    segments: &[Segment],
+    mark: &BoardPosition,
+    file: &OpenBoard,
+) -> Result<(u64, u64), StoreError> {
     let ends = segments.iter().skip(1).map(|segment| segment.start).chain([mark.offset]);
     let mut lines = LineReader::from(&file.handle, segments[0].start, file.print.size);
     for (segment, end) in segments.iter().zip(ends) {
@@ -252,7 +284,8 @@ pub(super) const COMMIT: &str = "COMMIT";
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 pub(super) const ROWS_AT_ONCE: u64 = 20_000;
 
-pub(super) const REPORT_UNREADABLE: &str = "INSERT INTO unreadable(file, at, line, why) VALUES(?1, ?2, ?3, ?4)";
+pub(super) const REPORT_UNREADABLE: &str =
+    "INSERT INTO unreadable(file, at, line, why) VALUES(?1, ?2, ?3, ?4)";
 pub(super) const CLEAR_REPORTS: &str = "DELETE FROM unreadable WHERE file = ?1 AND at >= ?2";
 pub(super) const WHY_CHARS: usize = 200;
 
@@ -273,11 +306,22 @@ pub(crate) fn run(
 }
 
 impl<'c> IndexUpdate<'c> {
-    fn begin(conn: &'c Connection, folding: CaseFolding, pace: CommitPace) -> Result<Self, StoreError> {
+    fn begin(
+        conn: &'c Connection,
+        folding: CaseFolding,
+        pace: CommitPace,
+    ) -> Result<Self, StoreError> {
         conn.execute_batch(BEGIN)?;
         let known = IndexedFiles::load(conn);
-        let mut update =
-            Self { conn, folding, pace, known: IndexedFiles::default(), deltas: CountDeltas::default(), rows: 0, finished: false };
+        let mut update = Self {
+            conn,
+            folding,
+            pace,
+            known: IndexedFiles::default(),
+            deltas: CountDeltas::default(),
+            rows: 0,
+            finished: false,
+        };
         update.known = known?;
         Ok(update)
     }
@@ -322,16 +366,28 @@ impl<'c> IndexUpdate<'c> {
     }
 
     /// Reports what could not be read.
-    pub(super) fn report_unreadable(&mut self, file: &str, at: u64, line: Option<u64>, why: &str) -> Result<(), StoreError> {
+    pub(super) fn report_unreadable(
+        &mut self,
+        file: &str,
+        at: u64,
+        line: Option<u64>,
+        why: &str,
+    ) -> Result<(), StoreError> {
         let why = text::excerpt(why, WHY_CHARS);
-        self.conn.prepare_cached(REPORT_UNREADABLE)?.execute(params![file, at.cast_signed(), line.map(u64::cast_signed), why])?;
+        self.conn.prepare_cached(REPORT_UNREADABLE)?.execute(params![
+            file,
+            at.cast_signed(),
+            line.map(u64::cast_signed),
+            why
+        ])?;
         self.deltas.add(CountKind::Unreadable, 1);
         Ok(())
     }
 
     /// Takes back what was reported of a file, from one place on.
     pub(super) fn clear_reports(&mut self, file: &str, from: u64) -> Result<(), StoreError> {
-        let removed = self.conn.prepare_cached(CLEAR_REPORTS)?.execute(params![file, from.cast_signed()])?;
+        let removed =
+            self.conn.prepare_cached(CLEAR_REPORTS)?.execute(params![file, from.cast_signed()])?;
         self.deltas.add(CountKind::Unreadable, -i64::try_from(removed).unwrap_or(0));
         Ok(())
     }
@@ -353,7 +409,8 @@ pub(crate) fn sum_of(raw: &str) -> i64 {
 
 /// The texts of a list as keys, sorted, each once.
 pub(super) fn keys(texts: &[String]) -> Vec<&str> {
-    let mut keys: Vec<&str> = texts.iter().take(limits::LIST).map(|text| clip(text, limits::ELEMENT_BYTES)).collect();
+    let mut keys: Vec<&str> =
+        texts.iter().take(limits::LIST).map(|text| clip(text, limits::ELEMENT_BYTES)).collect();
     keys.sort_unstable();
     keys.dedup();
     keys

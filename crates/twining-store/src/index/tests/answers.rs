@@ -6,7 +6,9 @@ use crate::index::embeddings::vector_key;
 use crate::index::{EntryFilter, terms};
 
 fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
-    format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"entry_type\":\"{kind}\",\"summary\":\"s\"{more}}}")
+    format!(
+        "{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"entry_type\":\"{kind}\",\"summary\":\"s\"{more}}}"
+    )
 }
 
 fn page(index: &Index, filter: &EntryFilter, limit: usize) -> (Vec<String>, u64) {
@@ -49,20 +51,36 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
     let mut lines = Vec::new();
     for n in 0..40 {
         let kind = ["need", "finding", "warning", "question"][n % 4];
-        let more = format!(",\"scope\":\"src/m{}/f{}.rs\",\"tags\":[\"t{}\",\"all\"]", n % 2, n % 5, n % 3);
+        let more = format!(
+            ",\"scope\":\"src/m{}/f{}.rs\",\"tags\":[\"t{}\",\"all\"]",
+            n % 2,
+            n % 5,
+            n % 3
+        );
         lines.push(at(&ulid(n), kind, &format!("2026-01-{:02}", n / 2 + 1), &more));
     }
-    lines.push(at("closer", "answer", "2026-03-01", &format!(",\"relates_to\":[\"{}\"],\"scope\":\"project\"", ulid(0))));
+    lines.push(at(
+        "closer",
+        "answer",
+        "2026-03-01",
+        &format!(",\"relates_to\":[\"{}\"],\"scope\":\"project\"", ulid(0)),
+    ));
     fixture.board(&lines);
     let index = fixture.index();
     let all = view(&index).entries().newest(&EntryFilter::default(), 500).expect("a page").items;
     let since = time("2026-01-05");
     let before = time("2026-01-15");
-    let (none, kinds, tags) = (Vec::new, || vec!["need".to_owned(), "finding".to_owned()], || vec!["t1".to_owned(), "t2".to_owned()]);
+    let (none, kinds, tags) = (
+        Vec::new,
+        || vec!["need".to_owned(), "finding".to_owned()],
+        || vec!["t1".to_owned(), "t2".to_owned()],
+    );
     for types in [none(), kinds()] {
         for tags in [none(), tags(), vec!["all".to_owned()]] {
             for scope in [None, Some("src/m1"), Some("src/m1/f3.rs"), Some("project")] {
-                for (since, before) in [(None, None), (since, None), (None, before), (since, before)] {
+                for (since, before) in
+                    [(None, None), (since, None), (None, before), (since, before)]
+                {
                     for only_open in [false, true] {
                         let filter = EntryFilter {
                             types: types.clone(),
@@ -75,20 +93,33 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                         let passes = |entry: &&twining_model::Entry| {
                             let at = Time::read(&entry.timestamp).expect("dated");
                             (types.is_empty() || types.contains(&entry.entry_type))
-                                && (tags.is_empty() || tags.iter().any(|tag| entry.tags.contains(tag)))
+                                && (tags.is_empty()
+                                    || tags.iter().any(|tag| entry.tags.contains(tag)))
                                 && scope.is_none_or(|scope| {
-                                    Scope::read(scope).covers(&Scope::read(&entry.scope), twining_model::CaseFolding::Exact)
+                                    Scope::read(scope).covers(
+                                        &Scope::read(&entry.scope),
+                                        twining_model::CaseFolding::Exact,
+                                    )
                                 })
                                 && since.is_none_or(|since| at >= since)
                                 && before.is_none_or(|before| at < before)
-                                && (!only_open || view(&index).entries().is_open(&entry.id).expect("looks"))
+                                && (!only_open
+                                    || view(&index).entries().is_open(&entry.id).expect("looks"))
                         };
-                        let expected: Vec<&str> = all.iter().filter(passes).map(|entry| entry.id.as_str()).collect();
+                        let expected: Vec<&str> =
+                            all.iter().filter(passes).map(|entry| entry.id.as_str()).collect();
                         let (found, total) = page(&index, &filter, 500);
                         assert_eq!(found, expected, "{filter:?}");
                         assert_eq!(total, expected.len() as u64, "{filter:?}");
-                        assert_eq!(page(&index, &filter, 3).0, expected[..expected.len().min(3)], "{filter:?}");
-                        let hits = view(&index).entries().by_words(&terms("s"), &filter, 500).expect("searches");
+                        assert_eq!(
+                            page(&index, &filter, 3).0,
+                            expected[..expected.len().min(3)],
+                            "{filter:?}"
+                        );
+                        let hits = view(&index)
+                            .entries()
+                            .by_words(&terms("s"), &filter, 500)
+                            .expect("searches");
                         assert_eq!(hits.len(), expected.len(), "{filter:?}");
                     }
                 }
@@ -109,24 +140,48 @@ fn what_overlaps_a_scope_includes_what_covers_it() {
     ]);
     let index = fixture.index();
     let view = view(&index);
-    let about = view.entries().about_scope(&Scope::read("src/auth"), &EntryFilter::default(), 9).expect("a page");
+    let about = view
+        .entries()
+        .about_scope(&Scope::read("src/auth"), &EntryFilter::default(), 9)
+        .expect("a page");
     assert_eq!((ids(&about.items), about.total), (vec!["below", "exact", "above", "project"], 4));
-    let everything = view.entries().about_scope(&Scope::project(), &EntryFilter::default(), 2).expect("a page");
+    let everything =
+        view.entries().about_scope(&Scope::project(), &EntryFilter::default(), 2).expect("a page");
     assert_eq!((everything.items.len(), everything.total), (2, 5));
     drop(view);
-    assert_eq!(page(&index, &scoped("src/auth"), 9), (vec!["below".to_owned(), "exact".to_owned()], 2));
+    assert_eq!(
+        page(&index, &scoped("src/auth"), 9),
+        (vec!["below".to_owned(), "exact".to_owned()], 2)
+    );
 }
 
 #[test]
 fn no_query_is_syntax() {
     let fixture = IndexFixture::new();
-    fixture.board(&[line("a", "finding", "rate limiter near the gate", ",\"detail\":\"it's a column : filter\",\"tags\":[\"redis\"]")]);
+    fixture.board(&[line(
+        "a",
+        "finding",
+        "rate limiter near the gate",
+        ",\"detail\":\"it's a column : filter\",\"tags\":[\"redis\"]",
+    )]);
     let index = fixture.index();
     let view = view(&index);
-    let search = |query: &str| view.entries().by_words(&terms(query), &EntryFilter::default(), 9).expect("searches").len();
-    for query in
-        ["\"", "NEAR(", "rate*", "summary : rate", "a AND", "'; DROP TABLE entry; --", "rate\0limiter", "(((", "^rate", "-rate", "limiters"]
-    {
+    let search = |query: &str| {
+        view.entries().by_words(&terms(query), &EntryFilter::default(), 9).expect("searches").len()
+    };
+    for query in [
+        "\"",
+        "NEAR(",
+        "rate*",
+        "summary : rate",
+        "a AND",
+        "'; DROP TABLE entry; --",
+        "rate\0limiter",
+        "(((",
+        "^rate",
+        "-rate",
+        "limiters",
+    ] {
         search(query);
     }
     assert_eq!(search(""), 0);
@@ -139,17 +194,27 @@ fn no_query_is_syntax() {
 #[test]
 fn a_search_ranks_rare_words_and_summaries_first() {
     let fixture = IndexFixture::new();
-    let mut lines: Vec<String> = (0..1500).map(|n| line(&ulid(n), "finding", "common words here", "")).collect();
+    let mut lines: Vec<String> =
+        (0..1500).map(|n| line(&ulid(n), "finding", "common words here", "")).collect();
     lines.insert(3, line("rare", "finding", "common zebra", ""));
     lines.insert(
         4,
-        line("detail", "finding", "something else", ",\"detail\":\"a zebra in a long text about many other animals of the plain\""),
+        line(
+            "detail",
+            "finding",
+            "something else",
+            ",\"detail\":\"a zebra in a long text about many other animals of the plain\"",
+        ),
     );
     fixture.board(&lines);
     let index = fixture.index();
     let view = view(&index);
-    let hits = view.entries().by_words(&terms("common zebra"), &EntryFilter::default(), 3).expect("searches");
-    let found: Vec<String> = hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
+    let hits = view
+        .entries()
+        .by_words(&terms("common zebra"), &EntryFilter::default(), 3)
+        .expect("searches");
+    let found: Vec<String> =
+        hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
     assert_eq!(found[..2], ["rare", "detail"]);
     assert!(hits[0].1 > hits[1].1 && hits[1].1 > hits[2].1);
 }
@@ -165,8 +230,10 @@ fn a_search_finds_the_parts_of_an_identifier() {
     let index = fixture.index();
     let view = view(&index);
     for query in ["user profile", "user_profile", "UserProfile"] {
-        let hits = view.entries().by_words(&terms(query), &EntryFilter::default(), 2).expect("searches");
-        let mut found: Vec<String> = hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
+        let hits =
+            view.entries().by_words(&terms(query), &EntryFilter::default(), 2).expect("searches");
+        let mut found: Vec<String> =
+            hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
         found.sort();
         assert_eq!(found, ["camel", "snake"], "{query}");
     }
@@ -185,16 +252,24 @@ fn a_record_is_found_by_the_names_of_its_vectors_while_it_is_live() {
     let view = view(&index);
     let named = |text: &str, filter: &EntryFilter| {
         let rows = view.entries().by_vector_keys(&[vector_key(text)], filter).expect("looks");
-        rows.into_iter().map(|row| view.entries().at_row(row).expect("is there").id).collect::<Vec<_>>()
+        rows.into_iter()
+            .map(|row| view.entries().at_row(row).expect("is there").id)
+            .collect::<Vec<_>>()
     };
     let any = EntryFilter::default();
     assert_eq!(named("same words", &any), ["short", "long"]);
     assert_eq!(named("same words and more", &any), ["long"]);
     assert_eq!(named("old words", &any), [] as [&str; 0]);
-    assert_eq!(named("same words", &EntryFilter { types: vec!["warning".into()], ..any }), ["long"]);
+    assert_eq!(
+        named("same words", &EntryFilter { types: vec!["warning".into()], ..any }),
+        ["long"]
+    );
     let senses = view.entries().vector_keys_after(None, 10).expect("a list");
     assert_eq!(senses.len(), 4);
-    assert_eq!(view.entries().header(senses[1].0).expect("reads").expect("a card").vector_keys.summary_key, Some(vector_key("same words")));
+    assert_eq!(
+        view.entries().header(senses[1].0).expect("reads").expect("a card").vector_keys.summary_key,
+        Some(vector_key("same words"))
+    );
 }
 
 #[test]

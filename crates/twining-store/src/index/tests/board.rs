@@ -15,7 +15,8 @@ fn appended_lines_are_found_and_earlier_ones_not_read_again() {
     fixture.append(line("a", "finding", "one", "") + "\n");
     let mut index = fixture.index();
     assert_eq!(newest(&index), ["a"]);
-    fixture.append(line("b", "finding", "two", "") + "\n" + &line("c", "finding", "three", "") + "\n");
+    fixture
+        .append(line("b", "finding", "two", "") + "\n" + &line("c", "finding", "three", "") + "\n");
     assert!(!index.is_current(&fixture.files).expect("looks"));
     let caught = index.catch_up(&fixture.files).expect("catches up");
     assert_eq!(caught, 2);
@@ -64,7 +65,8 @@ fn damage_costs_its_own_line_and_is_named_with_its_number() {
     fixture.write("blackboard.jsonl", lines.join(&b'\n'));
     let index = fixture.index();
     assert_eq!(newest(&index), ["b", "a"]);
-    let numbers: Vec<u64> = view(&index).unreadable().expect("a list").iter().filter_map(|found| found.line).collect();
+    let numbers: Vec<u64> =
+        view(&index).unreadable().expect("a list").iter().filter_map(|found| found.line).collect();
     assert_eq!(numbers, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     assert_eq!(view(&index).counts().expect("counts").unreadable, 10);
     fixture.assert_right(&index);
@@ -112,12 +114,24 @@ fn of_two_lines_with_one_id_the_last_counts_once() {
     assert_eq!(newest(&index), ["a", "b"]);
     {
         let view = view(&index);
-        assert_eq!(view.entries().get("a").expect("reads").expect("is there").summary, "second thoughts");
+        assert_eq!(
+            view.entries().get("a").expect("reads").expect("is there").summary,
+            "second thoughts"
+        );
         assert_eq!(view.entries().duplicate_ids().expect("counts"), 1);
-        assert_eq!(view.entries().by_words(&terms("words"), &EntryFilter::default(), 9).expect("searches").len(), 0);
+        assert_eq!(
+            view.entries()
+                .by_words(&terms("words"), &EntryFilter::default(), 9)
+                .expect("searches")
+                .len(),
+            0
+        );
         assert_eq!(view.counts().expect("counts").open_needs, 0);
     }
-    fixture.board(&[line("a", "need", "first words", ",\"tags\":[\"old\"]"), line("b", "finding", "between", "")]);
+    fixture.board(&[
+        line("a", "need", "first words", ",\"tags\":[\"old\"]"),
+        line("b", "finding", "between", ""),
+    ]);
     fixture.catch_up(&mut index);
     let view = view(&index);
     assert_eq!(view.entries().get("a").expect("reads").expect("is there").summary, "first words");
@@ -145,7 +159,10 @@ fn a_need_is_open_until_an_answer_names_it_and_again_when_that_is_gone() {
     }
     fixture.board(&[answer, need.clone()]);
     fixture.catch_up(&mut index);
-    assert!(!view(&index).entries().is_open("n").expect("looks"), "an answer that stands before the need counts too");
+    assert!(
+        !view(&index).entries().is_open("n").expect("looks"),
+        "an answer that stands before the need counts too"
+    );
     fixture.board(&[need, offer]);
     fixture.catch_up(&mut index);
     assert!(view(&index).entries().is_open("n").expect("looks"));
@@ -155,7 +172,9 @@ fn a_need_is_open_until_an_answer_names_it_and_again_when_that_is_gone() {
 #[test]
 fn a_merge_that_appends_lines_under_a_new_inode_reads_only_those() {
     let fixture = IndexFixture::new();
-    let mut lines: Vec<String> = (0..3000).map(|n| line(&ulid(n), "finding", &format!("entry {n} {}", "padding ".repeat(8)), "")).collect();
+    let mut lines: Vec<String> = (0..3000)
+        .map(|n| line(&ulid(n), "finding", &format!("entry {n} {}", "padding ".repeat(8)), ""))
+        .collect();
     fixture.board(&lines);
     let mut index = fixture.index();
     lines.extend((3000..3100).map(|n| line(&ulid(n), "finding", "merged", "")));
@@ -172,10 +191,16 @@ fn a_merge_that_appends_lines_under_a_new_inode_reads_only_those() {
 #[test]
 fn an_edit_that_keeps_the_length_is_noticed() {
     let fixture = IndexFixture::new();
-    fixture.write("blackboard.jsonl", line("a", "finding", "one", "") + "\n" + &line("b", "finding", "two", "") + "\n");
+    fixture.write(
+        "blackboard.jsonl",
+        line("a", "finding", "one", "") + "\n" + &line("b", "finding", "two", "") + "\n",
+    );
     let mut index = fixture.index();
     std::thread::sleep(std::time::Duration::from_millis(20));
-    fixture.write("blackboard.jsonl", line("a", "finding", "uno", "") + "\n" + &line("b", "finding", "two", "") + "\n");
+    fixture.write(
+        "blackboard.jsonl",
+        line("a", "finding", "uno", "") + "\n" + &line("b", "finding", "two", "") + "\n",
+    );
     assert!(!index.is_current(&fixture.files).expect("looks"));
     fixture.catch_up(&mut index);
     assert_eq!(view(&index).entries().get("a").expect("reads").expect("is there").summary, "uno");
@@ -191,7 +216,8 @@ fn a_board_that_is_gone_or_is_a_link_holds_nothing_and_the_link_is_reported() {
     fixture.catch_up(&mut index);
     assert_eq!(newest(&index), [] as [&str; 0]);
     fixture.write("elsewhere", line("secret", "finding", "not ours", "") + "\n");
-    std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path("blackboard.jsonl")).expect("links");
+    std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path("blackboard.jsonl"))
+        .expect("links");
     fixture.catch_up(&mut index);
     assert_eq!(newest(&index), [] as [&str; 0]);
     assert!(view(&index).unreadable().expect("a list")[0].why.contains("link"));
@@ -229,11 +255,18 @@ fn hostile_sizes_make_bounded_rows() {
     let more = format!(",\"tags\":[{}],\"scope\":\"{}\"", tags.join(","), "d/".repeat(50_000));
     fixture.append(line("a", "need", "many tags", &more) + "\n");
     let index = fixture.index();
-    let rows: i64 = index.conn.query_row("SELECT count(*) FROM tag", [], |row| row.get(0)).expect("counts");
+    let rows: i64 =
+        index.conn.query_row("SELECT count(*) FROM tag", [], |row| row.get(0)).expect("counts");
     assert_eq!(rows, limits::LIST as i64);
-    let longest: i64 = index.conn.query_row("SELECT max(length(scope_key)) FROM entry", [], |row| row.get(0)).expect("measures");
+    let longest: i64 = index
+        .conn
+        .query_row("SELECT max(length(scope_key)) FROM entry", [], |row| row.get(0))
+        .expect("measures");
     assert!(longest <= 2 * limits::ELEMENT_BYTES as i64);
-    assert_eq!(view(&index).entries().get("a").expect("reads").expect("is there").tags.len(), 20_000);
+    assert_eq!(
+        view(&index).entries().get("a").expect("reads").expect("is there").tags.len(),
+        20_000
+    );
     assert!(EntryType::Need.asks() && view(&index).entries().is_open("a").expect("looks"));
     fixture.assert_right(&index);
 }
@@ -241,7 +274,9 @@ fn hostile_sizes_make_bounded_rows() {
 #[test]
 fn a_large_board_is_built_in_one_go_and_goes_on_from_there() {
     let fixture = IndexFixture::new();
-    let lines: Vec<String> = (0..9000).map(|n| line(&ulid(n), "finding", &format!("{n} {}", "words ".repeat(170)), "")).collect();
+    let lines: Vec<String> = (0..9000)
+        .map(|n| line(&ulid(n), "finding", &format!("{n} {}", "words ".repeat(170)), ""))
+        .collect();
     fixture.board(&lines);
     let mut index = fixture.index();
     assert_eq!(view(&index).counts().expect("counts").entries, 9000);

@@ -9,8 +9,12 @@ fn id(n: usize) -> Id {
 }
 
 fn via(index: &Index, scope: &str) -> Vec<(usize, Via)> {
-    let found: Vec<ScopedDecision> = view(index).decisions().in_scope(&Scope::read(scope)).expect("a list");
-    found.into_iter().map(|affecting| (affecting.id.as_str()[16..].parse().expect("a number"), affecting.via)).collect()
+    let found: Vec<ScopedDecision> =
+        view(index).decisions().in_scope(&Scope::read(scope)).expect("a list");
+    found
+        .into_iter()
+        .map(|affecting| (affecting.id.as_str()[16..].parse().expect("a number"), affecting.via))
+        .collect()
 }
 
 #[test]
@@ -18,7 +22,10 @@ fn a_decision_is_read_when_it_comes_changes_and_goes() {
     let fixture = IndexFixture::new();
     fixture.decision(&ulid(1), ",\"summary\":\"use redis\"");
     let mut index = fixture.index();
-    assert_eq!(view(&index).decisions().get(&id(1)).expect("reads").expect("is there").summary, "use redis");
+    assert_eq!(
+        view(&index).decisions().get(&id(1)).expect("reads").expect("is there").summary,
+        "use redis"
+    );
     fixture.decision(&ulid(1), ",\"summary\":\"use sqlite after all\",\"status\":\"provisional\"");
     fixture.decision(&ulid(2), ",\"summary\":\"second\"");
     fixture.catch_up(&mut index);
@@ -48,10 +55,15 @@ fn a_file_that_is_no_decision_is_named_and_not_served() {
     fixture.write(&format!("decisions/{}.json", ulid(2)), format!("{{\"id\":\"{}\"}}", ulid(9)));
     fixture.write("decisions/notes.json", "{}");
     fixture.write("elsewhere", format!("{{\"id\":\"{}\"}}", ulid(3)));
-    std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path(&format!("decisions/{}.json", ulid(3)))).expect("links");
+    std::os::unix::fs::symlink(
+        fixture.path("elsewhere"),
+        fixture.path(&format!("decisions/{}.json", ulid(3))),
+    )
+    .expect("links");
     fixture.decision(&ulid(4), "");
     let mut index = fixture.index();
-    let files: Vec<String> = view(&index).unreadable().expect("a list").into_iter().map(|found| found.file).collect();
+    let files: Vec<String> =
+        view(&index).unreadable().expect("a list").into_iter().map(|found| found.file).collect();
     assert_eq!(files.len(), 4, "{files:?}");
     let counts = view(&index).counts().expect("counts");
     assert_eq!((counts.active, counts.unreadable), (1, 4));
@@ -76,18 +88,33 @@ fn decisions_bear_on_a_scope_by_the_nearest_way() {
     let index = fixture.index();
     assert_eq!(
         via(&index, "src/auth"),
-        [(1, Via::Exact), (2, Via::File), (3, Via::Symbol), (4, Via::Inside), (5, Via::Around), (6, Via::Project), (8, Via::File)]
+        [
+            (1, Via::Exact),
+            (2, Via::File),
+            (3, Via::Symbol),
+            (4, Via::Inside),
+            (5, Via::Around),
+            (6, Via::Project),
+            (8, Via::File)
+        ]
     );
     assert_eq!(via(&index, "project").len(), 8);
-    assert_eq!(via(&index, "src/authority.rs"), [(5, Via::Around), (6, Via::Project), (7, Via::Exact), (8, Via::File)]);
+    assert_eq!(
+        via(&index, "src/authority.rs"),
+        [(5, Via::Around), (6, Via::Project), (7, Via::Exact), (8, Via::File)]
+    );
 }
 
 #[test]
 fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_for() {
     let fixture = IndexFixture::new();
-    let scopes = ["src/auth/", "src/auth/jwt.rs", "src", "project", "docs/", "src/auth/jwt/keys.rs"];
+    let scopes =
+        ["src/auth/", "src/auth/jwt.rs", "src", "project", "docs/", "src/auth/jwt/keys.rs"];
     let files = ["", "src/auth/jwt.rs", "src", "src/auth/", "docs/guide.md"];
-    let (confidences, statuses) = (["low", "medium", "high"], ["active", "active", "provisional", "superseded", "overridden"]);
+    let (confidences, statuses) = (
+        ["low", "medium", "high"],
+        ["active", "active", "provisional", "superseded", "overridden"],
+    );
     // More than are looked at one by one.
     for n in 1..=700 {
         let file = match files[n % files.len()] {
@@ -122,12 +149,22 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
         let retired = all.split_off(all.partition_point(|row| row.status.binds()));
         for limit in [1, 3, 10, 60, 1000] {
             let first = &all[..all.len().min(limit)];
-            assert_eq!(view.decisions().nearest(&scope, DecisionState::InForce, limit).expect("a list"), first, "{scope}, {limit}");
+            assert_eq!(
+                view.decisions().nearest(&scope, DecisionState::InForce, limit).expect("a list"),
+                first,
+                "{scope}, {limit}"
+            );
             let given_up = &retired[..retired.len().min(limit)];
-            assert_eq!(view.decisions().nearest(&scope, DecisionState::Retired, limit).expect("a list"), given_up, "{scope}, {limit}");
-            let besides: Vec<&str> = first.iter().map(|row| row.id.as_str()).chain(["unknown"]).collect();
+            assert_eq!(
+                view.decisions().nearest(&scope, DecisionState::Retired, limit).expect("a list"),
+                given_up,
+                "{scope}, {limit}"
+            );
+            let besides: Vec<&str> =
+                first.iter().map(|row| row.id.as_str()).chain(["unknown"]).collect();
             for most in [5, 5000] {
-                let counted = view.decisions().count_in_force(&scope, &besides, most).expect("counts");
+                let counted =
+                    view.decisions().count_in_force(&scope, &besides, most).expect("counts");
                 assert_eq!(counted, (all.len() - first.len()).min(most) as u64, "{scope}, {limit}");
             }
         }
@@ -151,7 +188,8 @@ fn rivals_are_active_of_the_same_domain_and_overlap() {
         fixture.decision(&ulid(n), fields);
     }
     let index = fixture.index();
-    let rivals = view(&index).decisions().rivals("STORAGE", &Scope::read("src/cache")).expect("a list");
+    let rivals =
+        view(&index).decisions().rivals("STORAGE", &Scope::read("src/cache")).expect("a list");
     let found: Vec<&str> = rivals.iter().map(|rival| rival.id.as_str()).collect();
     assert_eq!(found, [ulid(0), ulid(1), ulid(2)]);
 }
@@ -160,7 +198,10 @@ fn rivals_are_active_of_the_same_domain_and_overlap() {
 fn links_between_decisions_and_to_commits_are_found_from_the_other_end() {
     let fixture = IndexFixture::new();
     fixture.decision(&ulid(1), "");
-    fixture.decision(&ulid(2), &format!(",\"depends_on\":[\"{0}\",\"{0}\"],\"commit_hashes\":[\"ABCDEF012345\"]", ulid(1)));
+    fixture.decision(
+        &ulid(2),
+        &format!(",\"depends_on\":[\"{0}\",\"{0}\"],\"commit_hashes\":[\"ABCDEF012345\"]", ulid(1)),
+    );
     fixture
         .decision(&ulid(3), &format!(",\"supersedes\":\"{}\",\"commits\":[{{\"hash\":\"abcd\",\"linked_at\":\"2026-11-15\"}}]", ulid(1)));
     let index = fixture.index();
@@ -168,7 +209,10 @@ fn links_between_decisions_and_to_commits_are_found_from_the_other_end() {
     let decisions = view.decisions();
     assert_eq!(decisions.dependents(&id(1)).expect("a list"), [id(2)]);
     assert_eq!(decisions.successors(&id(1)).expect("a list"), [id(3)]);
-    assert_eq!(decisions.by_commit("abcde").expect("a list"), [("abcd".to_owned(), id(3)), ("ABCDEF012345".to_owned(), id(2))]);
+    assert_eq!(
+        decisions.by_commit("abcde").expect("a list"),
+        [("abcd".to_owned(), id(3)), ("ABCDEF012345".to_owned(), id(2))]
+    );
     assert_eq!(decisions.by_commit("abcd").expect("a list").len(), 2);
     assert!(decisions.by_commit("abcdff").expect("a list").len() == 1);
     assert!(decisions.by_commit("").expect("a list").is_empty());
@@ -187,7 +231,11 @@ fn pages_filter_and_count() {
     let view = view(&index);
     let decisions = view.decisions();
     let all = decisions.page(&DecisionFilter::default(), 3).expect("a page");
-    assert_eq!((all.items[0].id.clone(), all.total), (id(9), 12), "a decision of the year 9999 is not the newest");
+    assert_eq!(
+        (all.items[0].id.clone(), all.total),
+        (id(9), 12),
+        "a decision of the year 9999 is not the newest"
+    );
     let last = decisions.page(&DecisionFilter::default(), 50).expect("a page");
     assert_eq!(last.items.last().map(|decision| decision.id.clone()), Some(id(20)));
     let filter = DecisionFilter {
@@ -199,7 +247,10 @@ fn pages_filter_and_count() {
     };
     let page = decisions.page(&filter, 1).expect("a page");
     assert_eq!((page.items[0].id.clone(), page.total), (id(6), 2));
-    assert_eq!(decisions.stale_provisional(Time::read("2026-11-05").expect("a time")).expect("counts"), 2);
+    assert_eq!(
+        decisions.stale_provisional(Time::read("2026-11-05").expect("a time")).expect("counts"),
+        2
+    );
     assert_eq!(view.counts().expect("counts").unconfirmed_overrides, 1);
     assert!(Time::from_ms(NOW) == view.now());
 }
@@ -208,13 +259,21 @@ fn pages_filter_and_count() {
 fn a_search_finds_words_in_any_form_and_ranks_the_better_first() {
     let fixture = IndexFixture::new();
     fixture.decision(&ulid(1), ",\"summary\":\"cache sessions in redis\",\"rationale\":\"fast\"");
-    fixture.decision(&ulid(2), ",\"summary\":\"log to files\",\"context\":\"we once cached a session\"");
+    fixture.decision(
+        &ulid(2),
+        ",\"summary\":\"log to files\",\"context\":\"we once cached a session\"",
+    );
     fixture.decision(&ulid(3), ",\"summary\":\"unrelated\",\"alternatives\":[{\"option\":\"memcached\",\"reason_rejected\":\"no types\"}]");
     let index = fixture.index();
     let view = view(&index);
     let search = |query: &str| {
-        let hits = view.decisions().by_words(&terms(query), &DecisionFilter::default(), 10).expect("searches");
-        hits.into_iter().map(|(row, _)| view.decisions().at_row(row).expect("is there").id).collect::<Vec<_>>()
+        let hits = view
+            .decisions()
+            .by_words(&terms(query), &DecisionFilter::default(), 10)
+            .expect("searches");
+        hits.into_iter()
+            .map(|(row, _)| view.decisions().at_row(row).expect("is there").id)
+            .collect::<Vec<_>>()
     };
     assert_eq!(search("caching session redis"), [id(1), id(2)]);
     assert_eq!(search("MEMCACHED"), [id(3)]);

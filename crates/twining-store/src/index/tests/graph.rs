@@ -12,7 +12,9 @@ fn entity(id: &str, name: &str, kind: &str) -> String {
 }
 
 fn relation(id: &str, source: &str, target: &str, kind: &str) -> String {
-    format!("{{\"id\":\"{id}\",\"source\":\"{source}\",\"target\":\"{target}\",\"type\":\"{kind}\"}}")
+    format!(
+        "{{\"id\":\"{id}\",\"source\":\"{source}\",\"target\":\"{target}\",\"type\":\"{kind}\"}}"
+    )
 }
 
 fn array(elements: &[String]) -> String {
@@ -26,7 +28,13 @@ fn journal(fixture: &IndexFixture, lines: &[(u64, &str)]) {
         .map(|(seq, name)| {
             let put: Entity = serde_json::from_str(&entity("e1", name, "file")).expect("an entity");
             let change = Change { entities: vec![put], ..Change::default() };
-            let line = JournalLine { seq: *seq, at: Time::from_ms(0), change, drained: None, followed: None };
+            let line = JournalLine {
+                seq: *seq,
+                at: Time::from_ms(0),
+                change,
+                drained: None,
+                followed: None,
+            };
             serde_json::to_string(&line).expect("prints") + "\n"
         })
         .collect();
@@ -39,7 +47,12 @@ fn record(fixture: &IndexFixture, applied_seq: u64, rewrite: Option<ArrayState>)
 }
 
 /// The same after lines were dropped from the journal.
-fn record_after(fixture: &IndexFixture, dropped_seq: u64, applied_seq: u64, rewrite: Option<ArrayState>) {
+fn record_after(
+    fixture: &IndexFixture,
+    dropped_seq: u64,
+    applied_seq: u64,
+    rewrite: Option<ArrayState>,
+) {
     let record = LockState {
         dropped_seq,
         applied_seq,
@@ -47,7 +60,9 @@ fn record_after(fixture: &IndexFixture, dropped_seq: u64, applied_seq: u64, rewr
         arrays: [rewrite, None, None],
         ..LockState::default()
     };
-    record.write(&fixture.files.layout.local.create_random_access("lock").expect("opens")).expect("writes");
+    record
+        .write(&fixture.files.layout.local.create_random_access("lock").expect("opens"))
+        .expect("writes");
 }
 
 fn entities_print(fixture: &IndexFixture) -> Option<Fingerprint> {
@@ -66,14 +81,30 @@ fn found(index: &Index, query: &str, limit: usize) -> (Vec<String>, bool) {
 #[test]
 fn an_edited_array_changes_what_differs_and_keeps_the_counts_right() {
     let fixture = IndexFixture::new();
-    fixture.swap("graph/entities.json", array(&[entity("e1", "a", "file"), entity("e2", "b", "file"), entity("e3", "c", "file")]));
-    fixture.swap("graph/relations.json", array(&[relation("r1", "e1", "e2", "calls"), relation("r2", "e2", "gone", "calls")]));
+    fixture.swap(
+        "graph/entities.json",
+        array(&[entity("e1", "a", "file"), entity("e2", "b", "file"), entity("e3", "c", "file")]),
+    );
+    fixture.swap(
+        "graph/relations.json",
+        array(&[relation("r1", "e1", "e2", "calls"), relation("r2", "e2", "gone", "calls")]),
+    );
     let mut index = fixture.index();
     let counts = view(&index).counts().expect("counts");
-    assert_eq!((counts.entities, counts.relations, counts.disconnected, counts.dangling), (3, 2, 1, 1));
+    assert_eq!(
+        (counts.entities, counts.relations, counts.disconnected, counts.dangling),
+        (3, 2, 1, 1)
+    );
     assert_eq!(view(&index).graph().disconnected(9).expect("a list")[0].id, "e3");
     assert_eq!(view(&index).graph().dangling(9).expect("a list")[0].id, "r2");
-    fixture.swap("graph/entities.json", array(&[entity("e1", "a2", "file"), entity("e3", "c", "file"), entity("gone", "back", "file")]));
+    fixture.swap(
+        "graph/entities.json",
+        array(&[
+            entity("e1", "a2", "file"),
+            entity("e3", "c", "file"),
+            entity("gone", "back", "file"),
+        ]),
+    );
     fixture.catch_up(&mut index);
     let counts = view(&index).counts().expect("counts");
     assert_eq!((counts.entities, counts.disconnected, counts.dangling), (3, 1, 2));
@@ -98,9 +129,13 @@ fn of_two_elements_with_one_id_the_last_wins_and_damage_is_named() {
     );
     let mut index = fixture.index();
     assert_eq!(view(&index).graph().entity("e1").expect("reads").expect("is there").name, "new");
-    let lines: Vec<Option<u64>> = view(&index).unreadable().expect("a list").into_iter().map(|found| found.line).collect();
+    let lines: Vec<Option<u64>> =
+        view(&index).unreadable().expect("a list").into_iter().map(|found| found.line).collect();
     assert_eq!(lines, [Some(3), Some(4)]);
-    fixture.swap("graph/entities.json", array(&[entity("e1", "new", "file"), entity("e1", "old", "file")]));
+    fixture.swap(
+        "graph/entities.json",
+        array(&[entity("e1", "new", "file"), entity("e1", "old", "file")]),
+    );
     fixture.catch_up(&mut index);
     assert_eq!(view(&index).graph().entity("e1").expect("reads").expect("is there").name, "old");
     fixture.assert_right(&index);
@@ -109,7 +144,14 @@ fn of_two_elements_with_one_id_the_last_wins_and_damage_is_named() {
 #[test]
 fn one_name_under_two_ids_stays_two_and_the_older_is_meant() {
     let fixture = IndexFixture::new();
-    fixture.swap("graph/entities.json", array(&[entity("e2", "jwt", "file"), entity("e1", "jwt", "file"), entity("e3", "jwt", "module")]));
+    fixture.swap(
+        "graph/entities.json",
+        array(&[
+            entity("e2", "jwt", "file"),
+            entity("e1", "jwt", "file"),
+            entity("e3", "jwt", "module"),
+        ]),
+    );
     let index = fixture.index();
     let view = view(&index);
     assert_eq!(view.graph().named("jwt").expect("a list").len(), 3);
@@ -132,19 +174,24 @@ fn finding_prefers_the_name_itself_then_its_beginning_then_any_part_then_propert
         ]),
     );
     let index = fixture.index();
-    assert_eq!(found(&index, "auth", 9), (vec!["e3".into(), "e2".into(), "e1".into(), "e5".into()], false));
+    assert_eq!(
+        found(&index, "auth", 9),
+        (vec!["e3".into(), "e2".into(), "e1".into(), "e5".into()], false)
+    );
     assert_eq!(found(&index, "auth", 2), (vec!["e3".into(), "e2".into()], true));
     assert_eq!(found(&index, "OA", 9), (vec!["e1".into()], false));
     assert_eq!(found(&index, "\" OR name : *", 9).0.len(), 0);
-    let (files, _) = view(&index).graph().find("auth", &["module".to_owned()], 9).expect("searches");
+    let (files, _) =
+        view(&index).graph().find("auth", &["module".to_owned()], 9).expect("searches");
     assert_eq!(files.len(), 1);
 }
 
 #[test]
 fn finding_among_thousands_of_matches_is_in_order_of_names() {
     let fixture = IndexFixture::new();
-    let entities: Vec<String> =
-        (0..2500).map(|n| entity(&format!("e{n}"), &format!("{:04} handler", (n * 7919) % 2500), "function")).collect();
+    let entities: Vec<String> = (0..2500)
+        .map(|n| entity(&format!("e{n}"), &format!("{:04} handler", (n * 7919) % 2500), "function"))
+        .collect();
     fixture.swap("graph/entities.json", array(&entities));
     let index = fixture.index();
     let (entities, more) = view(&index).graph().find("handler", &[], 3).expect("searches");
@@ -155,7 +202,10 @@ fn finding_among_thousands_of_matches_is_in_order_of_names() {
 #[test]
 fn edges_come_from_both_sides_in_one_order_and_a_loop_once() {
     let fixture = IndexFixture::new();
-    fixture.swap("graph/entities.json", array(&[entity("a", "a", "file"), entity("b", "b", "file"), entity("c", "c", "file")]));
+    fixture.swap(
+        "graph/entities.json",
+        array(&[entity("a", "a", "file"), entity("b", "b", "file"), entity("c", "c", "file")]),
+    );
     fixture.swap(
         "graph/relations.json",
         array(&[
@@ -168,11 +218,23 @@ fn edges_come_from_both_sides_in_one_order_and_a_loop_once() {
     let index = fixture.index();
     let view = view(&index);
     let edges = view.graph().edges("a", &[], 9).expect("a list");
-    let seen: Vec<(&str, &str, bool)> = edges.iter().map(|edge| (edge.relation.id.as_str(), edge.other.as_str(), edge.outgoing)).collect();
+    let seen: Vec<(&str, &str, bool)> = edges
+        .iter()
+        .map(|edge| (edge.relation.id.as_str(), edge.other.as_str(), edge.outgoing))
+        .collect();
     assert_eq!(seen, [("r4", "b", true), ("r1", "b", true), ("r2", "c", false), ("r3", "a", true)]);
-    assert_eq!(view.graph().edges("a", &["calls".to_owned(), "calls".to_owned()], 9).expect("a list").len(), 2);
+    assert_eq!(
+        view.graph()
+            .edges("a", &["calls".to_owned(), "calls".to_owned()], 9)
+            .expect("a list")
+            .len(),
+        2
+    );
     assert_eq!(view.graph().edges("a", &[], 2).expect("a list").len(), 2);
-    assert_eq!(view.graph().relation_between("a", "b", "calls").expect("reads").expect("is there").id, "r1");
+    assert_eq!(
+        view.graph().relation_between("a", "b", "calls").expect("reads").expect("is there").id,
+        "r1"
+    );
     assert!(view.graph().relation_between("b", "a", "calls").expect("reads").is_none());
 }
 
@@ -217,9 +279,16 @@ fn a_rewrite_of_what_somebody_edited_is_read() {
     let mut index = fixture.index();
     fixture.swap("graph/entities.json", array(&[entity("e2", "edited", "file")]));
     let from = entities_print(&fixture);
-    fixture.swap("graph/entities.json", array(&[entity("e1", "five", "file"), entity("e2", "edited", "file")]));
+    fixture.swap(
+        "graph/entities.json",
+        array(&[entity("e1", "five", "file"), entity("e2", "edited", "file")]),
+    );
     let to = entities_print(&fixture).expect("is there");
-    record(&fixture, 5, Some(ArrayState { from, since: 5, to, through: 5, has_gaps: false, is_unchecked: false }));
+    record(
+        &fixture,
+        5,
+        Some(ArrayState { from, since: 5, to, through: 5, has_gaps: false, is_unchecked: false }),
+    );
     fixture.catch_up(&mut index);
     assert_eq!(view(&index).counts().expect("counts").entities, 2);
     fixture.assert_right(&index);
@@ -237,7 +306,19 @@ fn a_rewrite_that_overtook_the_index_is_followed_or_read_but_never_missed() {
         journal(&fixture, kept);
         let dropped = if kept.is_empty() { 7 } else { 0 };
         let to = entities_print(&fixture).expect("is there");
-        record_after(&fixture, dropped, 7, Some(ArrayState { from, since: 5, to, through: 7, has_gaps: false, is_unchecked: false }));
+        record_after(
+            &fixture,
+            dropped,
+            7,
+            Some(ArrayState {
+                from,
+                since: 5,
+                to,
+                through: 7,
+                has_gaps: false,
+                is_unchecked: false,
+            }),
+        );
         fixture.catch_up(&mut index);
         assert_eq!(name(&index).as_deref(), Some("seven"), "{kept:?}");
     }
@@ -253,7 +334,14 @@ fn many_writes_of_ours_are_followed_and_one_of_others_between_them_is_read() {
         fixture.swap("graph/entities.json", array(&[entity("e1", "unlike the journal", "file")]));
         let to = entities_print(&fixture).expect("is there");
         journal(&fixture, &[(5, "five"), (7, "seven"), (9, "nine")]);
-        let left = ArrayState { from: Some(Fingerprint::default()), since, to, through: 9, has_gaps: false, is_unchecked: false };
+        let left = ArrayState {
+            from: Some(Fingerprint::default()),
+            since,
+            to,
+            through: 9,
+            has_gaps: false,
+            is_unchecked: false,
+        };
         record(&fixture, 9, Some(left));
         let mut copy = fixture.index();
         fixture.catch_up(&mut copy);
@@ -279,7 +367,12 @@ fn a_change_that_was_taken_back_before_the_array_was_rewritten_is_taken_back() {
     // Line 7 set it back, so the rewrite left the file alone; both lines are gone by now.
     journal(&fixture, &[]);
     let to = print.expect("is there");
-    record_after(&fixture, 7, 7, Some(ArrayState { from: print, to, through: 7, ..ArrayState::default() }));
+    record_after(
+        &fixture,
+        7,
+        7,
+        Some(ArrayState { from: print, to, through: 7, ..ArrayState::default() }),
+    );
     fixture.catch_up(&mut index);
     assert_eq!(name(&index).as_deref(), Some("as it was"));
     fixture.assert_right(&index);

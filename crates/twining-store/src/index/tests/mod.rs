@@ -64,7 +64,8 @@ impl IndexFixture {
     }
 
     pub fn append(&self, text: impl AsRef<[u8]>) {
-        let mut file = fs::OpenOptions::new().append(true).open(self.path("blackboard.jsonl")).expect("opens");
+        let mut file =
+            fs::OpenOptions::new().append(true).open(self.path("blackboard.jsonl")).expect("opens");
         file.write_all(text.as_ref()).expect("appends");
     }
 
@@ -81,14 +82,26 @@ impl IndexFixture {
 
     pub fn catch_up(&self, index: &mut Index) {
         index.catch_up(&self.files).expect("catches up");
-        assert!(index.is_current(&self.files).expect("looks"), "after a catch-up the index is current");
+        assert!(
+            index.is_current(&self.files).expect("looks"),
+            "after a catch-up the index is current"
+        );
     }
 
     /// What the index should hold: everything read anew.
     pub fn rebuilt(&self) -> Index {
         let index = Index::in_memory().expect("opens");
-        let board = catch_up::plan_board(&index.conn, &IndexedFiles::default(), &self.files).expect("plans");
-        catch_up::run(&index.conn, index.folding, CommitPace::Shared, &self.files, board, &DecisionsChanged::Unknown).expect("rebuilds");
+        let board = catch_up::plan_board(&index.conn, &IndexedFiles::default(), &self.files)
+            .expect("plans");
+        catch_up::run(
+            &index.conn,
+            index.folding,
+            CommitPace::Shared,
+            &self.files,
+            board,
+            &DecisionsChanged::Unknown,
+        )
+        .expect("rebuilds");
         index
     }
 
@@ -98,7 +111,10 @@ impl IndexFixture {
         for (kept, anew) in kept.iter().zip(&anew) {
             assert_eq!(kept, anew);
         }
-        assert!(sound::is_sound(&index.conn, index.folding).expect("verifies"), "rows, marks and counts agree");
+        assert!(
+            sound::is_sound(&index.conn, index.folding).expect("verifies"),
+            "rows, marks and counts agree"
+        );
     }
 }
 
@@ -108,7 +124,9 @@ pub(super) fn view(index: &Index) -> View<'_> {
 
 /// An entry's line. `more` is further JSON fields, each with a comma in front.
 pub(super) fn line(id: &str, kind: &str, summary: &str, more: &str) -> String {
-    format!("{{\"id\":\"{id}\",\"timestamp\":\"2026-11-15T00:00:00.000Z\",\"entry_type\":\"{kind}\",\"summary\":\"{summary}\"{more}}}")
+    format!(
+        "{{\"id\":\"{id}\",\"timestamp\":\"2026-11-15T00:00:00.000Z\",\"entry_type\":\"{kind}\",\"summary\":\"{summary}\"{more}}}"
+    )
 }
 
 pub(super) fn ids(entries: &[Entry]) -> Vec<&str> {
@@ -163,7 +181,9 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
     let mut statement = conn.prepare(sql).expect("prepares");
     let columns = statement.column_count();
     let mut found: Vec<String> = statement
-        .query_map([], |row| (0..columns).map(|at| row.get::<_, Value>(at)).collect::<Result<Vec<_>, _>>())
+        .query_map([], |row| {
+            (0..columns).map(|at| row.get::<_, Value>(at)).collect::<Result<Vec<_>, _>>()
+        })
         .expect("queries")
         .map(|row| format!("{:?}", row.expect("a row")))
         .collect();

@@ -47,7 +47,8 @@ struct Draft {
 
 impl Draft {
     fn line(&self) -> String {
-        let relates: Vec<String> = self.relates.iter().map(|id| format!("\"{}\"", ulid(*id))).collect();
+        let relates: Vec<String> =
+            self.relates.iter().map(|id| format!("\"{}\"", ulid(*id))).collect();
         let more = format!(
             ",\"relates_to\":[{}],\"scope\":\"{}\",\"tags\":[\"t{}\"],\"detail\":\"{}\"",
             relates.join(","),
@@ -60,10 +61,24 @@ impl Draft {
 }
 
 fn draft() -> impl Strategy<Value = Draft> {
-    let kinds = prop::sample::select(vec!["need", "question", "warning", "finding", "answer", "status", "decision", "rumour"]);
+    let kinds = prop::sample::select(vec![
+        "need", "question", "warning", "finding", "answer", "status", "decision", "rumour",
+    ]);
     let scopes = prop::sample::select(vec!["project", "src/", "src/a.rs", "docs", ""]);
-    (0..12_usize, kinds, prop::collection::vec(0..12_usize, 0..3), scopes, prop_oneof![9 => 0..5_usize, 1 => 3000..4000_usize])
-        .prop_map(|(id, kind, relates, scope, padding)| Draft { id, kind, relates, scope, padding })
+    (
+        0..12_usize,
+        kinds,
+        prop::collection::vec(0..12_usize, 0..3),
+        scopes,
+        prop_oneof![9 => 0..5_usize, 1 => 3000..4000_usize],
+    )
+        .prop_map(|(id, kind, relates, scope, padding)| Draft {
+            id,
+            kind,
+            relates,
+            scope,
+            padding,
+        })
 }
 
 fn edit() -> impl Strategy<Value = EditStep> {
@@ -95,11 +110,15 @@ fn edit() -> impl Strategy<Value = EditStep> {
 }
 
 fn entity_text(id: usize, name: usize) -> String {
-    format!("{{\"id\":\"e{id}\",\"name\":\"name {name}\",\"type\":\"file\",\"properties\":{{\"p\":\"value {name}\"}}}}")
+    format!(
+        "{{\"id\":\"e{id}\",\"name\":\"name {name}\",\"type\":\"file\",\"properties\":{{\"p\":\"value {name}\"}}}}"
+    )
 }
 
 fn relation_text(id: usize, source: usize, target: usize) -> String {
-    format!("{{\"id\":\"r{id}\",\"source\":\"e{source}\",\"target\":\"e{target}\",\"type\":\"calls\"}}")
+    format!(
+        "{{\"id\":\"r{id}\",\"source\":\"e{source}\",\"target\":\"e{target}\",\"type\":\"calls\"}}"
+    )
 }
 
 fn array(elements: &[String]) -> String {
@@ -111,7 +130,9 @@ fn perform(fixture: &IndexFixture, edit: &EditStep, index: &mut Index) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let rewrite = |lines: &[String]| fixture.board(lines);
     match edit {
-        EditStep::Append(drafts) => append(fixture, &drafts.iter().map(|draft| draft.line() + "\n").collect::<String>()),
+        EditStep::Append(drafts) => {
+            append(fixture, &drafts.iter().map(|draft| draft.line() + "\n").collect::<String>())
+        }
         EditStep::AppendText(text) => append(fixture, text),
         EditStep::Insert(at, draft) => {
             lines.insert(at.index(lines.len() + 1), draft.line());
@@ -138,14 +159,22 @@ fn perform(fixture: &IndexFixture, edit: &EditStep, index: &mut Index) {
         }
         EditStep::RemoveBoard => drop(fs::remove_file(fixture.path("blackboard.jsonl"))),
         EditStep::Decide(n, fields) => fixture.decision(&ulid(*n), fields),
-        EditStep::DropDecision(n) => drop(fs::remove_file(fixture.path(&format!("decisions/{}.json", ulid(*n))))),
+        EditStep::DropDecision(n) => {
+            drop(fs::remove_file(fixture.path(&format!("decisions/{}.json", ulid(*n)))))
+        }
         EditStep::OddDecision(true) => fixture.write("decisions/odd.json", "{}"),
         EditStep::OddDecision(false) => drop(fs::remove_file(fixture.path("decisions/odd.json"))),
         EditStep::Entities(all) => {
-            fixture.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
+            fixture.swap(
+                "graph/entities.json",
+                array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()),
+            );
         }
         EditStep::Relations(all) => {
-            fixture.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
+            fixture.swap(
+                "graph/relations.json",
+                array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()),
+            );
         }
         EditStep::Garble(entities) => {
             let name = if *entities { "graph/entities.json" } else { "graph/relations.json" };
@@ -227,25 +256,43 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 fn act_out(store: &Store, fixture: &IndexFixture, act: &Act) -> Result<(), StoreError> {
-    let entity = |id: usize, name: usize| serde_json::from_str::<Entity>(&entity_text(id, name)).expect("an entity");
-    let relation = |id: usize, a: usize, b: usize| serde_json::from_str::<Relation>(&relation_text(id, a, b)).expect("a relation");
+    let entity = |id: usize, name: usize| {
+        serde_json::from_str::<Entity>(&entity_text(id, name)).expect("an entity")
+    };
+    let relation = |id: usize, a: usize, b: usize| {
+        serde_json::from_str::<Relation>(&relation_text(id, a, b)).expect("a relation")
+    };
     let change = match act {
-        Act::Put(all) => Change { entities: all.iter().map(|(id, name)| entity(*id, *name)).collect(), ..Change::default() },
-        Act::Link(id, a, b) => Change { relations: vec![relation(*id, *a, *b)], ..Change::default() },
+        Act::Put(all) => Change {
+            entities: all.iter().map(|(id, name)| entity(*id, *name)).collect(),
+            ..Change::default()
+        },
+        Act::Link(id, a, b) => {
+            Change { relations: vec![relation(*id, *a, *b)], ..Change::default() }
+        }
         Act::Unput(id) => Change { removed_entities: vec![format!("e{id}")], ..Change::default() },
-        Act::Unlink(id) => Change { removed_relations: vec![format!("r{id}")], ..Change::default() },
+        Act::Unlink(id) => {
+            Change { removed_relations: vec![format!("r{id}")], ..Change::default() }
+        }
         Act::Post => {
-            let entry: Entry = serde_json::from_str(&line("posted", "need", "words", "")).expect("an entry");
+            let entry: Entry =
+                serde_json::from_str(&line("posted", "need", "words", "")).expect("an entry");
             return store.post(&[entry]);
         }
         Act::Housekeep => return store.housekeep(),
         Act::TreeHasher => return store.view(|view| view.counts().map(|_| ())),
         Act::EditEntities(all) => {
-            fixture.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
+            fixture.swap(
+                "graph/entities.json",
+                array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()),
+            );
             return Ok(());
         }
         Act::EditRelations(all) => {
-            fixture.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
+            fixture.swap(
+                "graph/relations.json",
+                array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()),
+            );
             return Ok(());
         }
     };

@@ -141,17 +141,25 @@ fn entries_are_right(conn: &Connection, folding: CaseFolding) -> Result<bool, St
     while let Some(row) = rows.next()? {
         let Some(entry) = record::<Entry>(row)? else { return Ok(false) };
         let known = EntryKeys::of(&entry, folding);
-        let stored: (i64, String, i64, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
+        let stored: (i64, String, i64, String, String) =
+            (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
         let (pos, id, at, kind, scope_key) = &stored;
-        let same = (id.as_str(), *at, kind.as_str(), scope_key.as_str()) == (known.id, known.at, known.kind, known.scope_key.as_str());
-        if !same || VectorKeys::at(row, 9)? != known.vector_keys || row.get::<_, String>(11)? != agent_key(&entry.agent_id) {
+        let same = (id.as_str(), *at, kind.as_str(), scope_key.as_str())
+            == (known.id, known.at, known.kind, known.scope_key.as_str());
+        if !same
+            || VectorKeys::at(row, 9)? != known.vector_keys
+            || row.get::<_, String>(11)? != agent_key(&entry.agent_id)
+        {
             return Ok(false);
         }
         if !row.get::<_, bool>(7)? {
             let (at, pos) = (at.to_string(), pos.to_string());
             known.tags.iter().for_each(|tag| tags.put(&row_of([tag, &at, &pos, known.kind])));
             let closes = i64::from(known.closes).to_string();
-            known.relates.iter().for_each(|target| relates.put(&row_of([target, &at, &pos, &closes])));
+            known
+                .relates
+                .iter()
+                .for_each(|target| relates.put(&row_of([target, &at, &pos, &closes])));
         }
     }
     Ok(tags == Heap::of(conn, TAGS)? && relates == Heap::of(conn, RELATES)?)
@@ -162,8 +170,14 @@ fn decisions_are_right(conn: &Connection) -> Result<bool, StoreError> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(decision) = record::<Decision>(row)? else { return Ok(false) };
-        let stored: (String, String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-        let known = (decision.id.as_str(), decision.status.as_str(), decision.confidence.as_str(), agent_key(&decision.agent_id));
+        let stored: (String, String, String, String) =
+            (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+        let known = (
+            decision.id.as_str(),
+            decision.status.as_str(),
+            decision.confidence.as_str(),
+            agent_key(&decision.agent_id),
+        );
         if known != (stored.0.as_str(), stored.1.as_str(), stored.2.as_str(), stored.3) {
             return Ok(false);
         }
@@ -176,8 +190,10 @@ fn graph_is_right(conn: &Connection) -> Result<bool, StoreError> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(entity) = record::<Entity>(row)? else { return Ok(false) };
-        let stored: (String, String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-        let known = (entity.id.as_str(), short(&entity.name), name_key(&entity.name), short(&entity.kind));
+        let stored: (String, String, String, String) =
+            (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+        let known =
+            (entity.id.as_str(), short(&entity.name), name_key(&entity.name), short(&entity.kind));
         if known != (stored.0.as_str(), stored.1.as_str(), stored.2, stored.3.as_str()) {
             return Ok(false);
         }
@@ -186,8 +202,14 @@ fn graph_is_right(conn: &Connection) -> Result<bool, StoreError> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(relation) = record::<Relation>(row)? else { return Ok(false) };
-        let stored: (String, String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-        let known = (relation.id.as_str(), short(&relation.source), short(&relation.target), short(&relation.kind));
+        let stored: (String, String, String, String) =
+            (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+        let known = (
+            relation.id.as_str(),
+            short(&relation.source),
+            short(&relation.target),
+            short(&relation.kind),
+        );
         if known != (stored.0.as_str(), stored.1.as_str(), stored.2.as_str(), stored.3.as_str()) {
             return Ok(false);
         }
@@ -207,8 +229,11 @@ fn are_counts_right(conn: &Connection) -> Result<bool, StoreError> {
     let mut recount = conn.prepare(RECOUNT)?;
     let mut rows = recount.query([])?;
     while let Some(row) = rows.next()? {
-        let kept: i64 =
-            conn.query_row("SELECT coalesce((SELECT n FROM tally WHERE count = ?1), 0)", [row.get::<_, i64>(0)?], |row| row.get(0))?;
+        let kept: i64 = conn.query_row(
+            "SELECT coalesce((SELECT n FROM tally WHERE count = ?1), 0)",
+            [row.get::<_, i64>(0)?],
+            |row| row.get(0),
+        )?;
         if kept != row.get::<_, i64>(1)? {
             return Ok(false);
         }

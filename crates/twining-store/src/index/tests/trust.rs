@@ -8,7 +8,9 @@ use crate::index::{connections, database_files};
 
 fn desk_with_entries(n: usize) -> IndexFixture {
     let fixture = IndexFixture::new();
-    let lines: Vec<String> = (0..n).map(|n| line(&ulid(n), "finding", &format!("entry number {n}"), ",\"tags\":[\"t\"]")).collect();
+    let lines: Vec<String> = (0..n)
+        .map(|n| line(&ulid(n), "finding", &format!("entry number {n}"), ",\"tags\":[\"t\"]"))
+        .collect();
     fixture.board(&lines);
     fixture.decision(&ulid(1), ",\"summary\":\"decided\",\"affected_files\":[\"src/a.rs\"]");
     fixture.swap("graph/entities.json", "[{\"id\":\"e1\",\"name\":\"thing\",\"type\":\"file\"}]");
@@ -20,7 +22,11 @@ fn a_database_that_came_with_a_clone_is_never_opened() {
     let fixture = desk_with_entries(3);
     drop(fixture.index());
     let planted = rusqlite::Connection::open(fixture.path("planted")).expect("opens");
-    planted.execute_batch("CREATE TABLE entry(x); CREATE TRIGGER t AFTER INSERT ON entry BEGIN SELECT 1; END;").expect("plants");
+    planted
+        .execute_batch(
+            "CREATE TABLE entry(x); CREATE TRIGGER t AFTER INSERT ON entry BEGIN SELECT 1; END;",
+        )
+        .expect("plants");
     drop(planted);
     fs::rename(fixture.path("planted"), fixture.path("local/index.db")).expect("renames");
     assert_eq!(trust(&fixture), DatabaseTrust::None);
@@ -58,7 +64,11 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
     let size = fs::metadata(fixture.path("local/index.db")).expect("is there").len();
     for at in [30, size / 3, size / 2, size - 9] {
         assert!(running.is_current(&fixture.files).expect("looks"));
-        let file = fs::OpenOptions::new().read(true).write(true).open(fixture.path("local/index.db")).expect("opens");
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(fixture.path("local/index.db"))
+            .expect("opens");
         let mut byte = [0];
         file.read_exact_at(&mut byte, at).expect("reads");
         file.write_all_at(&[byte[0] ^ 4], at).expect("flips");
@@ -67,7 +77,10 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
         assert!(!running.is_current(&fixture.files).expect("looks"));
         fixture.catch_up(&mut running);
         fixture.assert_right(&running);
-        running.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("checkpoints");
+        running
+            .conn
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .expect("checkpoints");
         database_files::mark_clean(&fixture.files, running.folding).expect("stamps");
     }
 }
@@ -76,7 +89,10 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
 fn a_flipped_bit_in_a_text_is_an_error_and_not_an_answer() {
     let fixture = desk_with_entries(3);
     let index = fixture.index();
-    index.conn.execute("UPDATE line SET raw = replace(raw, 'number 1', 'number 7')", []).expect("tampers");
+    index
+        .conn
+        .execute("UPDATE line SET raw = replace(raw, 'number 1', 'number 7')", [])
+        .expect("tampers");
     let view = view(&index);
     assert!(view.entries().get(&ulid(0)).expect("reads").is_some());
     let error = view.entries().get(&ulid(1)).expect_err("does not match its checksum");
@@ -91,7 +107,12 @@ fn deleted_truncated_or_replaced_files_cost_a_rebuild_and_nothing_else() {
         let db = fixture.path("local/index.db");
         match attack {
             0 => fs::remove_file(&db).expect("removes"),
-            1 => fs::OpenOptions::new().write(true).open(&db).expect("opens").set_len(5000).expect("cuts"),
+            1 => fs::OpenOptions::new()
+                .write(true)
+                .open(&db)
+                .expect("opens")
+                .set_len(5000)
+                .expect("cuts"),
             2 => fs::write(&db, "garbage").expect("writes"),
             3 => {
                 fs::remove_file(&db).expect("removes");
@@ -104,7 +125,8 @@ fn deleted_truncated_or_replaced_files_cost_a_rebuild_and_nothing_else() {
             _ => {
                 let wal = fixture.path("local/index.db-wal");
                 fs::remove_file(&wal).expect("removes");
-                rustix::fs::mkfifoat(rustix::fs::CWD, &wal, rustix::fs::Mode::from_raw_mode(0o600)).expect("makes a pipe");
+                rustix::fs::mkfifoat(rustix::fs::CWD, &wal, rustix::fs::Mode::from_raw_mode(0o600))
+                    .expect("makes a pipe");
             }
         }
         assert!(!running.is_current(&fixture.files).expect("looks"), "attack {attack}");
@@ -122,16 +144,19 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let index = fixture.index();
     let ino = index.database.inode;
     drop(index);
-    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
+    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino)
+        .expect("stamps");
     assert_eq!(trust(&fixture), DatabaseTrust::Checked);
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(index.database.inode, ino);
     assert_eq!(trust(&fixture), DatabaseTrust::Full);
     connections::truncate_wal(&index.conn).expect("empties the log");
     drop(index);
-    let file = fs::OpenOptions::new().write(true).open(fixture.path("local/index.db")).expect("opens");
+    let file =
+        fs::OpenOptions::new().write(true).open(fixture.path("local/index.db")).expect("opens");
     file.write_all_at(&[0xAA; 64], 3 * 4096).expect("breaks a page");
-    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino).expect("stamps");
+    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino)
+        .expect("stamps");
     // A page was broken, so it was thrown away and built anew.
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(view(&index).counts().expect("counts").entries, 0);

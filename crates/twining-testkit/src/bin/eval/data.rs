@@ -32,7 +32,11 @@ impl EvalSet {
     pub fn read(dir: &Path) -> EvalOutcome<Self> {
         let lines = |name: &str| -> EvalOutcome<Vec<Value>> {
             let text = fs::read_to_string(dir.join(name)).unwrap_or_default();
-            Ok(text.lines().filter(|line| !line.is_empty()).map(serde_json::from_str).collect::<Result<_, _>>()?)
+            Ok(text
+                .lines()
+                .filter(|line| !line.is_empty())
+                .map(serde_json::from_str)
+                .collect::<Result<_, _>>()?)
         };
         Ok(Self {
             corpus: lines("corpus.jsonl")?,
@@ -44,7 +48,8 @@ impl EvalSet {
 
     /// The stores of this set.
     pub fn stores(&self) -> Vec<String> {
-        let mut stores: Vec<String> = self.corpus.iter().map(|record| text(record, "store").to_owned()).collect();
+        let mut stores: Vec<String> =
+            self.corpus.iter().map(|record| text(record, "store").to_owned()).collect();
         stores.sort();
         stores.dedup();
         stores
@@ -63,7 +68,10 @@ pub fn text<'a>(row: &'a Value, field: &str) -> &'a str {
 
 /// A field that is a list of texts.
 pub fn texts(row: &Value, field: &str) -> Vec<String> {
-    row[field].as_array().map(|list| list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()).unwrap_or_default()
+    row[field]
+        .as_array()
+        .map(|list| list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+        .unwrap_or_default()
 }
 
 /// Writes a store's records as a project's files.
@@ -73,7 +81,11 @@ pub fn write(project: &Path, records: &[&Value]) -> EvalOutcome<()> {
     let mut board = String::new();
     for record in records {
         let given = |field: &str, default: Value| record.get(field).cloned().unwrap_or(default);
-        let (id, scope, agent) = (text(record, "id"), given("scope", "project".into()), given("agent_id", "main".into()));
+        let (id, scope, agent) = (
+            text(record, "id"),
+            given("scope", "project".into()),
+            given("agent_id", "main".into()),
+        );
         if text(record, "kind") == "post" {
             let entry = json!({
                 "id": id, "timestamp": record["timestamp"], "agent_id": agent, "entry_type": given("entry_type", "finding".into()),

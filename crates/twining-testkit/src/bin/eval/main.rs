@@ -17,7 +17,9 @@ use crate::data::EvalSet;
 use crate::metrics::MetricTable;
 
 #[derive(Parser)]
-#[command(about = "Runs retrieval sets through the engine and prints recall, nDCG, MRR and recall within budgets")]
+#[command(
+    about = "Runs retrieval sets through the engine and prints recall, nDCG, MRR and recall within budgets"
+)]
 struct EvalArguments {
     /// A folder of sets: DIR/<set>/{corpus,queries,tasks,truth}.jsonl
     dir: PathBuf,
@@ -63,8 +65,8 @@ fn main() -> ExitCode {
     };
     let mut table = MetricTable::default();
     for name in names.into_iter().filter(|name| sets.is_empty() || sets.contains(name)) {
-        let outcome =
-            EvalSet::read(&dir.join(&name)).and_then(|set| run::run(&name, &set, &measure, keyword, cache.as_deref(), &mut table));
+        let outcome = EvalSet::read(&dir.join(&name))
+            .and_then(|set| run::run(&name, &set, &measure, keyword, cache.as_deref(), &mut table));
         if let Err(error) = outcome {
             eprintln!("eval: {name}: {error}");
             return ExitCode::FAILURE;

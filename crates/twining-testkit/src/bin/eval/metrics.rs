@@ -34,7 +34,8 @@ impl MetricTable {
         let mut out = String::from("| verb | set | n | measures |\n|---|---|---|---|\n");
         let mut means: BTreeMap<&str, (usize, BTreeMap<&str, f64>)> = BTreeMap::new();
         for ((verb, set), sums) in &self.rows {
-            let averages: BTreeMap<&str, f64> = sums.sums.iter().map(|(name, sum)| (*name, sum / sums.n as f64)).collect();
+            let averages: BTreeMap<&str, f64> =
+                sums.sums.iter().map(|(name, sum)| (*name, sum / sums.n as f64)).collect();
             out.push_str(&format!("| {verb} | {set} | {} | {} |\n", sums.n, spelled(&averages)));
             let (sets, mean) = means.entry(verb).or_default();
             *sets += 1;
@@ -51,7 +52,11 @@ impl MetricTable {
 }
 
 fn spelled(averages: &BTreeMap<&str, f64>) -> String {
-    averages.iter().map(|(name, average)| format!("{name} {:.1}", average * 100.0)).collect::<Vec<_>>().join(", ")
+    averages
+        .iter()
+        .map(|(name, average)| format!("{name} {:.1}", average * 100.0))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What one ranked list is worth.
@@ -59,14 +64,25 @@ fn spelled(averages: &BTreeMap<&str, f64>) -> String {
 pub fn of_ranking(ranked: &[String], gold: &[String]) -> Vec<(&'static str, f64)> {
     let gold: HashSet<&String> = gold.iter().collect();
     let mut seen = HashSet::new();
-    let hits: Vec<usize> =
-        ranked.iter().take(LIST).enumerate().filter(|(_, id)| gold.contains(id) && seen.insert(*id)).map(|(at, _)| at).collect();
+    let hits: Vec<usize> = ranked
+        .iter()
+        .take(LIST)
+        .enumerate()
+        .filter(|(_, id)| gold.contains(id) && seen.insert(*id))
+        .map(|(at, _)| at)
+        .collect();
     let within = |k: usize| hits.iter().filter(|at| **at < k).count() as f64 / gold.len() as f64;
     let gain = |at: usize| 1.0 / ((at + 2) as f64).log2();
     let best: f64 = (0..gold.len().min(10)).map(gain).sum();
     let found: f64 = hits.iter().filter(|at| **at < 10).map(|at| gain(*at)).sum();
     let first = hits.first().map_or(0.0, |at| 1.0 / (*at + 1) as f64);
-    vec![("recall@05", within(5)), ("recall@10", within(10)), ("recall@20", within(20)), ("nDCG@10", found / best), ("MRR", first)]
+    vec![
+        ("recall@05", within(5)),
+        ("recall@10", within(10)),
+        ("recall@20", within(20)),
+        ("nDCG@10", found / best),
+        ("MRR", first),
+    ]
 }
 
 /// What share of these is among those.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use twining_embed::Model;
-use twining_engine::{AssembleInput, Caller, Engine, QueryInput, SearchDecisionsInput, TraceInput, WhyInput};
+use twining_engine::{
+    AssembleInput, Caller, Engine, QueryInput, SearchDecisionsInput, TraceInput, WhyInput,
+};
 use twining_model::{Channel, Id, IdSource, Origin, Time, Trust};
 use twining_store::{Store, StoreLocation, VECTOR_BYTES, VectorBytes, VectorCursor};
 use twining_testkit::FixedWorld;
@@ -16,7 +18,8 @@ use crate::data::{self, EvalOutcome, EvalSet, of, text, texts};
 use crate::metrics::{LIST, MetricTable, of_ranking, share};
 
 const CHARS_PER_TOKEN: usize = 4;
-const BUDGETS: [(usize, &str, &str); 2] = [(1000, "strict@1000", "over@1000"), (4000, "strict@4000", "over@4000")];
+const BUDGETS: [(usize, &str, &str); 2] =
+    [(1000, "strict@1000", "over@1000"), (4000, "strict@4000", "over@4000")];
 
 /// Runs one set.
 #[expect(clippy::print_stderr, reason = "progress for people")]
@@ -57,8 +60,12 @@ const ROW: usize = 8 + VECTOR_BYTES;
 fn take_out(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
     let bytes = fs::read(kept)?;
     let (rows, _) = bytes.as_chunks::<ROW>();
-    let rows: Vec<(u64, VectorBytes)> =
-        rows.iter().filter_map(|row| Some((u64::from_le_bytes(*row.first_chunk::<8>()?), *row.last_chunk::<VECTOR_BYTES>()?))).collect();
+    let rows: Vec<(u64, VectorBytes)> = rows
+        .iter()
+        .filter_map(|row| {
+            Some((u64::from_le_bytes(*row.first_chunk::<8>()?), *row.last_chunk::<VECTOR_BYTES>()?))
+        })
+        .collect();
     let model = Model::built_in()?;
     engine.store().vectors(|file| file.append(model.identity(), &rows))?;
     Ok(())
@@ -80,13 +87,24 @@ fn put_away(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
 
 /// An engine whose clock stands an hour after the last record.
 fn engine(project: &Path, records: &[&Value], keyword: bool) -> EvalOutcome<Engine> {
-    let last = records.iter().filter_map(|record| Time::read(text(record, "timestamp"))).map(Time::as_ms).max().unwrap_or(0);
+    let last = records
+        .iter()
+        .filter_map(|record| Time::read(text(record, "timestamp")))
+        .map(Time::as_ms)
+        .max()
+        .unwrap_or(0);
     let ids = Arc::new(IdSource::new(Box::new(FixedWorld::at(Time::from_ms(last + 3_600_000)))));
-    let store = Store::open(StoreLocation { project: project.to_owned(), ..StoreLocation::default() }, ids)?;
+    let store = Store::open(
+        StoreLocation { project: project.to_owned(), ..StoreLocation::default() },
+        ids,
+    )?;
     Ok(if keyword {
         Engine::new(store)
     } else {
-        Engine::with_model(store, Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())))
+        Engine::with_model(
+            store,
+            Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())),
+        )
     })
 }
 
@@ -102,17 +120,29 @@ impl EvalRun<'_> {
         for query in of(&set.queries, store) {
             let (words, gold) = (text(query, "text").to_owned(), texts(query, "gold"));
             if measure.contains(&Measure::Query) {
-                let input = QueryInput { query: words.clone(), limit: Some(LIST), ..QueryInput::default() };
+                let input =
+                    QueryInput { query: words.clone(), limit: Some(LIST), ..QueryInput::default() };
                 let results = self.engine.query(&input)?.results;
                 // The announcement of a decision stands for it.
-                let ids: Vec<String> =
-                    results.into_iter().map(|hit| hit.entry.relates_to.into_iter().next().unwrap_or(hit.entry.id)).collect();
+                let ids: Vec<String> = results
+                    .into_iter()
+                    .map(|hit| hit.entry.relates_to.into_iter().next().unwrap_or(hit.entry.id))
+                    .collect();
                 self.table.add(self.set, "query", &of_ranking(&ids, &gold));
             }
             if decides && measure.contains(&Measure::Search) {
-                let input = SearchDecisionsInput { query: words, limit: Some(LIST), ..SearchDecisionsInput::default() };
-                let ids: Vec<String> =
-                    self.engine.search_decisions(&input)?.results.into_iter().map(|hit| hit.decision.id.to_string()).collect();
+                let input = SearchDecisionsInput {
+                    query: words,
+                    limit: Some(LIST),
+                    ..SearchDecisionsInput::default()
+                };
+                let ids: Vec<String> = self
+                    .engine
+                    .search_decisions(&input)?
+                    .results
+                    .into_iter()
+                    .map(|hit| hit.decision.id.to_string())
+                    .collect();
                 self.table.add(self.set, "search_decisions", &of_ranking(&ids, &gold));
             }
         }
@@ -134,7 +164,8 @@ impl EvalRun<'_> {
         let mut values = Vec::new();
         for (budget, strict, over) in BUDGETS {
             let (task, scope) = (text(task, "task").to_owned(), text(task, "scope").to_owned());
-            let input = AssembleInput { task, scope, max_tokens: Some(budget), ..AssembleInput::default() };
+            let input =
+                AssembleInput { task, scope, max_tokens: Some(budget), ..AssembleInput::default() };
             let reply = serde_json::to_string(&self.engine.assemble(&asker(), &input)?)?;
             let chars = reply.chars().count();
             let seen: String = reply.chars().take(budget * CHARS_PER_TOKEN).collect();
@@ -152,29 +183,69 @@ impl EvalRun<'_> {
                 for direction in ["upstream", "downstream"] {
                     let wanted = texts(fact, direction);
                     if !wanted.is_empty() {
-                        let input = TraceInput { decision_id: id.to_owned(), direction: Some(direction.to_owned()) };
-                        let mut found: Vec<String> = self.engine.trace(&input)?.chain.into_iter().map(|link| link.id.to_string()).collect();
+                        let input = TraceInput {
+                            decision_id: id.to_owned(),
+                            direction: Some(direction.to_owned()),
+                        };
+                        let mut found: Vec<String> = self
+                            .engine
+                            .trace(&input)?
+                            .chain
+                            .into_iter()
+                            .map(|link| link.id.to_string())
+                            .collect();
                         found.retain(|other| other != id);
                         self.table.add(
                             self.set,
                             "truth: trace",
-                            &[("recall", share(&wanted, |id| found.contains(id))), ("precision", share(&found, |id| wanted.contains(id)))],
+                            &[
+                                ("recall", share(&wanted, |id| found.contains(id))),
+                                ("precision", share(&found, |id| wanted.contains(id))),
+                            ],
                         );
                     }
                 }
             }
             "why" => {
-                let input = WhyInput { scope: Some(text(fact, "scope").to_owned()), ..WhyInput::default() };
-                let found: Vec<String> = self.engine.why(&input)?.decisions.into_iter().map(|why| why.id.to_string()).collect();
-                self.table.add(self.set, "truth: why", &[("recall", share(&texts(fact, "expect"), |id| found.contains(id)))]);
+                let input =
+                    WhyInput { scope: Some(text(fact, "scope").to_owned()), ..WhyInput::default() };
+                let found: Vec<String> = self
+                    .engine
+                    .why(&input)?
+                    .decisions
+                    .into_iter()
+                    .map(|why| why.id.to_string())
+                    .collect();
+                self.table.add(
+                    self.set,
+                    "truth: why",
+                    &[("recall", share(&texts(fact, "expect"), |id| found.contains(id)))],
+                );
             }
             "superseded" => {
-                let old = set.corpus.iter().find(|record| text(record, "id") == id).ok_or("a fact about nothing")?;
-                let input = WhyInput { scope: Some(old["scope"].as_str().unwrap_or("project").to_owned()), ..WhyInput::default() };
+                let old = set
+                    .corpus
+                    .iter()
+                    .find(|record| text(record, "id") == id)
+                    .ok_or("a fact about nothing")?;
+                let input = WhyInput {
+                    scope: Some(old["scope"].as_str().unwrap_or("project").to_owned()),
+                    ..WhyInput::default()
+                };
                 let id = Id::read(id).ok_or("not an id")?;
-                let standing = self.engine.why(&input)?.decisions.into_iter().find(|why| why.id == id).map(|why| why.status);
+                let standing = self
+                    .engine
+                    .why(&input)?
+                    .decisions
+                    .into_iter()
+                    .find(|why| why.id == id)
+                    .map(|why| why.status);
                 let holds = standing.is_some_and(|status| status.as_str() == "superseded");
-                self.table.add(self.set, "truth: superseded", &[("recall", f64::from(u8::from(holds)))]);
+                self.table.add(
+                    self.set,
+                    "truth: superseded",
+                    &[("recall", f64::from(u8::from(holds)))],
+                );
             }
             _ => {}
         }
@@ -183,5 +254,8 @@ impl EvalRun<'_> {
 }
 
 fn asker() -> Caller {
-    Caller { agent: "eval".to_owned(), origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent } }
+    Caller {
+        agent: "eval".to_owned(),
+        origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent },
+    }
 }

@@ -18,7 +18,8 @@ const ALL: &str = "claude,codex,gemini,cursor,opencode";
 /// `init` on an empty repository, then commits with a young memory and a large one.
 pub fn adoption(bench: &mut Bench) -> BenchResult<()> {
     inits(bench)?;
-    let mut table = FigureTable::new("commits", ["store", "what", "p50 ms", "p95 ms", "max ms", "goals"]);
+    let mut table =
+        FigureTable::new("commits", ["store", "what", "p50 ms", "p95 ms", "max ms", "goals"]);
     for size in [StoreSize::SMALL, StoreSize::LARGE] {
         commits(bench, size, &mut table)?;
     }
@@ -40,7 +41,12 @@ fn inits(bench: &Bench) -> BenchResult<()> {
         again.push(twining(&bench.twining, project.path(), &["init", "--agent", ALL])?);
     }
     for (what, took) in [("five agents, an empty repository", first), ("once more", again)] {
-        table.row([what.to_owned(), number(took.p50()), number(took.max()), below("p50", took.p50(), 1000.0)]);
+        table.row([
+            what.to_owned(),
+            number(took.p50()),
+            number(took.max()),
+            below("p50", took.p50(), 1000.0),
+        ]);
     }
     table.note(format!("From spawn to exit, {INITS} repositories."));
     show(&table);
@@ -62,7 +68,10 @@ fn commits(bench: &mut Bench, size: StoreSize, table: &mut FigureTable) -> Bench
     let [mut bare, mut hooked, mut before, mut after] = [(); 4].map(|()| LatencySample::default());
     for number in 0..COMMITS {
         change(path, number, "without")?;
-        bare.push(git(path, &["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "without hooks"])?);
+        bare.push(git(
+            path,
+            &["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "without hooks"],
+        )?);
         change(path, number, "with")?;
         hooked.push(git(path, &["commit", "-q", "-m", "with hooks"])?);
         before.push(twining(&bench.twining, path, &["hook", "--agent", "git", "pre-commit"])?);
@@ -91,21 +100,43 @@ fn change(path: &Path, number: usize, word: &str) -> BenchResult<()> {
 /// Runs git as nobody in particular.
 pub fn git(path: &Path, words: &[&str]) -> BenchResult<Duration> {
     let mut command = Command::new("git");
-    command.args(words).current_dir(path).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .args(words)
+        .current_dir(path)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "figures").env(format!("GIT_{who}_EMAIL"), "figures@example.com");
+        command
+            .env(format!("GIT_{who}_NAME"), "figures")
+            .env(format!("GIT_{who}_EMAIL"), "figures@example.com");
     }
     timed(&mut command, words)
 }
 
 /// Runs `twining` with the project as its home.
 pub fn twining(twining: &Path, path: &Path, words: &[&str]) -> BenchResult<Duration> {
-    timed(Command::new(twining).args(words).current_dir(path).env("HOME", path).env_remove("TWINING_PROJECT"), words)
+    timed(
+        Command::new(twining)
+            .args(words)
+            .current_dir(path)
+            .env("HOME", path)
+            .env_remove("TWINING_PROJECT"),
+        words,
+    )
 }
 
 fn timed(command: &mut Command, words: &[&str]) -> BenchResult<Duration> {
     let started = Instant::now();
-    let status = command.env_remove("CLAUDE_PROJECT_DIR").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    let status = command
+        .env_remove("CLAUDE_PROJECT_DIR")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
     let took = started.elapsed();
-    if status.success() { Ok(took) } else { Err(format!("`{}` ended with {status}", words.join(" ")).into()) }
+    if status.success() {
+        Ok(took)
+    } else {
+        Err(format!("`{}` ended with {status}", words.join(" ")).into())
+    }
 }

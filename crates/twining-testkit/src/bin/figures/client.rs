@@ -36,7 +36,8 @@ impl BenchClient {
             .spawn()
             .map_err(|error| format!("cannot start `{}`: {error}", twining.display()))?;
         let requests = server.stdin.take();
-        let answers = BufReader::with_capacity(1 << 20, server.stdout.take().expect("stdout is piped above"));
+        let answers =
+            BufReader::with_capacity(1 << 20, server.stdout.take().expect("stdout is piped above"));
         Ok(Self { server, requests, answers, asked: 0 })
     }
 
@@ -63,9 +64,13 @@ impl BenchClient {
     /// Calls a tool: its answer, and the time from the first byte asked to the
     /// last byte answered.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> BenchResult<(Value, Duration)> {
-        let (mut result, took) = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        let (mut result, took) =
+            self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let answer = match result["structuredContent"].take() {
-            Value::Null => serde_json::from_str(result["content"][0]["text"].as_str().unwrap_or("null")).unwrap_or_default(),
+            Value::Null => {
+                serde_json::from_str(result["content"][0]["text"].as_str().unwrap_or("null"))
+                    .unwrap_or_default()
+            }
             structured => structured,
         };
         if result["isError"] == true || answer["error"] == true {
@@ -82,7 +87,10 @@ impl BenchClient {
     /// Processor time of all its threads so far; other load moves it far less
     /// than it moves a latency.
     pub fn cpu(&self) -> Duration {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.server.id())).into_iter().flatten().flatten();
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.server.id()))
+            .into_iter()
+            .flatten()
+            .flatten();
         let spent = tasks.filter_map(|task| {
             let told = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
             told.split(' ').next()?.parse::<u64>().ok()
@@ -96,10 +104,17 @@ impl BenchClient {
         drop(self.requests.take());
         loop {
             if let Some(status) = self.server.try_wait()? {
-                return if status.success() { Ok(closed.elapsed()) } else { Err(format!("the server ended with {status}").into()) };
+                return if status.success() {
+                    Ok(closed.elapsed())
+                } else {
+                    Err(format!("the server ended with {status}").into())
+                };
             }
             if closed.elapsed() > EXIT_PATIENCE {
-                return Err(format!("the server was still there {EXIT_PATIENCE:?} after the end of input").into());
+                return Err(format!(
+                    "the server was still there {EXIT_PATIENCE:?} after the end of input"
+                )
+                .into());
             }
             std::thread::sleep(Duration::from_micros(100));
         }
@@ -115,7 +130,9 @@ impl BenchClient {
         loop {
             line.clear();
             if self.answers.read_until(b'\n', &mut line)? == 0 {
-                return Err(format!("the server closed its output while {method} was waiting").into());
+                return Err(
+                    format!("the server closed its output while {method} was waiting").into()
+                );
             }
             let took = asked.elapsed();
             let mut answer: Value = serde_json::from_slice(&line)?;
@@ -132,7 +149,8 @@ impl BenchClient {
     fn send(&mut self, message: &Value) -> BenchResult<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        let requests = self.requests.as_mut().expect("only `close` takes it, and that takes the client too");
+        let requests =
+            self.requests.as_mut().expect("only `close` takes it, and that takes the client too");
         Ok(requests.write_all(&line)?)
     }
 }
@@ -157,7 +175,13 @@ pub struct CommandRun {
 /// Runs a `twining` command on a project.
 pub fn run(twining: &Path, command: &str, project: &Path) -> BenchResult<CommandRun> {
     let started = Instant::now();
-    let mut child = Command::new(twining).arg(command).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+    let mut child = Command::new(twining)
+        .arg(command)
+        .arg("--project")
+        .arg(project)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()?;
     let mut peak_kib = 0;
     loop {
         // The high-water mark only rises: the last look before the end has it.
@@ -177,9 +201,19 @@ pub fn run(twining: &Path, command: &str, project: &Path) -> BenchResult<Command
 /// Runs a `twining` command line on a project: from spawn to exit.
 pub fn once(twining: &Path, project: &Path, words: &[&str]) -> BenchResult<Duration> {
     let started = Instant::now();
-    let status = Command::new(twining).args(words).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    let status = Command::new(twining)
+        .args(words)
+        .arg("--project")
+        .arg(project)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()?;
     let took = started.elapsed();
-    if status.success() { Ok(took) } else { Err(format!("`twining {}` ended with {status}", words.join(" ")).into()) }
+    if status.success() {
+        Ok(took)
+    } else {
+        Err(format!("`twining {}` ended with {status}", words.join(" ")).into())
+    }
 }
 
 fn memory_kib(process: u32, label: &str) -> Option<u64> {

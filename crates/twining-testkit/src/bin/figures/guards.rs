@@ -24,7 +24,8 @@ const FEATURES: usize = 200;
 const SOURCE_FILES: usize = 500;
 const LIST: &str = ".claude/progress/feature-list.json";
 /// Ten thousand records that a turn's end and a pull request compare.
-const RECORDS: StoreSize = StoreSize { entries: 7_000, decisions: 3_000, entities: 500, relations: 1_000 };
+const RECORDS: StoreSize =
+    StoreSize { entries: 7_000, decisions: 3_000, entities: 500, relations: 1_000 };
 
 /// Tool calls, turns, commits, pull requests; then hostile calls.
 pub fn guards(bench: &mut Bench) -> BenchResult<()> {
@@ -90,7 +91,11 @@ impl GuardBench<'_> {
     /// Runs Twining: from spawn to exit.
     fn twining(&self, words: &[&str], input: Option<&str>) -> BenchResult<Duration> {
         let mut command = Command::new(self.twining);
-        command.args(words).current_dir(self.project).env_remove("TWINING_PROJECT").env_remove("CLAUDE_PROJECT_DIR");
+        command
+            .args(words)
+            .current_dir(self.project)
+            .env_remove("TWINING_PROJECT")
+            .env_remove("CLAUDE_PROJECT_DIR");
         command.env("XDG_CACHE_HOME", self.home).env("XDG_CONFIG_HOME", self.home);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let started = Instant::now();
@@ -100,13 +105,33 @@ impl GuardBench<'_> {
         }
         let status = child.wait()?;
         let took = started.elapsed();
-        if status.success() { Ok(took) } else { Err(format!("twining {} ended with {status}", words.join(" ")).into()) }
+        if status.success() {
+            Ok(took)
+        } else {
+            Err(format!("twining {} ended with {status}", words.join(" ")).into())
+        }
     }
 
     fn git(&self, words: &[&str]) -> BenchResult<()> {
-        let settings = ["-c", "user.name=figures", "-c", "user.email=figures@example.com", "-c", "core.hooksPath=/dev/null"];
-        let status = Command::new("git").args(settings).args(words).current_dir(self.project).stdout(Stdio::null()).status()?;
-        if status.success() { Ok(()) } else { Err(format!("git {} ended with {status}", words.join(" ")).into()) }
+        let settings = [
+            "-c",
+            "user.name=figures",
+            "-c",
+            "user.email=figures@example.com",
+            "-c",
+            "core.hooksPath=/dev/null",
+        ];
+        let status = Command::new("git")
+            .args(settings)
+            .args(words)
+            .current_dir(self.project)
+            .stdout(Stdio::null())
+            .status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("git {} ended with {status}", words.join(" ")).into())
+        }
     }
 
     fn write(&self, path: &str, text: &str) -> BenchResult<()> {
@@ -115,7 +140,8 @@ impl GuardBench<'_> {
 }
 
 fn tool_calls(place: &GuardBench<'_>, title: &str) -> BenchResult<()> {
-    let mut table = FigureTable::new(title, ["call", "p50 ms", "p95 ms", "p99 ms", "max ms", "goals"]);
+    let mut table =
+        FigureTable::new(title, ["call", "p50 ms", "p95 ms", "p99 ms", "max ms", "goals"]);
     let calls = [
         ("a command", place.tool("Bash", json!({"command": "git status && cargo test --workspace 2>&1 | tail -20"}))),
         ("a file written", place.tool("Write", json!({"file_path": "src/new.ts", "content": "export {}\n"}))),
@@ -135,8 +161,16 @@ fn tool_calls(place: &GuardBench<'_>, title: &str) -> BenchResult<()> {
         for _ in 0..TIMES {
             took.push(place.hook("PreToolUse", payload)?);
         }
-        let [p50, p95, p99, max] = [took.p50(), took.percentile(95.0), took.percentile(99.0), took.max()];
-        table.row([(*name).to_owned(), number(p50), number(p95), number(p99), number(max), below("p50", p50, 4.0)]);
+        let [p50, p95, p99, max] =
+            [took.p50(), took.percentile(95.0), took.percentile(99.0), took.max()];
+        table.row([
+            (*name).to_owned(),
+            number(p50),
+            number(p95),
+            number(p99),
+            number(max),
+            below("p50", p50, 4.0),
+        ]);
     }
     table.note(format!("From spawn to exit, {TIMES} times each after one that is not counted; {RECORDS}, {FEATURES} features."));
     show(&table);
@@ -144,19 +178,28 @@ fn tool_calls(place: &GuardBench<'_>, title: &str) -> BenchResult<()> {
 }
 
 fn turns_and_commits(place: &GuardBench<'_>) -> BenchResult<()> {
-    let mut table =
-        FigureTable::new("the end of a turn and a commit, one cold process each", ["what", "p50 ms", "p95 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "the end of a turn and a commit, one cold process each",
+        ["what", "p50 ms", "p95 ms", "max ms", "goals"],
+    );
     let stop = place.event(json!({"stop_hook_active": false}));
-    let mut measure = |name: &str, each: &mut dyn FnMut(usize) -> BenchResult<Duration>| -> BenchResult<()> {
-        say(&format!("guards: {name}"));
-        each(0)?;
-        let mut took = LatencySample::default();
-        for at in 1..=TIMES / 4 {
-            took.push(each(at)?);
-        }
-        table.row([name.to_owned(), number(took.p50()), number(took.percentile(95.0)), number(took.max()), below("p50", took.p50(), 30.0)]);
-        Ok(())
-    };
+    let mut measure =
+        |name: &str, each: &mut dyn FnMut(usize) -> BenchResult<Duration>| -> BenchResult<()> {
+            say(&format!("guards: {name}"));
+            each(0)?;
+            let mut took = LatencySample::default();
+            for at in 1..=TIMES / 4 {
+                took.push(each(at)?);
+            }
+            table.row([
+                name.to_owned(),
+                number(took.p50()),
+                number(took.percentile(95.0)),
+                number(took.max()),
+                below("p50", took.p50(), 30.0),
+            ]);
+            Ok(())
+        };
     measure("Stop, nothing was done", &mut |_| place.hook("Stop", &stop))?;
     measure("Stop after three files changed", &mut |at| {
         for file in 1..=3 {
@@ -166,7 +209,9 @@ fn turns_and_commits(place: &GuardBench<'_>) -> BenchResult<()> {
         place.hook("Stop", &stop)
     })?;
     place.git(&["add", "-A"])?;
-    measure("pre-commit, three files", &mut |_| place.twining(&["hook", "--agent", "git", "pre-commit"], None))?;
+    measure("pre-commit, three files", &mut |_| {
+        place.twining(&["hook", "--agent", "git", "pre-commit"], None)
+    })?;
     table.note(format!(
         "From spawn to exit, {} times each after one that is not counted; {RECORDS}, {SOURCE_FILES} source files.",
         TIMES / 4
@@ -201,7 +246,10 @@ fn pull_requests(place: &GuardBench<'_>) -> BenchResult<()> {
 }
 
 fn hostile(place: &GuardBench<'_>) -> BenchResult<()> {
-    let mut table = FigureTable::new("hostile calls, one cold process each", ["call", "p50 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "hostile calls, one cold process each",
+        ["call", "p50 ms", "max ms", "goals"],
+    );
     let shell = |line: String| place.tool("Bash", json!({ "command": line }));
     let calls = [
         ("a command line of 1 MB", shell(format!("echo {}", "a".repeat(1 << 20)))),
@@ -248,16 +296,24 @@ fn hostile(place: &GuardBench<'_>) -> BenchResult<()> {
         for _ in 0..HOSTILE_TIMES {
             took.push(place.hook("PreToolUse", payload)?);
         }
-        table.row([(*name).to_owned(), number(took.p50()), number(took.max()), below("p50", took.p50(), 50.0)]);
+        table.row([
+            (*name).to_owned(),
+            number(took.p50()),
+            number(took.max()),
+            below("p50", took.p50(), 50.0),
+        ]);
     }
-    table.note(format!("From spawn to exit, {HOSTILE_TIMES} times each; answered, or let through as not readable."));
+    table.note(format!(
+        "From spawn to exit, {HOSTILE_TIMES} times each; answered, or let through as not readable."
+    ));
     show(&table);
     Ok(())
 }
 
 /// Each variable is the one before four times.
 fn doubling() -> String {
-    let steps: String = (0..60).map(|at| format!("v{}=$v{at}$v{at}$v{at}$v{at};", at + 1)).collect();
+    let steps: String =
+        (0..60).map(|at| format!("v{}=$v{at}$v{at}$v{at}$v{at};", at + 1)).collect();
     format!("v0=xxxxxxxx;{steps}echo > $v60")
 }
 

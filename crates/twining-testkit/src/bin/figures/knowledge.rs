@@ -33,7 +33,8 @@ pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
         let checked = sample(|_| once(&bench.twining, path, &["knowledge", "check"]))?;
         let mut client = BenchClient::ready(&bench.twining, path)?;
         let asked = json!({"terms": "retry node_500"});
-        let retrieve = |client: &mut BenchClient| Ok(client.call("twining_knowledge_retrieve", &asked)?.1);
+        let retrieve =
+            |client: &mut BenchClient| Ok(client.call("twining_knowledge_retrieve", &asked)?.1);
         retrieve(&mut client)?;
         let warm = sample(|_| retrieve(&mut client))?;
         let anew = sample(|time| {
@@ -53,7 +54,13 @@ pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
             ("update of one node, a server", updated, None),
         ] {
             let goals = goal.map_or_else(String::new, |goal| below("p50", took.p50(), goal));
-            table.row([thousands(nodes), call.to_owned(), number(took.p50()), number(took.max()), goals]);
+            table.row([
+                thousands(nodes),
+                call.to_owned(),
+                number(took.p50()),
+                number(took.max()),
+                goals,
+            ]);
         }
     }
     table.note(format!("{TIMES} times each; as many edges as nodes, 250 bytes a node."));
@@ -74,7 +81,9 @@ fn graph(nodes: usize, edition: usize) -> String {
     let mut text = String::from("digraph knowledge {\n");
     for node in 0..nodes {
         let (kind, component) = (KINDS[node % KINDS.len()], COMPONENTS[node % COMPONENTS.len()]);
-        let said = format!("What node {node} of {component} says of retry, timeout and order, in edition {edition} of a graph that grew.");
+        let said = format!(
+            "What node {node} of {component} says of retry, timeout and order, in edition {edition} of a graph that grew."
+        );
         let _ = writeln!(
             text,
             "  node_{node} [type={kind}, level=implementation, status=current, component={component}, priority=medium, path=\"src/{component}/part_{node}.rs\", \

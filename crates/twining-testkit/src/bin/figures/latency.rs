@@ -46,7 +46,11 @@ impl Bench {
         let (status, took) = client.call("twining_status", &json!({}))?;
         let counted = status["blackboard_entries"].as_u64().unwrap_or_default();
         if counted != size.entries as u64 {
-            return Err(format!("the server counts {counted} entries where {} were written", size.entries).into());
+            return Err(format!(
+                "the server counts {counted} entries where {} were written",
+                size.entries
+            )
+            .into());
         }
         Ok((project, client, took))
     }
@@ -54,14 +58,22 @@ impl Bench {
 
 /// Spawn to `tools/list`, memory after it, and the way out.
 pub fn start(bench: &mut Bench) -> BenchResult<()> {
-    let mut table = FigureTable::new("start", ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "start",
+        ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"],
+    );
     say("start, on an empty folder");
     let empty = bench.stores.empty()?;
     starts_on(&bench.twining, empty.path(), "empty folder", &mut table)?;
     say("start, on the large store");
     let (large, client, _) = bench.warm(StoreSize::LARGE)?;
     client.close()?;
-    starts_on(&bench.twining, large.path(), &format!("{} entries", thousands(StoreSize::LARGE.entries)), &mut table)?;
+    starts_on(
+        &bench.twining,
+        large.path(),
+        &format!("{} entries", thousands(StoreSize::LARGE.entries)),
+        &mut table,
+    )?;
     table.note(format!(
         "ready: spawn → initialize → tools/list, {STARTS} starts; RSS: VmRSS 100 ms later, the largest; exit: after stdin closes."
     ));
@@ -71,7 +83,10 @@ pub fn start(bench: &mut Bench) -> BenchResult<()> {
 
 /// A server that leaves right after a write has its house still to keep.
 fn exits_after_writes(bench: &Bench, project: &BenchProject) -> BenchResult<()> {
-    let mut table = FigureTable::new("exit right after a write", ["last call", "exit p50 ms", "exit max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "exit right after a write",
+        ["last call", "exit p50 ms", "exit max ms", "goals"],
+    );
     let mut dice = FixedRandom::new(7);
     let add_entity = |dice: &mut FixedRandom, number| json!({"name": format!("late_{number}_{}", dice.sentence(2)), "type": "module"});
     let last_calls: [(&str, &str, WriteArguments); 3] = [
@@ -86,15 +101,26 @@ fn exits_after_writes(bench: &Bench, project: &BenchProject) -> BenchResult<()> 
             client.call(tool, &ask(&mut dice, number))?;
             exit.push(client.close()?);
         }
-        table.row([name.to_owned(), number(exit.p50()), number(exit.max()), below("exit", exit.max(), 100.0)]);
+        table.row([
+            name.to_owned(),
+            number(exit.p50()),
+            number(exit.max()),
+            below("exit", exit.max(), 100.0),
+        ]);
     }
     table.note(format!("{}; {ROUNDS} times each.", StoreSize::LARGE));
     show(&table);
     Ok(())
 }
 
-fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut FigureTable) -> BenchResult<()> {
-    let (mut ready, mut exit, mut resident) = (LatencySample::default(), LatencySample::default(), 0);
+fn starts_on(
+    twining: &Path,
+    project: &Path,
+    name: &str,
+    table: &mut FigureTable,
+) -> BenchResult<()> {
+    let (mut ready, mut exit, mut resident) =
+        (LatencySample::default(), LatencySample::default(), 0);
     for number in 0..=STARTS {
         let started = Instant::now();
         let mut client = BenchClient::start(twining, project)?;
@@ -113,8 +139,21 @@ fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut FigureTable
         }
     }
     let resident = resident as f64 / MIB;
-    let goals = [below("ready p50", ready.p50(), 10.0), below("RSS", resident, 20.0), below("exit", exit.max(), 100.0)].join(", ");
-    table.row([name.to_owned(), number(ready.p50()), number(ready.max()), number(resident), number(exit.p50()), number(exit.max()), goals]);
+    let goals = [
+        below("ready p50", ready.p50(), 10.0),
+        below("RSS", resident, 20.0),
+        below("exit", exit.max(), 100.0),
+    ]
+    .join(", ");
+    table.row([
+        name.to_owned(),
+        number(ready.p50()),
+        number(ready.max()),
+        number(resident),
+        number(exit.p50()),
+        number(exit.max()),
+        goals,
+    ]);
     Ok(())
 }
 
@@ -132,7 +171,13 @@ struct WriteCase {
 
 const WRITES: [WriteCase; 2] = [
     WriteCase { verb: "post", tool: "twining_post", times: 500, goal: 0.5, ask: post_arguments },
-    WriteCase { verb: "decide", tool: "twining_decide", times: 100, goal: 6.0, ask: decide_arguments },
+    WriteCase {
+        verb: "decide",
+        tool: "twining_decide",
+        times: 100,
+        goal: 6.0,
+        ask: decide_arguments,
+    },
 ];
 
 /// Latencies and the processor time behind them.
@@ -161,7 +206,14 @@ struct TimedStore {
 impl TimedStore {
     fn warm(bench: &mut Bench, size: StoreSize) -> BenchResult<Self> {
         let (project, client, first_status) = bench.warm(size)?;
-        let mut side = Self { size, _project: project, client, first_status, dice: FixedRandom::new(2), timed: Default::default() };
+        let mut side = Self {
+            size,
+            _project: project,
+            client,
+            first_status,
+            dice: FixedRandom::new(2),
+            timed: Default::default(),
+        };
         for which in 0..WRITES.len() {
             side.repeat(which, 20)?;
         }
@@ -182,7 +234,8 @@ impl TimedStore {
 
 /// `post` and `decide` on a small store and on a large one.
 pub fn writes(bench: &mut Bench) -> BenchResult<()> {
-    let mut sides = [TimedStore::warm(bench, StoreSize::SMALL)?, TimedStore::warm(bench, StoreSize::LARGE)?];
+    let mut sides =
+        [TimedStore::warm(bench, StoreSize::SMALL)?, TimedStore::warm(bench, StoreSize::LARGE)?];
     // What the first writes left to do behind the scenes is not part of the next.
     std::thread::sleep(Duration::from_secs(2));
     say("writes");
@@ -194,8 +247,20 @@ pub fn writes(bench: &mut Bench) -> BenchResult<()> {
             }
         }
     }
-    let mut table =
-        FigureTable::new("writes", ["call", "calls", "entries", "decisions", "p50 ms", "p99 ms", "max ms", "cpu ms/call", "goals"]);
+    let mut table = FigureTable::new(
+        "writes",
+        [
+            "call",
+            "calls",
+            "entries",
+            "decisions",
+            "p50 ms",
+            "p99 ms",
+            "max ms",
+            "cpu ms/call",
+            "goals",
+        ],
+    );
     for (which, write) in WRITES.iter().enumerate() {
         let small = sides[0].timed[which].took.p50();
         for side in &sides {
@@ -205,9 +270,22 @@ pub fn writes(bench: &mut Bench) -> BenchResult<()> {
                 let ratio = took.p50() / small;
                 goals = format!("{goals}, {} ({})", at_most("ratio", ratio, 1.5), number(ratio));
             }
-            let [calls, entries, decisions] = [took.len(), side.size.entries, side.size.decisions].map(thousands);
-            let [p50, p99, max, cpu] = [took.p50(), took.percentile(99.0), took.max(), side.timed[which].cpu_each()].map(number);
-            table.row([write.verb.to_owned(), calls, entries, decisions, p50, p99, max, cpu, goals]);
+            let [calls, entries, decisions] =
+                [took.len(), side.size.entries, side.size.decisions].map(thousands);
+            let [p50, p99, max, cpu] =
+                [took.p50(), took.percentile(99.0), took.max(), side.timed[which].cpu_each()]
+                    .map(number);
+            table.row([
+                write.verb.to_owned(),
+                calls,
+                entries,
+                decisions,
+                p50,
+                p99,
+                max,
+                cpu,
+                goals,
+            ]);
         }
     }
     let [small, large] = sides.each_ref().map(|side| number(ms(side.first_status)));
@@ -242,22 +320,32 @@ const READS: [(&str, &str, ReadArguments); 8] = [
     ("recent", "twining_recent", |_, _| json!({"n": 20})),
     ("why", "twining_why", |dice, _| json!({"scope": dice.file()})),
     ("status", "twining_status", |_, _| json!({})),
-    ("graph_query", "twining_graph_query", |dice, _| json!({"query": dice.module().trim_start_matches("src/")})),
+    (
+        "graph_query",
+        "twining_graph_query",
+        |dice, _| json!({"query": dice.module().trim_start_matches("src/")}),
+    ),
     (
         "neighbors, depth 2",
         "twining_neighbors",
         |dice, known| json!({"entity": known.entities[dice.below(known.entities.len())], "depth": 2}),
     ),
-    ("trace", "twining_trace", |dice, known| json!({"decision_id": known.decisions[dice.below(known.decisions.len())]})),
+    (
+        "trace",
+        "twining_trace",
+        |dice, known| json!({"decision_id": known.decisions[dice.below(known.decisions.len())]}),
+    ),
 ];
 
 /// Every read that has a goal, on the large store.
 pub fn reads(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut client, first_status) = bench.warm(StoreSize::LARGE)?;
     say("reads");
-    let mut table = FigureTable::new("reads", ["call", "p50 ms", "p95 ms", "max ms", "cpu ms/call", "goals"]);
+    let mut table =
+        FigureTable::new("reads", ["call", "p50 ms", "p95 ms", "max ms", "cpu ms/call", "goals"]);
     for (name, tool, ask) in READS {
-        let (mut timed, mut dice, before) = (TimedSample::default(), FixedRandom::new(3), client.cpu());
+        let (mut timed, mut dice, before) =
+            (TimedSample::default(), FixedRandom::new(3), client.cpu());
         for _ in 0..READS_EACH {
             timed.took.push(client.call(tool, &ask(&mut dice, &project.known))?.1);
         }
@@ -286,7 +374,14 @@ pub fn reads(bench: &mut Bench) -> BenchResult<()> {
 
 fn read_row(name: &str, timed: &TimedSample, table: &mut FigureTable) {
     let (took, p95) = (&timed.took, timed.took.percentile(95.0));
-    table.row([name.to_owned(), number(took.p50()), number(p95), number(took.max()), number(timed.cpu_each()), below("p95", p95, 5.0)]);
+    table.row([
+        name.to_owned(),
+        number(took.p50()),
+        number(p95),
+        number(took.max()),
+        number(timed.cpu_each()),
+        below("p95", p95, 5.0),
+    ]);
 }
 
 /// The index built anew, and caught up after others wrote.
@@ -296,7 +391,10 @@ pub fn rebuild(bench: &mut Bench) -> BenchResult<()> {
 }
 
 fn rebuild_from_nothing(bench: &mut Bench) -> BenchResult<()> {
-    let mut table = FigureTable::new("rebuild", ["store", "reindex s", "peak RSS MiB", "next start → status ms", "RSS then MiB", "goals"]);
+    let mut table = FigureTable::new(
+        "rebuild",
+        ["store", "reindex s", "peak RSS MiB", "next start → status ms", "RSS then MiB", "goals"],
+    );
     let full = bench.is_full.then_some((StoreSize::MILLION, 60.0, Some(300.0)));
     for (size, seconds, memory) in [(StoreSize::LARGE, 10.0, None)].into_iter().chain(full) {
         let project = bench.stores.copy(size)?;
@@ -312,8 +410,21 @@ fn rebuild_from_nothing(bench: &mut Bench) -> BenchResult<()> {
         let mut goals = vec![below("s", took, seconds)];
         goals.extend(memory.map(|most| below("peak MiB", peak, most)));
         // R16 gives these for a million entries.
-        goals.extend(memory.map(|_| format!("{}, {}", below("start → status", opened, 50.0), below("RSS then", resident, 40.0))));
-        table.row([size.to_string(), number(took), number(peak), number(opened), number(resident), goals.join(", ")]);
+        goals.extend(memory.map(|_| {
+            format!(
+                "{}, {}",
+                below("start → status", opened, 50.0),
+                below("RSS then", resident, 40.0)
+            )
+        }));
+        table.row([
+            size.to_string(),
+            number(took),
+            number(peak),
+            number(opened),
+            number(resident),
+            goals.join(", "),
+        ]);
     }
     if !bench.is_full {
         table.note("A million entries are rebuilt with `--full`.");
@@ -334,11 +445,15 @@ enum OutsideChange {
 fn catch_up(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut client, _) = bench.warm(StoreSize::LARGE)?;
     say("catching up");
-    let mut table = FigureTable::new("catching up", ["what happened to the board", "next recent p50 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "catching up",
+        ["what happened to the board", "next recent p50 ms", "max ms", "goals"],
+    );
     let mut dice = FixedRandom::new(5);
-    for (outside, name) in
-        [(OutsideChange::Appended, "1,000 lines appended"), (OutsideChange::Replaced, "replaced by a copy with 1,000 more lines")]
-    {
+    for (outside, name) in [
+        (OutsideChange::Appended, "1,000 lines appended"),
+        (OutsideChange::Replaced, "replaced by a copy with 1,000 more lines"),
+    ] {
         let mut took = LatencySample::default();
         for _ in 0..ROUNDS {
             let last = write_outside(&project, outside, &mut dice)?;
@@ -348,7 +463,12 @@ fn catch_up(bench: &mut Bench) -> BenchResult<()> {
             }
             took.push(after);
         }
-        table.row([name.to_owned(), number(took.p50()), number(took.max()), below("max", took.max(), 100.0)]);
+        table.row([
+            name.to_owned(),
+            number(took.p50()),
+            number(took.max()),
+            below("max", took.max(), 100.0),
+        ]);
     }
     table.note(format!("{}; {ROUNDS} times each.", StoreSize::LARGE));
     show(&table);
@@ -356,7 +476,11 @@ fn catch_up(bench: &mut Bench) -> BenchResult<()> {
 }
 
 /// Writes to the board as another program would; the id of the last line.
-fn write_outside(project: &BenchProject, outside: OutsideChange, dice: &mut FixedRandom) -> BenchResult<String> {
+fn write_outside(
+    project: &BenchProject,
+    outside: OutsideChange,
+    dice: &mut FixedRandom,
+) -> BenchResult<String> {
     let ids = twining_testkit::ids();
     let mut lines = String::new();
     let mut last = String::new();
@@ -364,10 +488,15 @@ fn write_outside(project: &BenchProject, outside: OutsideChange, dice: &mut Fixe
         last = board_line(&ids, dice)?;
         lines.push_str(&last);
     }
-    let lock = OpenOptions::new().create(true).append(true).open(project.path().join(".twining/local/lock"))?;
+    let lock = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(project.path().join(".twining/local/lock"))?;
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
     match outside {
-        OutsideChange::Appended => OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?,
+        OutsideChange::Appended => {
+            OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?
+        }
         OutsideChange::Replaced => {
             let aside = project.path().join("board.new");
             fs::copy(project.board(), &aside)?;

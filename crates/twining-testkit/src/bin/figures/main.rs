@@ -29,7 +29,10 @@ use crate::many_processes::CrowdMember;
 use crate::store::BenchStores;
 
 #[derive(Parser)]
-#[command(about = "Measures the built twining and prints the figures beside the goals", args_conflicts_with_subcommands = true)]
+#[command(
+    about = "Measures the built twining and prints the figures beside the goals",
+    args_conflicts_with_subcommands = true
+)]
 struct FigureArguments {
     #[command(subcommand)]
     role: Option<ProcessRole>,
@@ -104,7 +107,8 @@ fn main() -> ExitCode {
     let arguments = FigureArguments::parse();
     let outcome = match arguments.role {
         Some(ProcessRole::CrowdMember { project, lasting_us, think_us, offset_us }) => {
-            let [lasting, think, offset] = [lasting_us, think_us, offset_us].map(Duration::from_micros);
+            let [lasting, think, offset] =
+                [lasting_us, think_us, offset_us].map(Duration::from_micros);
             many_processes::be_member(&CrowdMember { project, lasting, think, offset })
         }
         Some(ProcessRole::Victim { project }) => many_processes::be_victim(project),
@@ -130,12 +134,16 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
         Some(path) => path,
         None => fs::read_link("/proc/self/exe")?.with_file_name("twining"),
     };
-    let twining = twining.canonicalize().map_err(|error| format!("no program `{}` to measure: {error}", twining.display()))?;
+    let twining = twining
+        .canonicalize()
+        .map_err(|error| format!("no program `{}` to measure: {error}", twining.display()))?;
     let stores = BenchStores::new(dir.as_deref())?;
     show(&header(&twining, stores.path()));
     let mut bench = Bench { twining, stores, is_full: full, tries };
     let began = Instant::now();
-    for part in FigurePart::value_variants().iter().filter(|part| what.is_empty() || what.contains(part)) {
+    for part in
+        FigurePart::value_variants().iter().filter(|part| what.is_empty() || what.contains(part))
+    {
         match part {
             FigurePart::Start => latency::start(&mut bench)?,
             FigurePart::Writes => latency::writes(&mut bench)?,
@@ -152,25 +160,42 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::Follow => log_following::follow(&mut bench)?,
         }
     }
-    show(&format!("\nMeasured in {} s; load average at the end: {}.", began.elapsed().as_secs(), load()));
+    show(&format!(
+        "\nMeasured in {} s; load average at the end: {}.",
+        began.elapsed().as_secs(),
+        load()
+    ));
     Ok(())
 }
 
 /// What the figures depend on besides the program.
 fn header(twining: &Path, stores: &Path) -> String {
-    let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".to_owned());
+    let cpu =
+        field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".to_owned());
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let kib: u64 = field("/proc/meminfo", "MemTotal").and_then(|told| told.split(' ').next()?.parse().ok()).unwrap_or_default();
+    let kib: u64 = field("/proc/meminfo", "MemTotal")
+        .and_then(|told| told.split(' ').next()?.parse().ok())
+        .unwrap_or_default();
     let program = fs::metadata(twining).map_or(0, |file| file.len()) / 1024;
     let build = if cfg!(debug_assertions) { "; **a debug build: run with --release**" } else { "" };
     [
         "# Figures\n".to_owned(),
-        format!("- machine: {cores} × {cpu}, {} GiB, Linux {}", kib >> 20, line("/proc/sys/kernel/osrelease")),
+        format!(
+            "- machine: {cores} × {cpu}, {} GiB, Linux {}",
+            kib >> 20,
+            line("/proc/sys/kernel/osrelease")
+        ),
         format!("- stores: `{}` ({})", stores.display(), file_system(stores)),
         format!("- program: `{}`, {program} KiB{build}", twining.display()),
         format!("- date: {}", twining_testkit::ids().now()),
-        format!("- command: `{}`", line("/proc/self/cmdline").trim_end_matches('\0').replace('\0', " ")),
-        format!("- load average at the start: {} (figures taken while others work are noise)", load()),
+        format!(
+            "- command: `{}`",
+            line("/proc/self/cmdline").trim_end_matches('\0').replace('\0', " ")
+        ),
+        format!(
+            "- load average at the start: {} (figures taken while others work are noise)",
+            load()
+        ),
     ]
     .join("\n")
 }
@@ -185,7 +210,9 @@ fn line(path: &str) -> String {
 
 fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().strip_prefix(':')?.trim().to_owned()))
+    text.lines().find_map(|line| {
+        Some(line.strip_prefix(name)?.trim_start().strip_prefix(':')?.trim().to_owned())
+    })
 }
 
 /// The kind of file system a path is on: a flush on tmpfs costs nothing.
@@ -193,7 +220,9 @@ fn file_system(path: &Path) -> String {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let words = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let around = words.filter(|words| words.len() > 2 && path.starts_with(words[1]));
-    around.max_by_key(|words| words[1].len()).map_or_else(|| "unknown".to_owned(), |words| words[2].to_owned())
+    around
+        .max_by_key(|words| words[1].len())
+        .map_or_else(|| "unknown".to_owned(), |words| words[2].to_owned())
 }
 
 /// Prints a part of the report.

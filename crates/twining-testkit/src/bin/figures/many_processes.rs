@@ -101,17 +101,28 @@ pub fn crowd(bench: &mut Bench) -> BenchResult<()> {
 }
 
 fn posting_together(bench: &mut Bench) -> BenchResult<()> {
-    let heads = ["goal", "posts/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "slowest/fastest process", "goals"];
+    let heads = [
+        "goal",
+        "posts/s",
+        "p50 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "slowest/fastest process",
+        "goals",
+    ];
     let mut table = FigureTable::new("a crowd posts", heads);
     let think = Duration::from_secs(1) * u32::try_from(MEMBERS)? / POSTS_A_SECOND;
-    for (name, lasting, think) in [("R11: 500 posts/s", CALM, think), ("R13: saturated", SATURATED, Duration::ZERO)] {
+    for (name, lasting, think) in
+        [("R11: 500 posts/s", CALM, think), ("R13: saturated", SATURATED, Duration::ZERO)]
+    {
         let (project, client, _) = bench.warm(StoreSize::SMALL)?;
         client.close()?;
         say(&format!("{name}, {MEMBERS} processes, {} s", lasting.as_secs()));
         let each = gather(&project, lasting, think)?;
         let counts: Vec<usize> = each.iter().map(LatencySample::len).collect();
-        let fairness =
-            counts.iter().min().copied().unwrap_or_default() as f64 / counts.iter().max().copied().unwrap_or_default().max(1) as f64;
+        let fairness = counts.iter().min().copied().unwrap_or_default() as f64
+            / counts.iter().max().copied().unwrap_or_default().max(1) as f64;
         let rate = counts.iter().sum::<usize>() as f64 / lasting.as_secs_f64();
         let mut all = LatencySample::default();
         all.extend(each.into_iter().flatten());
@@ -121,7 +132,8 @@ fn posting_together(bench: &mut Bench) -> BenchResult<()> {
         } else {
             [below("p99", p99, 1.0), below("p99.9", p999, 10.0)]
         };
-        let [rate, p50, p99, p999, max, fairness] = [rate, all.p50(), p99, p999, max, fairness].map(number);
+        let [rate, p50, p99, p999, max, fairness] =
+            [rate, all.p50(), p99, p999, max, fairness].map(number);
         table.row([name.to_owned(), rate, p50, p99, p999, max, fairness, goals.join(", ")]);
     }
     table.note(format!(
@@ -146,7 +158,11 @@ impl Drop for RunningMember {
     }
 }
 
-fn gather(project: &BenchProject, lasting: Duration, think: Duration) -> BenchResult<Vec<LatencySample>> {
+fn gather(
+    project: &BenchProject,
+    lasting: Duration,
+    think: Duration,
+) -> BenchResult<Vec<LatencySample>> {
     let mut members = Vec::with_capacity(MEMBERS);
     for number in 0..u32::try_from(MEMBERS)? {
         let offset = think * number / u32::try_from(MEMBERS)?;
@@ -167,12 +183,24 @@ fn gather(project: &BenchProject, lasting: Duration, think: Duration) -> BenchRe
     members.iter_mut().map(finish_member).collect()
 }
 
-fn start_member(project: &Path, lasting: Duration, think: Duration, offset: Duration) -> BenchResult<RunningMember> {
+fn start_member(
+    project: &Path,
+    lasting: Duration,
+    think: Duration,
+    offset: Duration,
+) -> BenchResult<RunningMember> {
     let micros = |time: Duration| time.as_micros().to_string();
     let mut process = Command::new(ITSELF)
         .arg("member")
         .arg(project)
-        .args(["--lasting-us", &micros(lasting), "--think-us", &micros(think), "--offset-us", &micros(offset)])
+        .args([
+            "--lasting-us",
+            &micros(lasting),
+            "--think-us",
+            &micros(think),
+            "--offset-us",
+            &micros(offset),
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -198,7 +226,8 @@ fn finish_member(member: &mut RunningMember) -> BenchResult<LatencySample> {
 fn after_a_kill(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut standing, _) = bench.warm(StoreSize::LARGE)?;
     say("R3: the first post after a kill");
-    let (mut by_standing, mut by_new, mut dice) = (LatencySample::default(), LatencySample::default(), FixedRandom::new(6));
+    let (mut by_standing, mut by_new, mut dice) =
+        (LatencySample::default(), LatencySample::default(), FixedRandom::new(6));
     for number in 0..2 * KILLS {
         kill_a_writer(&project)?;
         let arguments = post_arguments(&mut dice, number);
@@ -210,9 +239,19 @@ fn after_a_kill(bench: &mut Bench) -> BenchResult<()> {
             new.close()?;
         }
     }
-    let mut table = FigureTable::new("R3: the first post after a SIGKILLed writer", ["by", "p50 ms", "max ms", "goals"]);
-    for (who, took) in [("a server that was there before", &by_standing), ("a server started after it", &by_new)] {
-        table.row([who.to_owned(), number(took.p50()), number(took.max()), below("max", took.max(), 100.0)]);
+    let mut table = FigureTable::new(
+        "R3: the first post after a SIGKILLed writer",
+        ["by", "p50 ms", "max ms", "goals"],
+    );
+    for (who, took) in
+        [("a server that was there before", &by_standing), ("a server started after it", &by_new)]
+    {
+        table.row([
+            who.to_owned(),
+            number(took.p50()),
+            number(took.max()),
+            below("max", took.max(), 100.0),
+        ]);
     }
     table.note(format!(
         "{} entries; {KILLS} kills each, in the middle of posts, decisions, entities and overrides.",
@@ -223,23 +262,37 @@ fn after_a_kill(bench: &mut Bench) -> BenchResult<()> {
 }
 
 fn kill_a_writer(project: &BenchProject) -> BenchResult<()> {
-    let mut victim = Command::new(ITSELF).arg("victim").arg(project.path()).stdin(Stdio::null()).spawn()?;
+    let mut victim =
+        Command::new(ITSELF).arg("victim").arg(project.path()).stdin(Stdio::null()).spawn()?;
     std::thread::sleep(Duration::from_millis(400));
     let ended = victim.try_wait()?;
     victim.kill()?;
     victim.wait()?;
-    ended.map_or(Ok(()), |status| Err(format!("the writer ended with {status} before it was killed").into()))
+    ended.map_or(Ok(()), |status| {
+        Err(format!("the writer ended with {status} before it was killed").into())
+    })
 }
 
 fn array_elements(bench: &mut Bench) -> BenchResult<()> {
-    let mut table = FigureTable::new("R14: one element of an array", ["call", "elements", "p50 ms", "p99 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "R14: one element of an array",
+        ["call", "elements", "p50 ms", "p99 ms", "max ms", "goals"],
+    );
     let mut rows: [Vec<(usize, LatencySample)>; 2] = Default::default();
     for elements in ELEMENTS {
         let (project, mut client, _) = bench.warm(StoreSize::of_graph(elements))?;
         say(&format!("R14: {} elements", thousands(elements)));
-        let changed = |number: usize| (format!("src/mod{}/file{}.rs", number % 50, number / 50 % 20), "file", number.to_string());
+        let changed = |number: usize| {
+            (
+                format!("src/mod{}/file{}.rs", number % 50, number / 50 % 20),
+                "file",
+                number.to_string(),
+            )
+        };
         let added = |number: usize| (format!("new_{number}"), "module", number.to_string());
-        drop(change_elements(&mut client, 20, |number| (format!("warm_{number}"), "module", String::new()))?);
+        drop(change_elements(&mut client, 20, |number| {
+            (format!("warm_{number}"), "module", String::new())
+        })?);
         std::thread::sleep(Duration::from_secs(2));
         rows[0].push((elements, change_elements(&mut client, CHANGES, added)?));
         rows[1].push((elements, change_elements(&mut client, CHANGES, changed)?));
@@ -250,8 +303,19 @@ fn array_elements(bench: &mut Bench) -> BenchResult<()> {
         let small = samples.first().map_or(0.0, |(_, took)| took.p50());
         for (elements, took) in samples {
             let p99 = took.percentile(99.0);
-            let goals = format!("{}, {} times the p50 at 1,000", below("p99", p99, 2.0), number(took.p50() / small));
-            table.row([name.to_owned(), thousands(elements), number(took.p50()), number(p99), number(took.max()), goals]);
+            let goals = format!(
+                "{}, {} times the p50 at 1,000",
+                below("p99", p99, 2.0),
+                number(took.p50() / small)
+            );
+            table.row([
+                name.to_owned(),
+                thousands(elements),
+                number(took.p50()),
+                number(p99),
+                number(took.max()),
+                goals,
+            ]);
         }
     }
     table.note(format!("{CHANGES} calls each over MCP; as many relations as entities; the arrays are rewritten behind them."));

@@ -14,7 +14,8 @@ use crate::store::{FixedRandom, StoreSize};
 use crate::table::{FigureTable, at_least, number, thousands};
 use crate::{say, show};
 
-const SIZE: StoreSize = StoreSize { entries: 10_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
+const SIZE: StoreSize =
+    StoreSize { entries: 10_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
 const LASTING: Duration = Duration::from_secs(1);
 /// In turn, so that a slow moment of the machine meets all alike.
 const ROUNDS: usize = 7;
@@ -23,7 +24,8 @@ const THREADS: [usize; 3] = [1, 2, 4];
 
 type ReadCall = fn(&Engine, &mut FixedRandom) -> Result<(), Failure>;
 
-const READS: [(&str, ReadCall); 2] = [("assemble, by words", assemble), ("status", |engine, _| engine.status().map(drop))];
+const READS: [(&str, ReadCall); 2] =
+    [("assemble, by words", assemble), ("status", |engine, _| engine.status().map(drop))];
 
 /// Reads a second with one, two and four threads.
 pub fn readers(bench: &mut Bench) -> BenchResult<()> {
@@ -33,7 +35,10 @@ pub fn readers(bench: &mut Bench) -> BenchResult<()> {
     let engine = Engine::new(Arc::new(Store::open(place, twining_testkit::ids())?));
     // As in a server, which stays and is told what changed.
     let _keeper = Housekeeper::start(Arc::clone(engine.store()));
-    let mut table = FigureTable::new("threads that read at once", ["read", "threads", "reads/s", "of one thread", "goals"]);
+    let mut table = FigureTable::new(
+        "threads that read at once",
+        ["read", "threads", "reads/s", "of one thread", "goals"],
+    );
     for (name, read) in READS {
         rate(&engine, read, 4, LASTING)?;
         let mut rates = THREADS.map(|_| Vec::new());
@@ -69,7 +74,9 @@ fn rate(engine: &Engine, read: ReadCall, threads: usize, lasting: Duration) -> B
                 scope.spawn(move || {
                     while began.elapsed() < lasting {
                         // The same questions, however many ask them.
-                        let mut dice = FixedRandom::new((begun.fetch_add(1, Ordering::AcqRel) % QUESTIONS) as u64);
+                        let mut dice = FixedRandom::new(
+                            (begun.fetch_add(1, Ordering::AcqRel) % QUESTIONS) as u64,
+                        );
                         read(engine, &mut dice)?;
                         done.fetch_add(1, Ordering::AcqRel);
                     }
@@ -77,7 +84,9 @@ fn rate(engine: &Engine, read: ReadCall, threads: usize, lasting: Duration) -> B
                 })
             })
             .collect();
-        readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| "a reader panicked")?.map_err(|error| error.to_string()))
+        readers.into_iter().try_for_each(|reader| {
+            reader.join().map_err(|_| "a reader panicked")?.map_err(|error| error.to_string())
+        })
     })?;
     Ok(done.into_inner() as f64 / began.elapsed().as_secs_f64())
 }
@@ -85,6 +94,7 @@ fn rate(engine: &Engine, read: ReadCall, threads: usize, lasting: Duration) -> B
 fn assemble(engine: &Engine, dice: &mut FixedRandom) -> Result<(), Failure> {
     let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent };
     let caller = Caller { agent: "reader".to_owned(), origin };
-    let input = AssembleInput { task: dice.sentence(25), scope: dice.file(), ..AssembleInput::default() };
+    let input =
+        AssembleInput { task: dice.sentence(25), scope: dice.file(), ..AssembleInput::default() };
     engine.assemble(&caller, &input).map(drop)
 }

@@ -20,28 +20,50 @@ const CALLS: usize = 200;
 const MIB: f64 = 1024.0;
 const WORDS_ALONE: &str = "search:\n  embeddings: false\n";
 const CLONES: usize = 5;
-const CLONED: StoreSize = StoreSize { entries: 9_000, decisions: 1_000, entities: 1_000, relations: 2_000 };
-const EMBEDDED_BEHIND: StoreSize = StoreSize { entries: 10_000, decisions: 0, entities: 0, relations: 0 };
+const CLONED: StoreSize =
+    StoreSize { entries: 9_000, decisions: 1_000, entities: 1_000, relations: 2_000 };
+const EMBEDDED_BEHIND: StoreSize =
+    StoreSize { entries: 10_000, decisions: 0, entities: 0, relations: 0 };
 /// Records, and the goals for `query` and `assemble`; none for the smallest.
-const SIZES: [(usize, Option<(f64, f64)>); 3] = [(1_000, None), (10_000, Some((15.0, 20.0))), (100_000, Some((50.0, 60.0)))];
+const SIZES: [(usize, Option<(f64, f64)>); 3] =
+    [(1_000, None), (10_000, Some((15.0, 20.0))), (100_000, Some((50.0, 60.0)))];
 
 /// All of it.
 pub fn search(bench: &mut Bench) -> BenchResult<()> {
-    let mut table = FigureTable::new("search", ["call", "records", "mode", "p50 ms", "p95 ms", "max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "search",
+        ["call", "records", "mode", "p50 ms", "p95 ms", "max ms", "goals"],
+    );
     for (records, goals) in SIZES {
-        let size = StoreSize { entries: records, decisions: records / 10, entities: records / 2, relations: records };
+        let size = StoreSize {
+            entries: records,
+            decisions: records / 10,
+            entities: records / 2,
+            relations: records,
+        };
         let project = bench.stores.copy(size)?;
         say(&format!("search: {} records, vectors for all", thousands(records)));
         give_vectors(&project)?;
         let mut client = bench.client(&project)?;
         rows(&mut client, records, "hybrid", goals, &mut table)?;
         let resident = client.resident_kib() as f64 / MIB;
-        table.note(format!("{} records embedded: RSS {} MiB ({}).", thousands(records), number(resident), below("RSS", resident, 250.0)));
+        table.note(format!(
+            "{} records embedded: RSS {} MiB ({}).",
+            thousands(records),
+            number(resident),
+            below("RSS", resident, 250.0)
+        ));
         client.close()?;
         let config = project.path().join(".twining/config.yml");
         fs::write(&config, fs::read_to_string(&config)? + WORDS_ALONE)?;
         let mut client = bench.client(&project)?;
-        rows(&mut client, records, "keyword", goals.map(|(_, assemble)| (5.0, assemble)), &mut table)?;
+        rows(
+            &mut client,
+            records,
+            "keyword",
+            goals.map(|(_, assemble)| (5.0, assemble)),
+            &mut table,
+        )?;
         client.close()?;
     }
     table.note(format!(
@@ -59,16 +81,23 @@ type SearchArguments = fn(&mut FixedRandom) -> Value;
 const QUESTIONS: [(&str, &str, SearchArguments); 3] = [
     ("query", "twining_query", |dice| json!({"query": dice.sentence(6)})),
     ("search_decisions", "twining_search_decisions", |dice| json!({"query": dice.sentence(6)})),
-    ("assemble", "twining_assemble", |dice| json!({"task": dice.sentence(25), "scope": dice.file()})),
+    (
+        "assemble",
+        "twining_assemble",
+        |dice| json!({"task": dice.sentence(25), "scope": dice.file()}),
+    ),
 ];
 
 /// The first questions where there is neither an index nor a vector.
 fn in_a_fresh_clone(bench: &mut Bench) -> BenchResult<()> {
-    let mut table =
-        FigureTable::new("questions in a fresh clone", ["call", "first p50 ms", "first max ms", "next p50 ms", "next max ms", "goals"]);
+    let mut table = FigureTable::new(
+        "questions in a fresh clone",
+        ["call", "first p50 ms", "first max ms", "next p50 ms", "next max ms", "goals"],
+    );
     say("questions in a fresh clone");
     for (name, tool, ask) in QUESTIONS {
-        let (mut first, mut next, mut dice) = (LatencySample::default(), LatencySample::default(), FixedRandom::new(12));
+        let (mut first, mut next, mut dice) =
+            (LatencySample::default(), LatencySample::default(), FixedRandom::new(12));
         for _ in 0..CLONES {
             let project = bench.stores.copy(CLONED)?;
             let mut client = bench.client(&project)?;
@@ -82,8 +111,16 @@ fn in_a_fresh_clone(bench: &mut Bench) -> BenchResult<()> {
             }
             client.close()?;
         }
-        let goals = [at_most("first", first.max(), 300.0), at_most("next", next.max(), 300.0)].join(", ");
-        table.row([name.to_owned(), number(first.p50()), number(first.max()), number(next.p50()), number(next.max()), goals]);
+        let goals =
+            [at_most("first", first.max(), 300.0), at_most("next", next.max(), 300.0)].join(", ");
+        table.row([
+            name.to_owned(),
+            number(first.p50()),
+            number(first.max()),
+            number(next.p50()),
+            number(next.max()),
+            goals,
+        ]);
     }
     table.note(format!(
         "{CLONED}, without `local/`; {CLONES} clones each. The first builds the index; meanwhile and later vectors are made."
@@ -92,20 +129,38 @@ fn in_a_fresh_clone(bench: &mut Bench) -> BenchResult<()> {
     Ok(())
 }
 
-fn rows(client: &mut BenchClient, records: usize, mode: &str, goals: Option<(f64, f64)>, table: &mut FigureTable) -> BenchResult<()> {
+fn rows(
+    client: &mut BenchClient,
+    records: usize,
+    mode: &str,
+    goals: Option<(f64, f64)>,
+    table: &mut FigureTable,
+) -> BenchResult<()> {
     for (name, tool, ask) in QUESTIONS {
         let goal = goals.map(|(query, assemble)| if name == "assemble" { assemble } else { query });
         let (mut took, mut dice) = (LatencySample::default(), FixedRandom::new(11));
         let (first, _) = client.call(tool, &ask(&mut dice))?;
         if first["mode"] != mode {
-            return Err(format!("{name} answered with mode {} where {mode} was expected", first["mode"]).into());
+            return Err(format!(
+                "{name} answered with mode {} where {mode} was expected",
+                first["mode"]
+            )
+            .into());
         }
         for _ in 0..CALLS {
             took.push(client.call(tool, &ask(&mut dice))?.1);
         }
         let p95 = took.percentile(95.0);
         let goal = goal.map_or_else(String::new, |goal| below("p95", p95, goal));
-        table.row([name.to_owned(), thousands(records), mode.to_owned(), number(took.p50()), number(p95), number(took.max()), goal]);
+        table.row([
+            name.to_owned(),
+            thousands(records),
+            mode.to_owned(),
+            number(took.p50()),
+            number(p95),
+            number(took.max()),
+            goal,
+        ]);
     }
     Ok(())
 }
@@ -113,11 +168,15 @@ fn rows(client: &mut BenchClient, records: usize, mode: &str, goals: Option<(f64
 /// Gives every record vectors that point anywhere: how long a search takes does
 /// not depend on where, and making a hundred thousand real ones takes half an hour.
 fn give_vectors(project: &BenchProject) -> BenchResult<()> {
-    let store = Store::open(StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() }, FixedWorld::new().ids())?;
+    let store = Store::open(
+        StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() },
+        FixedWorld::new().ids(),
+    )?;
     let model = Model::built_in()?;
     let mut dice = FixedRandom::new(5);
     let mut rows: Vec<(u64, VectorBytes)> = Vec::new();
-    let mut give = |sense: VectorKeys| rows.extend(sense.names().map(|name| (name, anywhere(&mut dice))));
+    let mut give =
+        |sense: VectorKeys| rows.extend(sense.names().map(|name| (name, anywhere(&mut dice))));
     for line in fs::read_to_string(project.board())?.lines() {
         let entry: Entry = serde_json::from_str(line)?;
         give(VectorKeys::of(&entry.summary, &entry_text(&entry)));
@@ -133,7 +192,8 @@ fn give_vectors(project: &BenchProject) -> BenchResult<()> {
 
 #[expect(clippy::cast_precision_loss, reason = "a random direction")]
 fn anywhere(dice: &mut FixedRandom) -> VectorBytes {
-    let numbers: [f32; DIMENSIONS] = std::array::from_fn(|_| dice.below(2001) as f32 / 1000.0 - 1.0);
+    let numbers: [f32; DIMENSIONS] =
+        std::array::from_fn(|_| dice.below(2001) as f32 / 1000.0 - 1.0);
     Vector::normalised(numbers).pack().to_bytes()
 }
 
@@ -145,16 +205,30 @@ fn posts_beside_embedding(bench: &mut Bench) -> BenchResult<()> {
     client.call("twining_status", &json!({}))?;
     let vectors = project.path().join(".twining/local/vectors.bin");
     let made = || fs::metadata(&vectors).map_or(0, |file| file.len() / 400);
-    let (mut took, mut dice, began) = (LatencySample::default(), FixedRandom::new(6), Instant::now());
+    let (mut took, mut dice, began) =
+        (LatencySample::default(), FixedRandom::new(6), Instant::now());
     while began.elapsed() < Duration::from_secs(30) {
         took.push(client.call("twining_post", &post_arguments(&mut dice, 1))?.1);
         std::thread::sleep(Duration::from_millis(5));
     }
     let rate = made() as f64 / began.elapsed().as_secs_f64();
-    let mut table = FigureTable::new("posting while vectors are made", ["call", "p50 ms", "p95 ms", "max ms", "vectors/s", "goals"]);
+    let mut table = FigureTable::new(
+        "posting while vectors are made",
+        ["call", "p50 ms", "p95 ms", "max ms", "vectors/s", "goals"],
+    );
     let p95 = took.percentile(95.0);
-    table.row(["post".to_owned(), number(took.p50()), number(p95), number(took.max()), number(rate), below("p95", p95, 2.0)]);
-    table.note(format!("{} records without vectors at the start; 30 s.", thousands(EMBEDDED_BEHIND.entries)));
+    table.row([
+        "post".to_owned(),
+        number(took.p50()),
+        number(p95),
+        number(took.max()),
+        number(rate),
+        below("p95", p95, 2.0),
+    ]);
+    table.note(format!(
+        "{} records without vectors at the start; 30 s.",
+        thousands(EMBEDDED_BEHIND.entries)
+    ));
     show(&table);
     client.close().map(drop)
 }

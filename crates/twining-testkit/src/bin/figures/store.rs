@@ -9,7 +9,9 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use twining_model::{Alternative, Confidence, Decision, DecisionStatus, Entity, Entry, IdSource, Relation};
+use twining_model::{
+    Alternative, Confidence, Decision, DecisionStatus, Entity, Entry, IdSource, Relation,
+};
 use twining_testkit::{FixedWorld, records};
 
 use crate::client::BenchResult;
@@ -60,9 +62,11 @@ pub struct StoreSize {
 
 impl StoreSize {
     /// A young project.
-    pub const SMALL: Self = Self { entries: 1_000, decisions: 100, entities: 500, relations: 1_000 };
+    pub const SMALL: Self =
+        Self { entries: 1_000, decisions: 100, entities: 500, relations: 1_000 };
     /// The size the goals are set for.
-    pub const LARGE: Self = Self { entries: 100_000, decisions: 10_000, entities: 50_000, relations: 100_000 };
+    pub const LARGE: Self =
+        Self { entries: 100_000, decisions: 10_000, entities: 50_000, relations: 100_000 };
     /// A million entries.
     pub const MILLION: Self = Self { entries: 1_000_000, ..Self::LARGE };
 
@@ -75,8 +79,12 @@ impl StoreSize {
 
 impl std::fmt::Display for StoreSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [entries, decisions, entities, relations] = [self.entries, self.decisions, self.entities, self.relations].map(thousands);
-        write!(f, "{entries} entries, {decisions} decisions, {entities} entities, {relations} relations")
+        let [entries, decisions, entities, relations] =
+            [self.entries, self.decisions, self.entities, self.relations].map(thousands);
+        write!(
+            f,
+            "{entries} entries, {decisions} decisions, {entities} entities, {relations} relations"
+        )
     }
 }
 
@@ -228,7 +236,12 @@ fn entry(ids: &IdSource, dice: &mut FixedRandom) -> Entry {
     }
 }
 
-fn decision(ids: &IdSource, dice: &mut FixedRandom, number: usize, before: Option<&String>) -> Decision {
+fn decision(
+    ids: &IdSource,
+    dice: &mut FixedRandom,
+    number: usize,
+    before: Option<&String>,
+) -> Decision {
     let rejected = Alternative {
         option: dice.sentence(4),
         pros: vec![dice.sentence(4)],
@@ -245,7 +258,11 @@ fn decision(ids: &IdSource, dice: &mut FixedRandom, number: usize, before: Optio
         alternatives: vec![rejected],
         depends_on: before.filter(|_| number.is_multiple_of(3)).into_iter().cloned().collect(),
         confidence: [Confidence::High, Confidence::Medium, Confidence::Low][dice.below(3)],
-        status: if dice.below(100) < 85 { DecisionStatus::Active } else { DecisionStatus::Provisional },
+        status: if dice.below(100) < 85 {
+            DecisionStatus::Active
+        } else {
+            DecisionStatus::Provisional
+        },
         affected_files: vec![dice.file(), dice.file()],
         affected_symbols: vec![dice.symbol()],
         ..records::decision(ids, &dice.sentence(9))
@@ -275,7 +292,10 @@ fn write_store(folder: &Path, size: StoreSize) -> BenchResult<KnownRecords> {
             entry.detail.clone_from(&decision.rationale);
             entry.scope.clone_from(&decision.scope);
             entry.relates_to = vec![decision.id.to_string()];
-            fs::write(folder.join(format!("decisions/{}.json", decision.id)), serde_json::to_string_pretty(&decision)? + "\n")?;
+            fs::write(
+                folder.join(format!("decisions/{}.json", decision.id)),
+                serde_json::to_string_pretty(&decision)? + "\n",
+            )?;
             listed.push(listing(&decision).to_string());
             known.decisions.push(decision.id.into());
         }
@@ -288,24 +308,42 @@ fn write_store(folder: &Path, size: StoreSize) -> BenchResult<KnownRecords> {
     Ok(known)
 }
 
-fn write_graph(folder: &Path, size: StoreSize, ids: &IdSource, dice: &mut FixedRandom, known: &mut KnownRecords) -> BenchResult<()> {
-    let files = (0..MODULES).flat_map(|module| (0..FILES).map(move |file| (format!("src/mod{module}/file{file}.rs"), "file")));
+fn write_graph(
+    folder: &Path,
+    size: StoreSize,
+    ids: &IdSource,
+    dice: &mut FixedRandom,
+    known: &mut KnownRecords,
+) -> BenchResult<()> {
+    let files = (0..MODULES).flat_map(|module| {
+        (0..FILES).map(move |file| (format!("src/mod{module}/file{file}.rs"), "file"))
+    });
     let concepts = known.decisions.iter().map(|id| (id.clone(), "concept"));
     let functions = (0..size.entities).map(|number| (format!("fn_{number}"), "function"));
     let mut numbers = Vec::with_capacity(size.entities);
     let mut names = Vec::with_capacity(size.entities);
-    let entities = files.chain(concepts).chain(functions).take(size.entities).map(|(name, kind)| {
-        let properties = [("scope".to_owned(), dice.scope()), ("note".to_owned(), dice.sentence(5))];
-        let entity = Entity { kind: kind.to_owned(), properties: properties.into(), ..records::entity(ids, &name) };
-        let text = serde_json::to_string(&entity)?;
-        numbers.push(entity.id);
-        names.push(name);
-        Ok(text)
-    });
+    let entities =
+        files.chain(concepts).chain(functions).take(size.entities).map(|(name, kind)| {
+            let properties =
+                [("scope".to_owned(), dice.scope()), ("note".to_owned(), dice.sentence(5))];
+            let entity = Entity {
+                kind: kind.to_owned(),
+                properties: properties.into(),
+                ..records::entity(ids, &name)
+            };
+            let text = serde_json::to_string(&entity)?;
+            numbers.push(entity.id);
+            names.push(name);
+            Ok(text)
+        });
     write_array(&folder.join("graph/entities.json"), entities)?;
     let relations = (0..size.relations).map(|_| {
-        let (source, target) = (&numbers[dice.below(numbers.len())], &numbers[dice.below(numbers.len())]);
-        let relation = Relation { kind: dice.pick(&RELATIONS).to_owned(), ..records::relation(ids, source, target) };
+        let (source, target) =
+            (&numbers[dice.below(numbers.len())], &numbers[dice.below(numbers.len())]);
+        let relation = Relation {
+            kind: dice.pick(&RELATIONS).to_owned(),
+            ..records::relation(ids, source, target)
+        };
         Ok(serde_json::to_string(&relation)?)
     });
     write_array(&folder.join("graph/relations.json"), relations)?;
@@ -323,7 +361,10 @@ fn listing(decision: &Decision) -> Value {
 }
 
 /// One element a line, the comma in front.
-fn write_array(path: &Path, elements: impl Iterator<Item = BenchResult<String>>) -> BenchResult<()> {
+fn write_array(
+    path: &Path,
+    elements: impl Iterator<Item = BenchResult<String>>,
+) -> BenchResult<()> {
     let mut file = BufWriter::new(File::create(path)?);
     file.write_all(b"[\n")?;
     for (i, element) in elements.enumerate() {

@@ -24,7 +24,11 @@ impl LatencySample {
     pub fn percentile(&self, percent: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is a rank")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a length is a rank"
+        )]
         let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.saturating_sub(1)).map_or(0.0, |took| ms(*took))
     }
@@ -122,7 +126,11 @@ impl FigureTable {
     /// A table with its title and the heads of its columns.
     #[must_use]
     pub fn new<const N: usize>(title: &str, heads: [&str; N]) -> Self {
-        Self { title: title.to_owned(), rows: vec![heads.map(str::to_owned).to_vec()], notes: Vec::new() }
+        Self {
+            title: title.to_owned(),
+            rows: vec![heads.map(str::to_owned).to_vec()],
+            notes: Vec::new(),
+        }
     }
 
     /// Adds a row.
@@ -139,15 +147,28 @@ impl FigureTable {
 impl std::fmt::Display for FigureTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
-        let wide =
-            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default();
+        let wide = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or_default()
+        };
         let widths: Vec<usize> = (0..columns).map(|column| wide(column).max(3)).collect();
         writeln!(f, "\n## {}\n", self.title)?;
         for (i, row) in self.rows.iter().enumerate() {
             let cells = widths.iter().zip(row).map(|(width, cell)| format!(" {cell:width$} |"));
             writeln!(f, "|{}", cells.collect::<String>())?;
             if i == 0 {
-                writeln!(f, "|{}", widths.iter().map(|width| format!("{}|", "-".repeat(width + 2))).collect::<String>())?;
+                writeln!(
+                    f,
+                    "|{}",
+                    widths
+                        .iter()
+                        .map(|width| format!("{}|", "-".repeat(width + 2)))
+                        .collect::<String>()
+                )?;
             }
         }
         for note in &self.notes {
@@ -165,7 +186,10 @@ mod tests {
     fn a_percentile_is_one_of_the_measured_values() {
         let mut sample = LatencySample::default();
         sample.extend((1..=200).map(Duration::from_millis));
-        assert_eq!((sample.p50(), sample.percentile(99.0), sample.percentile(99.9), sample.max()), (100.0, 198.0, 200.0, 200.0));
+        assert_eq!(
+            (sample.p50(), sample.percentile(99.0), sample.percentile(99.9), sample.max()),
+            (100.0, 198.0, 200.0, 200.0)
+        );
         assert_eq!(LatencySample::default().p50(), 0.0);
     }
 
@@ -179,7 +203,13 @@ mod tests {
     fn a_table_is_markdown_with_its_columns_in_line() {
         let mut table = FigureTable::new("writes", ["call", "p50"]);
         table.row(["post".to_owned(), number(0.1234)]);
-        assert_eq!(table.to_string(), "\n## writes\n\n| call | p50   |\n|------|-------|\n| post | 0.123 |\n");
-        assert_eq!((thousands(100_000), thousands(999), thousands(1_000)), ("100,000".to_owned(), "999".to_owned(), "1,000".to_owned()));
+        assert_eq!(
+            table.to_string(),
+            "\n## writes\n\n| call | p50   |\n|------|-------|\n| post | 0.123 |\n"
+        );
+        assert_eq!(
+            (thousands(100_000), thousands(999), thousands(1_000)),
+            ("100,000".to_owned(), "999".to_owned(), "1,000".to_owned())
+        );
     }
 }

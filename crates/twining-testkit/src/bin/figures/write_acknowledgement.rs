@@ -17,9 +17,13 @@ use crate::{say, show};
 
 /// Every verb that writes tracked files, each in a repository of its own.
 pub fn acknowledged(bench: &mut Bench) -> BenchResult<()> {
-    let mut table = FigureTable::new("acknowledged", ["verb", "tries", "without the record", "p50 ms", "p99 ms", "goals"]);
+    let mut table = FigureTable::new(
+        "acknowledged",
+        ["verb", "tries", "without the record", "p50 ms", "p99 ms", "goals"],
+    );
     for verb in WRITING_VERBS {
-        let name = [verb.tool.trim_start_matches("twining_"), verb.case].join(" ").trim_end().to_owned();
+        let name =
+            [verb.tool.trim_start_matches("twining_"), verb.case].join(" ").trim_end().to_owned();
         say(&format!("commits right after {name}"));
         let (took, missing) = tries(bench, verb)?;
         let goals = at_most("without", missing as f64, 0.0);
@@ -39,7 +43,11 @@ fn tries(bench: &Bench, verb: &WritingVerb) -> BenchResult<(LatencySample, usize
     let path = project.path();
     git(path, &["init", "-q"])?;
     twining(&bench.twining, path, &["init", "--agent", "none"])?;
-    let mut session = WriteSession { twining: &bench.twining, project: path.to_owned(), client: BenchClient::ready(&bench.twining, path)? };
+    let mut session = WriteSession {
+        twining: &bench.twining,
+        project: path.to_owned(),
+        client: BenchClient::ready(&bench.twining, path)?,
+    };
     let (mut took, mut missing) = (LatencySample::default(), 0);
     for number in 0..bench.tries {
         let word = format!("word{number:08}");
@@ -51,8 +59,23 @@ fn tries(bench: &Bench, verb: &WritingVerb) -> BenchResult<(LatencySample, usize
         let files: Vec<String> = trails.iter().map(|trail| in_file(path, trail)).collect();
         git(path, &["add", "-A", ".twining"])?;
         // What is made and taken away again before it was committed is no change to git.
-        git(path, &["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "commit", "-q", "--allow-empty", "-m", "at once"])?;
-        let fits = |(trail, file): (&ExpectedRecord, &String)| trail.fits(file) && trail.fits(&in_commit(path, trail));
+        git(
+            path,
+            &[
+                "-c",
+                "core.hooksPath=/dev/null",
+                "-c",
+                "gc.auto=0",
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                "at once",
+            ],
+        )?;
+        let fits = |(trail, file): (&ExpectedRecord, &String)| {
+            trail.fits(file) && trail.fits(&in_commit(path, trail))
+        };
         missing += usize::from(!trails.iter().zip(&files).all(fits));
     }
     session.client.close()?;
@@ -64,7 +87,10 @@ fn in_file(project: &Path, trail: &ExpectedRecord) -> String {
 }
 
 fn in_commit(project: &Path, trail: &ExpectedRecord) -> String {
-    let shown = Command::new("git").args(["show", &format!("HEAD:.twining/{}", trail.path)]).current_dir(project).output();
+    let shown = Command::new("git")
+        .args(["show", &format!("HEAD:.twining/{}", trail.path)])
+        .current_dir(project)
+        .output();
     shown.map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned()).unwrap_or_default()
 }
 
@@ -81,7 +107,10 @@ impl TestCaller for WriteSession<'_> {
     }
 
     fn call_elsewhere(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        told(BenchClient::ready(self.twining, &self.project).and_then(|mut other| other.call(tool, arguments)))
+        told(
+            BenchClient::ready(self.twining, &self.project)
+                .and_then(|mut other| other.call(tool, arguments)),
+        )
     }
 
     fn project(&self) -> &Path {

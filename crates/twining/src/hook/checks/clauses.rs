@@ -16,11 +16,20 @@ const MAX_SOURCES: usize = 200;
 /// Uses that are in none of the versions before.
 pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let guards = comparison.guards;
-    let judged: Vec<String> = comparison.changed.iter().filter(|path| guards.rules_out_in(path)).take(MAX_FILES).cloned().collect();
+    let judged: Vec<String> = comparison
+        .changed
+        .iter()
+        .filter(|path| guards.rules_out_in(path))
+        .take(MAX_FILES)
+        .cloned()
+        .collect();
     // Only files that use something now are read as they were.
     let after = |path: &String| Some((path.clone(), comparison.text_after(path)?));
-    let suspects: Vec<(String, String)> =
-        judged.iter().filter_map(after).filter(|(path, text)| !guards.uses(path, text).is_empty()).collect();
+    let suspects: Vec<(String, String)> = judged
+        .iter()
+        .filter_map(after)
+        .filter(|(path, text)| !guards.uses(path, text).is_empty())
+        .collect();
     if suspects.is_empty() {
         return Vec::new();
     }
@@ -34,9 +43,15 @@ pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
         let new = new_since(&comparison.before);
         notices.extend(new.iter().map(|used| notice(comparison, path, used)));
         // What this turn committed is told while upstream is without it.
-        if let Some(base) = comparison.work_base().filter(|_| (comparison.changed_this_turn)(path)) {
-            let committed = new_since(std::slice::from_ref(base)).into_iter().filter(|used| !new.contains(used));
-            notices.extend(committed.map(|used| CheckNotice { weight: NoticeLevel::Tell, ..notice(comparison, path, &used) }));
+        if let Some(base) = comparison.work_base().filter(|_| (comparison.changed_this_turn)(path))
+        {
+            let committed = new_since(std::slice::from_ref(base))
+                .into_iter()
+                .filter(|used| !new.contains(used));
+            notices.extend(committed.map(|used| CheckNotice {
+                weight: NoticeLevel::Tell,
+                ..notice(comparison, path, &used)
+            }));
         }
     }
     notices.truncate(MAX_NAMED);
@@ -44,19 +59,32 @@ pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
 }
 
 /// A file as it was; where it is new, the files it was renamed or cut out of.
-fn versions(comparison: &TreeComparison<'_>, sides: &[String], path: &str, after: &str) -> Vec<String> {
+fn versions(
+    comparison: &TreeComparison<'_>,
+    sides: &[String],
+    path: &str,
+    after: &str,
+) -> Vec<String> {
     let before = comparison.versions_on(sides, path);
     if !before.is_empty() {
         return before;
     }
-    let others =
-        comparison.changed.iter().filter(|other| *other != path).take(MAX_SOURCES).flat_map(|other| comparison.versions_on(sides, other));
+    let others = comparison
+        .changed
+        .iter()
+        .filter(|other| *other != path)
+        .take(MAX_SOURCES)
+        .flat_map(|other| comparison.versions_on(sides, other));
     others.filter(|other| contains_half(other, after)).collect()
 }
 
 fn notice(comparison: &TreeComparison<'_>, path: &str, used: &ForbiddenUse) -> CheckNotice {
     let is_ours = comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
-    let weight = if used.level == Verdict::Block && is_ours { NoticeLevel::Refuse } else { NoticeLevel::Tell };
+    let weight = if used.level == Verdict::Block && is_ours {
+        NoticeLevel::Refuse
+    } else {
+        NoticeLevel::Tell
+    };
     let item = text::excerpt(&used.item, 60);
     let why = text::excerpt(&used.why, 160);
     let text = format!(

@@ -10,7 +10,8 @@ use super::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 /// Features of each list that changed.
 pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let is_on = comparison.guards.blocks(TESTED);
-    let lists = comparison.changed.iter().filter(|path| is_on && FEATURE_LISTS.contains(&path.as_str()));
+    let lists =
+        comparison.changed.iter().filter(|path| is_on && FEATURE_LISTS.contains(&path.as_str()));
     lists.filter_map(|path| of_list(comparison, path)).collect()
 }
 
@@ -21,13 +22,18 @@ fn of_list(comparison: &TreeComparison<'_>, path: &str) -> Option<CheckNotice> {
         new.retain(|feature| newly_tested(&before, &after).is_ok_and(|new| new.contains(feature)));
     }
     let missing = |feature: &String| match comparison.runs.proof_of(feature) {
-        FeatureProof::Missing(why) if !comparison.runs.was_proven(feature) => Some((feature.clone(), why)),
+        FeatureProof::Missing(why) if !comparison.runs.was_proven(feature) => {
+            Some((feature.clone(), why))
+        }
         _ => None,
     };
     let (feature, why) = new.iter().find_map(missing)?;
     let feature = text::excerpt(&feature, 60);
-    let weight =
-        if comparison.stage == Stage::TurnEnd && (comparison.changed_this_turn)(path) { NoticeLevel::Refuse } else { NoticeLevel::Tell };
+    let weight = if comparison.stage == Stage::TurnEnd && (comparison.changed_this_turn)(path) {
+        NoticeLevel::Refuse
+    } else {
+        NoticeLevel::Tell
+    };
     let text = format!(
         "`{path}` calls `{feature}` tested, but {}. Do instead: run its tests, then `twining report {feature} --role tester --outcome passed`; or set it back.",
         why.trim_end_matches('.')

@@ -42,9 +42,16 @@ pub struct CheckNotice {
 pub type CheckFn = fn(&TreeComparison<'_>) -> Vec<CheckNotice>;
 
 /// What is looked at when a turn ends.
-pub const TURN_CHECKS: [CheckFn; 5] = [records::in_working_tree, clauses::check, features::check, policy::check, tests_changed::check];
+pub const TURN_CHECKS: [CheckFn; 5] = [
+    records::in_working_tree,
+    clauses::check,
+    features::check,
+    policy::check,
+    tests_changed::check,
+];
 /// What is looked at before a commit.
-pub const COMMIT_CHECKS: [CheckFn; 5] = [records::staged, clauses::check, features::check, policy::check, tests_changed::check];
+pub const COMMIT_CHECKS: [CheckFn; 5] =
+    [records::staged, clauses::check, features::check, policy::check, tests_changed::check];
 
 /// When the comparison is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +91,12 @@ pub struct TreeComparison<'a> {
 
 impl<'a> TreeComparison<'a> {
     /// Compares nothing yet.
-    pub fn new(project: &'a Project, guards: &'a GuardSet, files: &'a WorkingTree, stage: Stage) -> Self {
+    pub fn new(
+        project: &'a Project,
+        guards: &'a GuardSet,
+        files: &'a WorkingTree,
+        stage: Stage,
+    ) -> Self {
         Self {
             project,
             guards,
@@ -133,7 +145,10 @@ impl<'a> TreeComparison<'a> {
     pub fn prefetch(&self, paths: &[String]) {
         let now = (self.stage == Stage::Commit).then(String::new);
         let sides: Vec<&String> = self.before.iter().chain(self.work_base()).chain(&now).collect();
-        let mut names: Vec<String> = paths.iter().flat_map(|path| sides.iter().map(|side| self.name_of(side, path))).collect();
+        let mut names: Vec<String> = paths
+            .iter()
+            .flat_map(|path| sides.iter().map(|side| self.name_of(side, path)))
+            .collect();
         names.retain(|name| !self.blobs.borrow().contains_key(name));
         let blobs = self.project.history.blobs(&names);
         self.blobs.borrow_mut().extend(names.into_iter().zip(blobs));

@@ -10,7 +10,10 @@ use super::{CheckNotice, NoticeLevel, TreeComparison};
 
 /// What the newest version before stops and this one does not.
 pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
-    let watched = comparison.changed.iter().filter(|path| *path == PROJECT_FILE || WIRING_FILES.split(' ').any(|file| file == *path));
+    let watched = comparison
+        .changed
+        .iter()
+        .filter(|path| *path == PROJECT_FILE || WIRING_FILES.split(' ').any(|file| file == *path));
     let milder = watched.filter_map(|path| {
         let before = comparison.versions_before(path).into_iter().next()?;
         let after = comparison.text_after(path).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Records that are gone, say something else, or can no longer be read.
 
-use twining_store::integrity::{Difference, DifferenceKind, RecordKind, RecordTree, compare_changed};
+use twining_store::integrity::{
+    Difference, DifferenceKind, RecordKind, RecordTree, compare_changed,
+};
 
 use super::{CheckNotice, NoticeLevel, TreeComparison};
 use crate::project::Project;
@@ -26,33 +28,44 @@ pub fn in_working_tree(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let differences = engine.store().documents().changed_records(history, base).unwrap_or_default();
     // What is committed already comes back from where the branch left.
     let source = |path: &str| {
-        let is_committed = comparison.text_after(path) == comparison.versions_on(&["HEAD".to_owned()], path).pop();
-        base.filter(|_| is_committed).map_or_else(|| "HEAD".to_owned(), |base| base.chars().take(12).collect())
+        let is_committed =
+            comparison.text_after(path) == comparison.versions_on(&["HEAD".to_owned()], path).pop();
+        base.filter(|_| is_committed)
+            .map_or_else(|| "HEAD".to_owned(), |base| base.chars().take(12).collect())
     };
     notices(&differences, &source, |_| NoticeLevel::Tell)
 }
 
 /// Compares what is staged with HEAD. What nobody could read any more is refused.
 pub fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
-    let is_record = |path: &&String| path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some());
+    let is_record = |path: &&String| {
+        path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some())
+    };
     let paths: Vec<String> = comparison.changed.iter().filter(is_record).cloned().collect();
     if paths.is_empty() {
         return Vec::new();
     }
     comparison.prefetch(&paths);
-    let bytes = |side: &str| paths.iter().map(|path| comparison.stored(side, path)).collect::<Vec<_>>();
+    let bytes =
+        |side: &str| paths.iter().map(|path| comparison.stored(side, path)).collect::<Vec<_>>();
     let (before, after) = (bytes("HEAD"), bytes(""));
     let (base, head) = (tree(&paths, &before), tree(&paths, &after));
     // Files that are not staged are in both.
-    let is_in_both = |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
-    notices(&compare_changed(base, head, &is_in_both), &|_| "HEAD".to_owned(), |change| match change {
-        DifferenceKind::Unparsable(_) | DifferenceKind::ConflictMarkers => NoticeLevel::Refuse,
-        _ => NoticeLevel::Tell,
-    })
+    let is_in_both =
+        |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
+    notices(
+        &compare_changed(base, head, &is_in_both),
+        &|_| "HEAD".to_owned(),
+        |change| match change {
+            DifferenceKind::Unparsable(_) | DifferenceKind::ConflictMarkers => NoticeLevel::Refuse,
+            _ => NoticeLevel::Tell,
+        },
+    )
 }
 
 fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> RecordTree<'t> {
-    let present = paths.iter().zip(versions).filter_map(|(path, bytes)| Some((path, bytes.as_ref()?)));
+    let present =
+        paths.iter().zip(versions).filter_map(|(path, bytes)| Some((path, bytes.as_ref()?)));
     present.map(|(path, bytes)| (path.trim_start_matches(".twining/"), bytes.as_slice())).collect()
 }
 
@@ -69,19 +82,38 @@ fn notices(
             DifferenceKind::ConflictMarkers if BY_HAND.contains(&difference.path.as_str()) => {
                 format!("keep one side in it, then `git add {path}`")
             }
-            DifferenceKind::ConflictMarkers => format!("`twining doctor --fix` joins both sides, then `git add {path}`"),
-            _ => format!("`git restore --source={} --staged --worktree {path}` brings it back", source(&path)),
+            DifferenceKind::ConflictMarkers => {
+                format!("`twining doctor --fix` joins both sides, then `git add {path}`")
+            }
+            _ => format!(
+                "`git restore --source={} --staged --worktree {path}` brings it back",
+                source(&path)
+            ),
         };
-        let lead = if difference.change == DifferenceKind::ConflictMarkers { "Do instead" } else { "If you did not mean it" };
+        let lead = if difference.change == DifferenceKind::ConflictMarkers {
+            "Do instead"
+        } else {
+            "If you did not mean it"
+        };
         let text = format!("{difference}. {lead}: {instead}.");
-        notices.push(CheckNotice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
+        notices.push(CheckNotice {
+            rule: RULE.to_owned(),
+            path: Some(path),
+            weight: weight(&difference.change),
+            text,
+        });
     }
     if differences.len() > MAX_NAMED {
         let text = format!(
             "{} more records are gone or say something else; `git diff HEAD -- .twining` shows them.",
             differences.len() - MAX_NAMED
         );
-        notices.push(CheckNotice { rule: RULE.to_owned(), path: Some(".twining".to_owned()), weight: NoticeLevel::Tell, text });
+        notices.push(CheckNotice {
+            rule: RULE.to_owned(),
+            path: Some(".twining".to_owned()),
+            weight: NoticeLevel::Tell,
+            text,
+        });
     }
     notices
 }

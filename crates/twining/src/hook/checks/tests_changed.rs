@@ -19,7 +19,8 @@ pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
 
 /// The changes themselves.
 pub fn changes(comparison: &TreeComparison<'_>) -> TestChanges {
-    let is_ours = |path: &&String| comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
+    let is_ours =
+        |path: &&String| comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
     let paths: Vec<String> = comparison
         .changed
         .iter()
@@ -33,7 +34,15 @@ pub fn changes(comparison: &TreeComparison<'_>) -> TestChanges {
     // A file without a version before has only new tests.
     let versions: Vec<(&str, Option<String>, Option<String>)> = paths
         .iter()
-        .map(|path| (path.as_str(), comparison.versions_on(std::slice::from_ref(since), path).pop(), comparison.text_after(path)))
+        .map(|path| {
+            (
+                path.as_str(),
+                comparison.versions_on(std::slice::from_ref(since), path).pop(),
+                comparison.text_after(path),
+            )
+        })
         .collect();
-    compare_files(versions.iter().map(|(path, before, after)| (*path, before.as_deref(), after.as_deref())))
+    compare_files(
+        versions.iter().map(|(path, before, after)| (*path, before.as_deref(), after.as_deref())),
+    )
 }

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, Visibility, group, instructions_file};
+use super::{
+    HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, Visibility, group, instructions_file,
+};
 use crate::init::marked_block::MarkerStyle;
 use crate::init::patch::{FilePatch, PatchKind};
 
@@ -33,25 +35,42 @@ const EVENTS: [(&str, Option<&str>); 12] = [
 
 /// What Claude Code needs.
 pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
-    let entry = json!({"type": "stdio", "command": "twining", "args": environment.server_words(None)});
-    let worker = PatchKind::Whole { text: include_str!("../texts/worker.md"), mark: "<!-- twining:worker" };
+    let entry =
+        json!({"type": "stdio", "command": "twining", "args": environment.server_words(None)});
+    let worker =
+        PatchKind::Whole { text: include_str!("../texts/worker.md"), mark: "<!-- twining:worker" };
     let told = PatchKind::Block(MarkerStyle::Markdown, super::INSTRUCTIONS.to_owned());
     let agent = environment.patch(".claude/agents/twining-worker.md", worker);
     match (environment.visibility, &environment.home) {
         (Visibility::Stealth, Some(home)) => {
-            let path = ["projects".to_owned(), environment.checkout.display().to_string(), "mcpServers".to_owned()];
+            let path = [
+                "projects".to_owned(),
+                environment.checkout.display().to_string(),
+                "mcpServers".to_owned(),
+            ];
             vec![
-                FilePatch { file: home.join(".claude.json"), within: home.clone(), part: PatchKind::Server { path: path.to_vec(), entry } },
+                FilePatch {
+                    file: home.join(".claude.json"),
+                    within: home.clone(),
+                    part: PatchKind::Server { path: path.to_vec(), entry },
+                },
                 environment.patch(environment.claude_settings(), hooks()),
                 environment.patch("CLAUDE.local.md", told),
                 agent,
             ]
         }
         (Visibility::Stealth, None) => {
-            vec![environment.patch(environment.claude_settings(), hooks()), environment.patch("CLAUDE.local.md", told), agent]
+            vec![
+                environment.patch(environment.claude_settings(), hooks()),
+                environment.patch("CLAUDE.local.md", told),
+                agent,
+            ]
         }
         (Visibility::Team, _) => vec![
-            environment.patch(".mcp.json", PatchKind::Server { path: vec!["mcpServers".to_owned()], entry }),
+            environment.patch(
+                ".mcp.json",
+                PatchKind::Server { path: vec!["mcpServers".to_owned()], entry },
+            ),
             environment.patch(environment.claude_settings(), hooks()),
             environment.patch(&instructions_file(&environment.checkout, "CLAUDE.md"), told),
             agent,
@@ -60,7 +79,9 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
 }
 
 fn hooks() -> PatchKind {
-    PatchKind::Hooks(EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec())
+    PatchKind::Hooks(
+        EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec(),
+    )
 }
 
 /// Started without a shell: `args` makes it so.

@@ -23,7 +23,8 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let handler = |event: &str| json!({"type": "command", "command": in_words(HostKind::Codex, event), "timeout": HOOK_TIMEOUT_SECONDS});
     let hooks = EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec();
     let mut patches = vec![
-        environment.patch(".codex/config.toml", PatchKind::Toml(environment.server_words(Some("lite")))),
+        environment
+            .patch(".codex/config.toml", PatchKind::Toml(environment.server_words(Some("lite")))),
         environment.patch(".codex/hooks.json", PatchKind::Hooks(hooks)),
     ];
     patches.extend(environment.told("AGENTS.md"));

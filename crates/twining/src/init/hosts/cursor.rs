@@ -25,7 +25,10 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let entry = json!({"command": "twining", "args": environment.server_words(Some("lite"))});
     let hooks = EVENTS.map(|event| (event, handler(event))).to_vec();
     let mut patches = vec![
-        environment.patch(".cursor/mcp.json", PatchKind::Server { path: vec!["mcpServers".to_owned()], entry }),
+        environment.patch(
+            ".cursor/mcp.json",
+            PatchKind::Server { path: vec!["mcpServers".to_owned()], entry },
+        ),
         environment.patch(".cursor/hooks.json", PatchKind::Setting("version", json!(1))),
         environment.patch(".cursor/hooks.json", PatchKind::Hooks(hooks)),
     ];

@@ -24,7 +24,10 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let handler = |event: &str| json!({"name": "twining", "type": "command", "command": in_words(HostKind::Gemini, event), "timeout": HOOK_TIMEOUT_SECONDS * 1000});
     let hooks = EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec();
     let mut patches = vec![
-        environment.patch(".gemini/settings.json", PatchKind::Server { path: vec!["mcpServers".to_owned()], entry }),
+        environment.patch(
+            ".gemini/settings.json",
+            PatchKind::Server { path: vec!["mcpServers".to_owned()], entry },
+        ),
         environment.patch(".gemini/settings.json", PatchKind::Hooks(hooks)),
     ];
     patches.extend(environment.told("GEMINI.md"));

@@ -61,7 +61,8 @@ pub struct InstallEnvironment {
 
 impl HostKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::OpenCode];
+    pub const ALL: [Self; 5] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::OpenCode];
 
     /// Its name in `--agent`.
     pub fn name(self) -> &'static str {
@@ -115,17 +116,27 @@ impl HostKind {
         if self.takes_comments() || !is_json || text.trim().is_empty() {
             return None;
         }
-        serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}')).err().map(|error| error.to_string())
+        serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}'))
+            .err()
+            .map(|error| error.to_string())
     }
 
     /// What a person has to do that we cannot.
     pub fn advice(self, visibility: Visibility) -> &'static str {
         match (self, visibility) {
-            (Self::Claude, Visibility::Team) => "Claude Code asks once whether it may start the server in .mcp.json; answer yes",
+            (Self::Claude, Visibility::Team) => {
+                "Claude Code asks once whether it may start the server in .mcp.json; answer yes"
+            }
             (Self::Claude, Visibility::Stealth) => "Claude Code starts it by itself from now on",
-            (Self::Codex, _) => "Codex skips hooks it was not told to trust: start codex here once and trust them",
-            (Self::Gemini, _) => "Gemini CLI heeds these settings in a trusted folder: start gemini here once and trust it",
-            (Self::Cursor, _) => "Cursor asks once whether it may start the server; turn it on under Settings, MCP",
+            (Self::Codex, _) => {
+                "Codex skips hooks it was not told to trust: start codex here once and trust them"
+            }
+            (Self::Gemini, _) => {
+                "Gemini CLI heeds these settings in a trusted folder: start gemini here once and trust it"
+            }
+            (Self::Cursor, _) => {
+                "Cursor asks once whether it may start the server; turn it on under Settings, MCP"
+            }
             (Self::OpenCode, _) => "OpenCode starts it by itself from now on",
         }
     }
@@ -148,14 +159,20 @@ impl HostKind {
         at_home
             || (self == Self::Claude && environment.inside_claude)
             || traces.iter().any(|trace| environment.checkout.join(trace).exists())
-            || programs.iter().any(|program| environment.programs.iter().any(|folder| folder.join(program).is_file()))
+            || programs.iter().any(|program| {
+                environment.programs.iter().any(|folder| folder.join(program).is_file())
+            })
     }
 }
 
 impl InstallEnvironment {
     /// Where Claude Code's settings of this project are.
     pub fn claude_settings(&self) -> &'static str {
-        if self.visibility == Visibility::Stealth { ".claude/settings.local.json" } else { ".claude/settings.json" }
+        if self.visibility == Visibility::Stealth {
+            ".claude/settings.local.json"
+        } else {
+            ".claude/settings.json"
+        }
     }
 
     /// A piece of a file in the working tree.
@@ -166,7 +183,9 @@ impl InstallEnvironment {
     /// What agents are told, in the file a host reads. In stealth nothing: an
     /// untracked file of that name would be in the way of the team's.
     fn told(&self, file: &str) -> Option<FilePatch> {
-        (self.visibility == Visibility::Team).then(|| self.patch(file, PatchKind::Block(MarkerStyle::Markdown, INSTRUCTIONS.to_owned())))
+        (self.visibility == Visibility::Team).then(|| {
+            self.patch(file, PatchKind::Block(MarkerStyle::Markdown, INSTRUCTIONS.to_owned()))
+        })
     }
 
     /// The words that start the server. A file that is one person's own may name
@@ -198,5 +217,9 @@ fn group(matcher: Option<&str>, handler: &Value) -> Value {
 /// left alone: the other is told.
 pub fn instructions_file(checkout: &Path, file: &str) -> String {
     let text = std::fs::read_to_string(checkout.join(file)).unwrap_or_default();
-    if file == "CLAUDE.md" && text.lines().any(|line| line.trim() == "@AGENTS.md") { "AGENTS.md".to_owned() } else { file.to_owned() }
+    if file == "CLAUDE.md" && text.lines().any(|line| line.trim() == "@AGENTS.md") {
+        "AGENTS.md".to_owned()
+    } else {
+        file.to_owned()
+    }
 }

@@ -1,7 +1,8 @@
 //! Fixtures that answer at once: contents, prompts and resources.
 
 use rmcp::model::{
-    CallToolResponse, CallToolResult, ErrorCode, ErrorData, GetPromptResponse, GetPromptResult, ReadResourceResponse, ReadResourceResult,
+    CallToolResponse, CallToolResult, ErrorCode, ErrorData, GetPromptResponse, GetPromptResult,
+    ReadResourceResponse, ReadResourceResult,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -13,7 +14,8 @@ const SILENCE: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAA
 
 /// A part of the protocol from its JSON.
 pub fn made<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// A result that is complete; older protocols know no other, and the SDK leaves the word out for them.
@@ -35,8 +37,7 @@ pub fn text(text: &str) -> Result<CallToolResponse, ErrorData> {
 /// A tool that needs nothing but its name.
 pub fn tool(name: &str) -> Option<Result<CallToolResponse, ErrorData>> {
     let image = json!({"type": "image", "data": PIXEL, "mimeType": "image/png"});
-    let resource =
-        |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
+    let resource = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
     Some(match name {
         "test_simple_text" => text("This is a simple text response for testing."),
         "test_image_content" => contents(&json!([image])),
@@ -61,25 +62,36 @@ pub fn tool(name: &str) -> Option<Result<CallToolResponse, ErrorData>> {
 /// A prompt that needs nothing but its arguments.
 pub fn prompt(name: &str, arguments: &Value) -> Result<GetPromptResponse, ErrorData> {
     let said = |contents: Vec<Value>| {
-        let messages: Vec<Value> = contents.into_iter().map(|content| json!({"role": "user", "content": content})).collect();
+        let messages: Vec<Value> = contents
+            .into_iter()
+            .map(|content| json!({"role": "user", "content": content}))
+            .collect();
         complete::<GetPromptResult>(json!({"messages": messages})).map(GetPromptResponse::Complete)
     };
     let text = |text: &str| json!({"type": "text", "text": text});
-    let given =
-        |name: &str| arguments[name].as_str().ok_or_else(|| ErrorData::invalid_params(format!("the argument `{name}` is missing"), None));
+    let given = |name: &str| {
+        arguments[name].as_str().ok_or_else(|| {
+            ErrorData::invalid_params(format!("the argument `{name}` is missing"), None)
+        })
+    };
     match name {
         "test_simple_prompt" => said(vec![text("This is a simple prompt for testing.")]),
-        "test_prompt_with_arguments" => {
-            said(vec![text(&format!("Prompt with arguments: arg1='{}', arg2='{}'", given("arg1")?, given("arg2")?))])
-        }
+        "test_prompt_with_arguments" => said(vec![text(&format!(
+            "Prompt with arguments: arg1='{}', arg2='{}'",
+            given("arg1")?,
+            given("arg2")?
+        ))]),
         "test_prompt_with_embedded_resource" => {
-            let resource =
-                json!({"uri": given("resourceUri")?, "mimeType": "text/plain", "text": "Embedded resource content for testing."});
-            said(vec![json!({"type": "resource", "resource": resource}), text("Please process the embedded resource above.")])
+            let resource = json!({"uri": given("resourceUri")?, "mimeType": "text/plain", "text": "Embedded resource content for testing."});
+            said(vec![
+                json!({"type": "resource", "resource": resource}),
+                text("Please process the embedded resource above."),
+            ])
         }
-        "test_prompt_with_image" => {
-            said(vec![json!({"type": "image", "data": PIXEL, "mimeType": "image/png"}), text("Please analyze the image above.")])
-        }
+        "test_prompt_with_image" => said(vec![
+            json!({"type": "image", "data": PIXEL, "mimeType": "image/png"}),
+            text("Please analyze the image above."),
+        ]),
         _ => Err(ErrorData::invalid_params(format!("there is no prompt `{name}`"), None)),
     }
 }
@@ -91,14 +103,25 @@ pub fn resource(uri: &str) -> Result<ReadResourceResponse, ErrorData> {
         ("test://static-text", _) => {
             json!({"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."})
         }
-        ("test://watched-resource", _) => json!({"uri": uri, "mimeType": "text/plain", "text": "Nothing happened yet."}),
+        ("test://watched-resource", _) => {
+            json!({"uri": uri, "mimeType": "text/plain", "text": "Nothing happened yet."})
+        }
         ("test://static-binary", _) => json!({"uri": uri, "mimeType": "image/png", "blob": PIXEL}),
         (_, Some(id)) => {
-            let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+            let data =
+                json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
             json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
         }
-        _ => return Err(ErrorData::new(ErrorCode::INVALID_PARAMS, "there is no such resource", Some(json!({"uri": uri})))),
+        _ => {
+            return Err(ErrorData::new(
+                ErrorCode::INVALID_PARAMS,
+                "there is no such resource",
+                Some(json!({"uri": uri})),
+            ));
+        }
     };
-    let read = complete::<ReadResourceResult>(json!({"contents": [content], "ttlMs": 0, "cacheScope": "private"}))?;
+    let read = complete::<ReadResourceResult>(
+        json!({"contents": [content], "ttlMs": 0, "cacheScope": "private"}),
+    )?;
     Ok(ReadResourceResponse::Complete(read))
 }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, ClientCapabilities, CompleteRequestParams, CompleteResult, DiscoverResult,
-    ElicitRequest, ElicitRequestParams, ErrorData, GetPromptRequestParams, GetPromptResponse, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, Prompt,
-    ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, Resource, ResourceTemplate, ServerCapabilities, ServerConfig,
-    ServerRequest, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, ClientCapabilities, CompleteRequestParams,
+    CompleteResult, DiscoverResult, ElicitRequest, ElicitRequestParams, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    Prompt, ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, Resource,
+    ResourceTemplate, ServerCapabilities, ServerConfig, ServerRequest, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -68,16 +70,31 @@ impl Fixtures {
         })
     }
 
-    async fn fixture(&self, request: &CallToolRequestParams, context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn fixture(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let name = request.name.as_ref();
         let client = context.client_capabilities();
-        if let Some(answer) = answers::tool(name).or_else(|| rounds::tool(name, request, client.as_ref(), &self.codec)) {
+        if let Some(answer) = answers::tool(name)
+            .or_else(|| rounds::tool(name, request, client.as_ref(), &self.codec))
+        {
             return answer;
         }
-        let argument = |name: &str| request.arguments.as_ref().and_then(|fields| fields.get(name)?.as_str()).unwrap_or_default().to_owned();
+        let argument = |name: &str| {
+            request
+                .arguments
+                .as_ref()
+                .and_then(|fields| fields.get(name)?.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
         match name {
             "test_tool_with_logging" => {
-                for step in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+                for step in
+                    ["Tool execution started", "Tool processing data", "Tool execution completed"]
+                {
                     log(context, step).await?;
                     tokio::time::sleep(A_MOMENT).await;
                 }
@@ -92,7 +109,13 @@ impl Fixtures {
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
                     if let Some(token) = context.meta.get_progress_token() {
-                        context.peer.notify_progress(ProgressNotificationParam::new(token, done).with_total(100.0)).await.map_err(lost)?;
+                        context
+                            .peer
+                            .notify_progress(
+                                ProgressNotificationParam::new(token, done).with_total(100.0),
+                            )
+                            .await
+                            .map_err(lost)?;
                     }
                     tokio::time::sleep(A_MOMENT).await;
                 }
@@ -105,7 +128,9 @@ impl Fixtures {
                 let schema = json!({"type": "object", "properties": fields, "required": ["username", "email"]});
                 elicited(context, &argument("message"), schema).await
             }
-            "test_elicitation_sep1034_defaults" => elicited(context, "Please look these over", defaults()).await,
+            "test_elicitation_sep1034_defaults" => {
+                elicited(context, "Please look these over", defaults()).await
+            }
             "test_elicitation_sep1330_enums" => elicited(context, "Please choose", choices()).await,
             "test_reconnection" => {
                 self.disconnect(context).await;
@@ -114,8 +139,12 @@ impl Fixtures {
             }
             "test_trigger_tool_change" => self.tell(ListChange::Tools),
             "test_trigger_prompt_change" => self.tell(ListChange::Prompts),
-            "test_missing_capability" if client.as_ref().is_none_or(|client| client.sampling.is_none()) => {
-                Err(ErrorData::missing_required_client_capability(made::<ClientCapabilities>(json!({"sampling": {}}))?))
+            "test_missing_capability"
+                if client.as_ref().is_none_or(|client| client.sampling.is_none()) =>
+            {
+                Err(ErrorData::missing_required_client_capability(made::<ClientCapabilities>(
+                    json!({"sampling": {}}),
+                )?))
             }
             "test_missing_capability" => text("the client can sample"),
             _ => Err(ErrorData::invalid_params(format!("there is no tool `{name}` here"), None)),
@@ -126,7 +155,9 @@ impl Fixtures {
     /// the answer.
     async fn disconnect(&self, context: &RequestContext<RoleServer>) {
         let Some(parts) = context.extensions.get::<axum::http::request::Parts>() else { return };
-        let Some(id) = parts.headers.get("mcp-session-id").and_then(|id| id.to_str().ok()) else { return };
+        let Some(id) = parts.headers.get("mcp-session-id").and_then(|id| id.to_str().ok()) else {
+            return;
+        };
         let sessions = self.sessions.sessions.read().await;
         if let Some(session) = sessions.get(id) {
             // A stream that is gone already needs no closing.
@@ -147,22 +178,46 @@ fn lost(error: impl std::fmt::Display) -> ErrorData {
 
 #[expect(deprecated, reason = "the suite still asks for logging in protocols up to 2025-11-25")]
 async fn log(context: &RequestContext<RoleServer>, said: &str) -> Result<(), ErrorData> {
-    context.peer.notify_logging_message(made(json!({"level": "info", "logger": "fixtures", "data": said}))?).await.map_err(lost)
+    context
+        .peer
+        .notify_logging_message(made(json!({"level": "info", "logger": "fixtures", "data": said}))?)
+        .await
+        .map_err(lost)
 }
 
 #[expect(deprecated, reason = "the suite still asks for sampling in protocols up to 2025-11-25")]
-async fn sampled(context: &RequestContext<RoleServer>, prompt: &str) -> Result<CallToolResponse, ErrorData> {
+async fn sampled(
+    context: &RequestContext<RoleServer>,
+    prompt: &str,
+) -> Result<CallToolResponse, ErrorData> {
     let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
-    let result = context.peer.create_message(made(json!({"messages": [message], "maxTokens": 100}))?).await.map_err(lost)?;
+    let result = context
+        .peer
+        .create_message(made(json!({"messages": [message], "maxTokens": 100}))?)
+        .await
+        .map_err(lost)?;
     let result = serde_json::to_value(result).map_err(lost)?;
     text(&format!("LLM response: {}", result["content"]["text"].as_str().unwrap_or_default()))
 }
 
-async fn elicited(context: &RequestContext<RoleServer>, message: &str, schema: Value) -> Result<CallToolResponse, ErrorData> {
-    let asked: ElicitRequestParams = made(json!({"mode": "form", "message": message, "requestedSchema": schema}))?;
-    let answer = context.peer.send_request(ServerRequest::ElicitRequest(ElicitRequest::new(asked))).await.map_err(lost)?;
+async fn elicited(
+    context: &RequestContext<RoleServer>,
+    message: &str,
+    schema: Value,
+) -> Result<CallToolResponse, ErrorData> {
+    let asked: ElicitRequestParams =
+        made(json!({"mode": "form", "message": message, "requestedSchema": schema}))?;
+    let answer = context
+        .peer
+        .send_request(ServerRequest::ElicitRequest(ElicitRequest::new(asked)))
+        .await
+        .map_err(lost)?;
     let result = serde_json::to_value(answer).map_err(lost)?;
-    text(&format!("User response: action={}, content={}", result["action"].as_str().unwrap_or_default(), result["content"]))
+    text(&format!(
+        "User response: action={}, content={}",
+        result["action"].as_str().unwrap_or_default(),
+        result["content"]
+    ))
 }
 
 fn defaults() -> Value {
@@ -179,7 +234,8 @@ fn choices() -> Value {
     let plain = json!(["option1", "option2", "option3"]);
     let titled = |what: &str| {
         let each = ["First", "Second", "Third"].into_iter().zip(1..);
-        each.map(|(nth, n)| json!({"const": format!("value{n}"), "title": format!("{nth} {what}")})).collect::<Vec<_>>()
+        each.map(|(nth, n)| json!({"const": format!("value{n}"), "title": format!("{nth} {what}")}))
+            .collect::<Vec<_>>()
     };
     json!({"type": "object", "properties": {
         "untitledSingle": {"type": "string", "enum": plain},
@@ -197,9 +253,14 @@ impl ServerHandler for Fixtures {
         info
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn list_tools(
@@ -216,22 +277,41 @@ impl ServerHandler for Fixtures {
         self.listed.tools.iter().find(|tool| tool.name == name).cloned()
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         if self.get_tool(&request.name).is_some() {
             return self.fixture(&request, &context).await;
         }
         self.product.call_tool(request, context).await
     }
 
-    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(self.listed.prompts.clone()).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(self.listed.prompts.clone())
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
 
-    async fn get_prompt(&self, request: GetPromptRequestParams, _: RequestContext<RoleServer>) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
         if request.name == "test_input_required_result_prompt" {
-            let Some(context) = rounds::filled(request.input_responses.as_ref(), "user_context", "context").and_then(Value::as_str) else {
-                let asked = rounds::elicit("What context should the prompt use?", "context", "string");
-                return rounds::ask([("user_context", asked)], None).map(GetPromptResponse::InputRequired);
+            let Some(context) =
+                rounds::filled(request.input_responses.as_ref(), "user_context", "context")
+                    .and_then(Value::as_str)
+            else {
+                let asked =
+                    rounds::elicit("What context should the prompt use?", "context", "string");
+                return rounds::ask([("user_context", asked)], None)
+                    .map(GetPromptResponse::InputRequired);
             };
             let message = json!({"role": "user", "content": {"type": "text", "text": format!("Use this context: {context}")}});
             return complete(json!({"messages": [message]})).map(GetPromptResponse::Complete);
@@ -244,7 +324,9 @@ impl ServerHandler for Fixtures {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(self.listed.resources.clone()).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+        Ok(ListResourcesResult::with_all_items(self.listed.resources.clone())
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn list_resource_templates(
@@ -252,7 +334,9 @@ impl ServerHandler for Fixtures {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(self.listed.templates.clone()).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+        Ok(ListResourceTemplatesResult::with_all_items(self.listed.templates.clone())
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn read_resource(
@@ -263,24 +347,45 @@ impl ServerHandler for Fixtures {
         answers::resource(&request.uri)
     }
 
-    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
-    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
     #[expect(deprecated, reason = "the suite still asks for logging in protocols up to 2025-11-25")]
-    async fn set_level(&self, _: rmcp::model::SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
-    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
-        complete(json!({"completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}}))
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        complete(
+            json!({"completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}}),
+        )
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
 

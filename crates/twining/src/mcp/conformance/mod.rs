@@ -25,7 +25,9 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub fn asked() -> Option<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let ended = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["conformance", "product"] => run(Arc::new(LocalSessionManager::default()), |_| Ok(McpServer::new(ServerOptions::default()))),
+        ["conformance", "product"] => run(Arc::new(LocalSessionManager::default()), |_| {
+            Ok(McpServer::new(ServerOptions::default()))
+        }),
         ["conformance", "fixtures"] => run(Arc::new(LocalSessionManager::default()), Fixtures::new),
         _ => return None,
     };

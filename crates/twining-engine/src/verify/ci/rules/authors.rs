@@ -18,7 +18,9 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, agents: &GlobSet) -> V
 }
 
 fn in_file(request: &PullRequest<'_>, file: &ChangedFile, agents: &GlobSet) -> Vec<CiFinding> {
-    let (Some(path), Some(after)) = (file.path.as_deref(), file.text_after()) else { return Vec::new() };
+    let (Some(path), Some(after)) = (file.path.as_deref(), file.text_after()) else {
+        return Vec::new();
+    };
     let known = claims(file.text_before().unwrap_or_default());
     let mut fresh: BTreeMap<PersonClaim, usize> = claims(after);
     fresh.retain(|claim, _| !known.contains_key(claim));
@@ -37,22 +39,32 @@ fn in_file(request: &PullRequest<'_>, file: &ChangedFile, agents: &GlobSet) -> V
         by(&commit.author).then(|| CiFinding::at(RULE, Severity::Error, path, &message).on(Some(*line).filter(|_| path.ends_with(".jsonl"))))
     });
     // Most often one author wrote it all, and no older version need be read.
-    let authors: BTreeSet<bool> = touching(request, path).map(|commit| by(&commit.author)).collect();
+    let authors: BTreeSet<bool> =
+        touching(request, path).map(|commit| by(&commit.author)).collect();
     if authors == BTreeSet::from([false]) { Vec::new() } else { found.collect() }
 }
 
-fn touching<'r>(request: &'r PullRequest<'_>, path: &'r str) -> impl DoubleEndedIterator<Item = &'r RecordCommit> {
+fn touching<'r>(
+    request: &'r PullRequest<'_>,
+    path: &'r str,
+) -> impl DoubleEndedIterator<Item = &'r RecordCommit> {
     request.commits.iter().filter(move |commit| commit.files.iter().any(|(file, _)| file == path))
 }
 
 /// The commit with which a claim first stood in a file. What only a merge brought is
 /// the last commit's.
-fn first_with<'r>(request: &'r PullRequest<'_>, path: &'r str, claim: &PersonClaim) -> Option<&'r RecordCommit> {
+fn first_with<'r>(
+    request: &'r PullRequest<'_>,
+    path: &'r str,
+    claim: &PersonClaim,
+) -> Option<&'r RecordCommit> {
     let commits: Vec<&RecordCommit> = touching(request, path).collect();
     if commits.len() <= 1 {
         return commits.first().copied().or(request.commits.last());
     }
-    let object = |commit: &RecordCommit| commit.files.iter().find(|(file, _)| file == path).map(|(_, object)| object.clone());
+    let object = |commit: &RecordCommit| {
+        commit.files.iter().find(|(file, _)| file == path).map(|(_, object)| object.clone())
+    };
     let wanted: Vec<String> = commits.iter().filter_map(|commit| object(commit)).collect();
     let contents = (request.objects)(&wanted.iter().map(String::as_str).collect::<Vec<_>>());
     let has = |commit: &&&RecordCommit| {
@@ -66,7 +78,11 @@ fn first_with<'r>(request: &'r PullRequest<'_>, path: &'r str, claim: &PersonCla
 fn claims(text: &str) -> BTreeMap<PersonClaim, usize> {
     let mut found = BTreeMap::new();
     let mut take = |record: &Value, line: usize| {
-        let id = ["id", "agent_id"].iter().find_map(|key| record[*key].as_str()).unwrap_or("without an id").to_owned();
+        let id = ["id", "agent_id"]
+            .iter()
+            .find_map(|key| record[*key].as_str())
+            .unwrap_or("without an id")
+            .to_owned();
         if record["origin"]["trust"] == "human" {
             found.insert((id.clone(), "a person wrote it"), line);
         }
@@ -81,11 +97,13 @@ fn claims(text: &str) -> BTreeMap<PersonClaim, usize> {
         Ok(Value::Array(records)) => records.iter().for_each(|record| take(record, 1)),
         Ok(record) => take(&record, 1),
         // One record a line; those without the words are not read.
-        Err(_) => (1..).zip(text.lines()).filter(|(_, line)| line.contains("\"human\"")).for_each(|(number, line)| {
-            if let Ok(record) = serde_json::from_str::<Value>(line) {
-                take(&record, number);
-            }
-        }),
+        Err(_) => (1..).zip(text.lines()).filter(|(_, line)| line.contains("\"human\"")).for_each(
+            |(number, line)| {
+                if let Ok(record) = serde_json::from_str::<Value>(line) {
+                    take(&record, number);
+                }
+            },
+        ),
     }
     found
 }

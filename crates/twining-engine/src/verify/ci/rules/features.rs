@@ -24,40 +24,77 @@ pub(in crate::verify) struct FeatureResults {
     pub(in crate::verify) evidence: Vec<CiEvidence>,
 }
 
-pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, skipped: &mut Vec<String>) -> FeatureResults {
+pub(in crate::verify) fn check(
+    request: &PullRequest<'_>,
+    options: &CiOptions,
+    skipped: &mut Vec<String>,
+) -> FeatureResults {
     let mut proven = FeatureResults::default();
-    let (head, base) = (read_all(&options.junit, &mut proven.findings), read_all(&options.base_junit, &mut proven.findings));
+    let (head, base) = (
+        read_all(&options.junit, &mut proven.findings),
+        read_all(&options.base_junit, &mut proven.findings),
+    );
     let mut is_any_new = false;
     for path in feature_list_paths() {
         let list = |text: Option<&str>| text.and_then(|text| FeatureList::parse(text).ok());
         let Some(file) = request.changed_at(&path) else {
-            let unchanged = request.base_files.get(&path).and_then(|bytes| list(std::str::from_utf8(bytes).ok()));
-            proven.evidence.extend(unchanged.iter().flat_map(|list| completed(list, head.as_deref())));
+            let unchanged = request
+                .base_files
+                .get(&path)
+                .and_then(|bytes| list(std::str::from_utf8(bytes).ok()));
+            proven
+                .evidence
+                .extend(unchanged.iter().flat_map(|list| completed(list, head.as_deref())));
             continue;
         };
-        let (before, after) = (list(file.text_before()).unwrap_or_default(), list(file.text_after()).unwrap_or_default());
-        let in_base = request.base_files.get(&path).and_then(|bytes| list(std::str::from_utf8(bytes).ok())).unwrap_or_default();
-        let is_new = |feature: &&Feature| feature.tested && !before.get(&feature.id).is_some_and(|known| known.tested);
+        let (before, after) = (
+            list(file.text_before()).unwrap_or_default(),
+            list(file.text_after()).unwrap_or_default(),
+        );
+        let in_base = request
+            .base_files
+            .get(&path)
+            .and_then(|bytes| list(std::str::from_utf8(bytes).ok()))
+            .unwrap_or_default();
+        let is_new = |feature: &&Feature| {
+            feature.tested && !before.get(&feature.id).is_some_and(|known| known.tested)
+        };
         for feature in after.features.iter().filter(is_new) {
             is_any_new = true;
-            let own: BTreeSet<String> =
-                [&in_base, &after].iter().filter_map(|list| list.get(&feature.id)).flat_map(|own| own.tests.clone()).collect();
+            let own: BTreeSet<String> = [&in_base, &after]
+                .iter()
+                .filter_map(|list| list.get(&feature.id))
+                .flat_map(|own| own.tests.clone())
+                .collect();
             match judge(feature, &own, head.as_deref()) {
                 Ok(tests) => proven.evidence.push(CiEvidence::new(&feature.id, tests)),
                 Err(why) => proven.findings.push(CiFinding::at(RULE, Severity::Error, &path, &why)),
             }
         }
         proven.evidence.extend(completed(&after, head.as_deref()));
-        let gone: Vec<&str> = before.features.iter().map(|known| known.id.as_str()).filter(|id| after.get(id).is_none()).collect();
+        let gone: Vec<&str> = before
+            .features
+            .iter()
+            .map(|known| known.id.as_str())
+            .filter(|id| after.get(id).is_none())
+            .collect();
         if !gone.is_empty() {
-            let message = format!("no longer in the list: {}. Review whether that is meant.", excerpt(&gone.join(", "), 200));
+            let message = format!(
+                "no longer in the list: {}. Review whether that is meant.",
+                excerpt(&gone.join(", "), 200)
+            );
             proven.findings.push(CiFinding::at(RULE, Severity::Note, &path, &message));
         }
     }
     match (&head, &base) {
         (Some(head), Some(base)) => proven.findings.extend(fewer(head, base, is_any_new)),
-        (Some(_), None) => skipped.push("features: no --base-junit was given, so the number of tests was not compared".to_owned()),
-        (None, _) => skipped.push("features: no --junit was given, so nothing is proven".to_owned()),
+        (Some(_), None) => skipped.push(
+            "features: no --base-junit was given, so the number of tests was not compared"
+                .to_owned(),
+        ),
+        (None, _) => {
+            skipped.push("features: no --junit was given, so nothing is proven".to_owned())
+        }
     }
     proven.findings.extend(tests_changed(request));
     proven
@@ -85,7 +122,10 @@ fn read_all(reports: &[(String, Vec<u8>)], findings: &mut Vec<CiFinding>) -> Opt
         match test_cases(bytes) {
             Ok(read) => cases.extend(read),
             Err(why) => {
-                let message = format!("the JUnit report `{}` {why}. Run the tests again and hand over the whole file.", excerpt(name, 80));
+                let message = format!(
+                    "the JUnit report `{}` {why}. Run the tests again and hand over the whole file.",
+                    excerpt(name, 80)
+                );
                 findings.push(CiFinding::of(RULE, Severity::Error, &message));
             }
         }
@@ -94,21 +134,39 @@ fn read_all(reports: &[(String, Vec<u8>)], findings: &mut Vec<CiFinding>) -> Opt
 }
 
 /// How many tests passed for a feature, or why it is not proven.
-fn judge(feature: &Feature, own: &BTreeSet<String>, cases: Option<&[TestCase]>) -> Result<u64, String> {
+fn judge(
+    feature: &Feature,
+    own: &BTreeSet<String>,
+    cases: Option<&[TestCase]>,
+) -> Result<u64, String> {
     let id = excerpt(&feature.id, 60);
     let cases = cases.ok_or_else(|| {
         format!("feature `{id}` became tested and is unproven: no test report was given. Run its tests in a job of their own and hand over the report with --junit.")
     })?;
-    let count = |cases: &[&TestCase], end: bool| cases.iter().filter(|case| case.passed == Some(end)).count();
+    let count = |cases: &[&TestCase], end: bool| {
+        cases.iter().filter(|case| case.passed == Some(end)).count()
+    };
     let few = |names: &[&str]| {
-        let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
-        names.iter().take(NAMED).map(|name| format!("`{}`", excerpt(name, 80))).collect::<Vec<_>>().join(", ") + &more
+        let more = if names.len() > NAMED {
+            format!(" and {} more", names.len() - NAMED)
+        } else {
+            String::new()
+        };
+        names
+            .iter()
+            .take(NAMED)
+            .map(|name| format!("`{}`", excerpt(name, 80)))
+            .collect::<Vec<_>>()
+            .join(", ")
+            + &more
     };
     if own.is_empty() {
         let all: Vec<&TestCase> = cases.iter().collect();
         let (passed, failed) = (count(&all, true), count(&all, false));
         return match (passed, failed) {
-            (0, _) => Err(format!("feature `{id}` became tested, and no test in the JUnit passed. Run its tests in the test job.")),
+            (0, _) => Err(format!(
+                "feature `{id}` became tested, and no test in the JUnit passed. Run its tests in the test job."
+            )),
             (_, 0) => Ok(passed as u64),
             (_, failed) => Err(format!(
                 "feature `{id}` became tested while {failed} tests fail, and it lists no tests of its own. Mend them, or name its tests in `tests` of the feature list."
@@ -126,7 +184,10 @@ fn judge(feature: &Feature, own: &BTreeSet<String>, cases: Option<&[TestCase]>) 
         }
     }
     if !failing.is_empty() {
-        return Err(format!("feature `{id}` became tested, and its tests fail: {}. Mend them before it is marked.", few(&failing)));
+        return Err(format!(
+            "feature `{id}` became tested, and its tests fail: {}. Mend them before it is marked.",
+            few(&failing)
+        ));
     }
     if !missing.is_empty() {
         return Err(format!(
@@ -147,7 +208,9 @@ pub(in crate::verify) fn is_named(test: &str, case: &TestCase) -> bool {
     let [file, suite, class, name] = &case.place;
     let (name, file, suite, class) = (plain(name), plain(file), plain(suite), plain(class));
     let bare = name.split('[').next().unwrap_or(&name).to_owned();
-    let ways = [&file, &suite, &class].into_iter().flat_map(|place| [format!(".{place}.{name}."), format!(".{place}.{bare}.")]);
+    let ways = [&file, &suite, &class]
+        .into_iter()
+        .flat_map(|place| [format!(".{place}.{name}."), format!(".{place}.{bare}.")]);
     ways.into_iter().any(|way| way.contains(&format!(".{wanted}.")))
 }
 
@@ -157,7 +220,10 @@ fn plain(name: &str) -> String {
     for sign in ["::", " > ", " › ", "/", "\\", "#", "$"] {
         name = name.replace(sign, ".");
     }
-    let is_ending = |part: &&str| !["py", "rs", "ts", "tsx", "js", "jsx", "mjs", "go", "rb", "java", "kt", "php", "cs"].contains(part);
+    let is_ending = |part: &&str| {
+        !["py", "rs", "ts", "tsx", "js", "jsx", "mjs", "go", "rb", "java", "kt", "php", "cs"]
+            .contains(part)
+    };
     name.split('.').filter(is_ending).collect::<Vec<_>>().join(".")
 }
 
@@ -166,8 +232,9 @@ fn fewer(head: &[TestCase], base: &[TestCase], is_any_new: bool) -> Option<CiFin
     let count = |cases: &[TestCase]| cases.iter().filter(|case| case.passed.is_some()).count();
     let (now, before) = (count(head), count(base));
     let severity = if is_any_new { Severity::Error } else { Severity::Warning };
-    let message =
-        format!("{now} tests ran, and {before} in the base. Bring the missing ones back, or take them out in a pull request of its own.");
+    let message = format!(
+        "{now} tests ran, and {before} in the base. Bring the missing ones back, or take them out in a pull request of its own."
+    );
     (now < before).then(|| CiFinding::of(RULE, severity, &message))
 }
 
@@ -182,8 +249,13 @@ fn tests_changed(request: &PullRequest<'_>) -> Vec<CiFinding> {
         (&changes.goldens, "golden or snapshot files changed"),
     ];
     let note = |(names, what): (&Vec<String>, &str)| {
-        let more = if names.len() > LISTED { format!(" and {} more", names.len() - LISTED) } else { String::new() };
-        let listed = names.iter().take(LISTED).map(|name| excerpt(name, 60)).collect::<Vec<_>>().join(", ");
+        let more = if names.len() > LISTED {
+            format!(" and {} more", names.len() - LISTED)
+        } else {
+            String::new()
+        };
+        let listed =
+            names.iter().take(LISTED).map(|name| excerpt(name, 60)).collect::<Vec<_>>().join(", ");
         let message = format!("{what}: {listed}{more}. Review whether that is meant.");
         let path = names.first().and_then(|name| file_of_test(request, name)).map(str::to_owned);
         CiFinding { path, ..CiFinding::of(RULE, Severity::Note, &message) }
@@ -206,7 +278,9 @@ fn file_of_test<'r>(request: &'r PullRequest<'_>, name: &str) -> Option<&'r str>
 /// A file as its tests are compared. Under another name it keeps them: they moved.
 fn sides(file: &ChangedFile) -> Vec<(&str, Option<&str>, Option<&str>)> {
     match (file.old_path.as_deref(), file.path.as_deref()) {
-        (Some(old), Some(new)) if old != new => vec![(old, file.text_before(), None), (new, None, file.text_after())],
+        (Some(old), Some(new)) if old != new => {
+            vec![(old, file.text_before(), None), (new, None, file.text_after())]
+        }
         _ => vec![(file.name(), file.text_before(), file.text_after())],
     }
 }

@@ -12,15 +12,23 @@ const RULE: &str = "records";
 const MOST_MISTAKES: usize = 10;
 
 pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
-    fn side<'f>(path: &'f Option<String>, bytes: &'f Option<Vec<u8>>) -> Option<(&'f str, &'f [u8])> {
+    fn side<'f>(
+        path: &'f Option<String>,
+        bytes: &'f Option<Vec<u8>>,
+    ) -> Option<(&'f str, &'f [u8])> {
         Some((path.as_deref()?.strip_prefix(MEMORY)?, bytes.as_deref()?))
     }
     let before = request.records().filter_map(|file| side(&file.old_path, &file.before)).collect();
     let after = request.records().filter_map(|file| side(&file.path, &file.after)).collect();
     let is_there = |path: &str| request.head_records.contains(&format!("{MEMORY}{path}"));
     let differences = compare_changed(before, after, &is_there);
-    let mut findings: Vec<CiFinding> = differences.iter().map(|found| finding(request, found)).collect();
-    findings.extend([".twining/policy.yml", ".twining/config.yml"].into_iter().filter_map(|path| unread_yaml(request, path)));
+    let mut findings: Vec<CiFinding> =
+        differences.iter().map(|found| finding(request, found)).collect();
+    findings.extend(
+        [".twining/policy.yml", ".twining/config.yml"]
+            .into_iter()
+            .filter_map(|path| unread_yaml(request, path)),
+    );
     findings.extend(knowledge(request));
     findings
 }
@@ -31,21 +39,37 @@ fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
     let restore = format!("`git checkout {base} -- {path}`");
     let way = match (&found.change, found.kind) {
         (DifferenceKind::Removed, RecordKind::Entry) => {
-            "Bring the line back, or archive it with `twining archive`, which leaves a summary.".to_owned()
+            "Bring the line back, or archive it with `twining archive`, which leaves a summary."
+                .to_owned()
         }
-        (DifferenceKind::Removed | DifferenceKind::Unparsable(_), RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn) => {
+        (
+            DifferenceKind::Removed | DifferenceKind::Unparsable(_),
+            RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn,
+        ) => {
             format!("Bring it back: {restore}.")
         }
         (DifferenceKind::Altered { .. }, RecordKind::Decision) => {
-            format!("Restore it ({restore}) and record a change of mind with `twining decide --supersedes` or `twining override`.")
+            format!(
+                "Restore it ({restore}) and record a change of mind with `twining decide --supersedes` or `twining override`."
+            )
         }
-        (DifferenceKind::Altered { .. }, _) => "Restore it, and post what is new as an entry of its own.".to_owned(),
+        (DifferenceKind::Altered { .. }, _) => {
+            "Restore it, and post what is new as an entry of its own.".to_owned()
+        }
         (DifferenceKind::Illegal { .. }, _) => {
-            format!("Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`.")
+            format!(
+                "Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`."
+            )
         }
-        (DifferenceKind::Duplicate, _) => "Take the newer one out and post it again with `twining post`.".to_owned(),
-        (DifferenceKind::Removed | DifferenceKind::Unparsable(_), _) => "Mend the line, or restore the file from the base.".to_owned(),
-        (DifferenceKind::ConflictMarkers, _) => "Settle the merge; `twining doctor --fix` joins both sides.".to_owned(),
+        (DifferenceKind::Duplicate, _) => {
+            "Take the newer one out and post it again with `twining post`.".to_owned()
+        }
+        (DifferenceKind::Removed | DifferenceKind::Unparsable(_), _) => {
+            "Mend the line, or restore the file from the base.".to_owned()
+        }
+        (DifferenceKind::ConflictMarkers, _) => {
+            "Settle the merge; `twining doctor --fix` joins both sides.".to_owned()
+        }
     };
     CiFinding::at(RULE, Severity::Error, &path, &format!("{found}. {way}")).on(found.line)
 }
@@ -54,8 +78,14 @@ fn unread_yaml(request: &PullRequest<'_>, path: &str) -> Option<CiFinding> {
     let file = request.changed_at(path)?;
     let (_, broken) = yaml::read(file.text_after()?);
     let mistake = broken.into_iter().next()?;
-    let message = format!("`{path}` cannot be read: {}. Mend the line; until then its rules do not hold.", mistake.why);
-    Some(CiFinding::at(RULE, Severity::Error, path, &message).on(usize::try_from(mistake.at.line).ok()))
+    let message = format!(
+        "`{path}` cannot be read: {}. Mend the line; until then its rules do not hold.",
+        mistake.why
+    );
+    Some(
+        CiFinding::at(RULE, Severity::Error, path, &message)
+            .on(usize::try_from(mistake.at.line).ok()),
+    )
 }
 
 /// The reviewed graph: its mistakes that are new, and the rules it no longer has.
@@ -65,12 +95,16 @@ fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
     let read = |bytes: &Option<Vec<u8>>| KnowledgeGraph::read(bytes.as_deref().unwrap_or_default());
     let (before, after) = (read(&file.before), read(&file.after));
     let is_new = |message: &str| !before.errors.iter().any(|known| known.message == message);
-    let mistakes = after.errors.iter().filter(|mistake| is_new(&mistake.message)).take(MOST_MISTAKES);
+    let mistakes =
+        after.errors.iter().filter(|mistake| is_new(&mistake.message)).take(MOST_MISTAKES);
     let mut findings: Vec<CiFinding> = mistakes
         .map(|mistake| {
-            let hint = mistake.suggestion.as_deref().unwrap_or("`twining knowledge check` shows the rest");
-            let message = format!("the knowledge graph is not valid: {}. Mend it: {hint}.", mistake.message);
-            CiFinding::at(RULE, Severity::Error, &path, &message).on(Some(mistake.line).filter(|line| *line > 0))
+            let hint =
+                mistake.suggestion.as_deref().unwrap_or("`twining knowledge check` shows the rest");
+            let message =
+                format!("the knowledge graph is not valid: {}. Mend it: {hint}.", mistake.message);
+            CiFinding::at(RULE, Severity::Error, &path, &message)
+                .on(Some(mistake.line).filter(|line| *line > 0))
         })
         .collect();
     findings.extend(lifted(&path, &before, &after));
@@ -81,7 +115,14 @@ fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
 fn lifted(path: &str, before: &KnowledgeGraph, after: &KnowledgeGraph) -> Option<CiFinding> {
     let now = KnowledgeFacts::of(after).must_not_use;
     let gone = KnowledgeFacts::of(before).must_not_use;
-    let gone: Vec<String> = gone.iter().filter(|edge| !now.contains(edge)).map(|edge| format!("{} → {}", edge.from, edge.to)).collect();
-    let message = format!("the knowledge graph no longer rules out: {}. Review whether that is meant.", gone.join(", "));
+    let gone: Vec<String> = gone
+        .iter()
+        .filter(|edge| !now.contains(edge))
+        .map(|edge| format!("{} → {}", edge.from, edge.to))
+        .collect();
+    let message = format!(
+        "the knowledge graph no longer rules out: {}. Review whether that is meant.",
+        gone.join(", ")
+    );
     (!gone.is_empty()).then(|| CiFinding::at(RULE, Severity::Warning, path, &message))
 }

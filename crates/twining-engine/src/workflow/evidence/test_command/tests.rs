@@ -5,7 +5,16 @@ use std::path::Path;
 use crate::workflow::evidence::test_command::TestCommand;
 
 fn read(line: &str) -> TestCommand {
-    let there = ["tests/test_a.py", "tests/test_b.py", "tests/unit", "web", "web/a.test.ts", "pkg/auth", "scripts/test.sh", "test"];
+    let there = [
+        "tests/test_a.py",
+        "tests/test_b.py",
+        "tests/unit",
+        "web",
+        "web/a.test.ts",
+        "pkg/auth",
+        "scripts/test.sh",
+        "test",
+    ];
     TestCommand::read(line, Path::new("/p"), Some(""), &|path| there.contains(&path))
 }
 
@@ -41,7 +50,10 @@ fn selects(line: &str, (paths, filters): (&[&str], &[&str])) {
     let selection = read(line).selection;
     assert_eq!(
         (selection.paths.as_slice(), selection.filters.as_slice()),
-        (&paths.iter().map(|&p| p.to_owned()).collect::<Vec<_>>()[..], &filters.iter().map(|&f| f.to_owned()).collect::<Vec<_>>()[..]),
+        (
+            &paths.iter().map(|&p| p.to_owned()).collect::<Vec<_>>()[..],
+            &filters.iter().map(|&f| f.to_owned()).collect::<Vec<_>>()[..]
+        ),
         "{line}"
     );
 }

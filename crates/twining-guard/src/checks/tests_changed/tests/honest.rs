@@ -58,14 +58,18 @@ changes! {
 #[test]
 fn a_test_file_is_renamed() {
     let text = Some("def test_a():\n    assert f()\n");
-    assert_eq!(compare_files([("tests/test_old.py", text, None), ("tests/test_new.py", None, text)]), TestChanges::default());
+    assert_eq!(
+        compare_files([("tests/test_old.py", text, None), ("tests/test_new.py", None, text)]),
+        TestChanges::default()
+    );
 }
 
 #[test]
 fn half_of_a_test_file_moves_to_another() {
     let (a, b) = ("def test_a():\n    assert f()\n", "def test_b():\n    assert g()\n");
     let both = format!("{a}\n{b}");
-    let files = [("tests/test_x.py", Some(both.as_str()), Some(a)), ("tests/test_y.py", None, Some(b))];
+    let files =
+        [("tests/test_x.py", Some(both.as_str()), Some(a)), ("tests/test_y.py", None, Some(b))];
     assert_eq!(compare_files(files), TestChanges::default());
 }
 

@@ -64,7 +64,8 @@ fn fragments() -> impl Strategy<Value = String> {
         "expect",
         "\"\"\"",
     ];
-    prop::collection::vec(prop::sample::select(parts.to_vec()), 0..60).prop_map(|parts| parts.concat())
+    prop::collection::vec(prop::sample::select(parts.to_vec()), 0..60)
+        .prop_map(|parts| parts.concat())
 }
 
 proptest! {
@@ -110,6 +111,9 @@ fn a_text_made_to_be_slow_is_read() {
         ("a_test.exs", "test \"a\""),
     ];
     for (path, part) in texts {
-        assert_eq!(compare_file(path, Some(&part.repeat(200_000 / part.len())), None).goldens, [""; 0]);
+        assert_eq!(
+            compare_file(path, Some(&part.repeat(200_000 / part.len())), None).goldens,
+            [""; 0]
+        );
     }
 }

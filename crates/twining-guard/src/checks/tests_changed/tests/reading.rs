@@ -27,21 +27,43 @@ fn names(names: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_summary_counts_and_names() {
-    let changes = TestChanges { removed: names(&["test_login", "test_logout"]), skipped: names(&["test_pay"]), ..TestChanges::default() };
-    assert_eq!(changes.summary().as_deref(), Some("2 tests removed (test_login, test_logout), 1 skipped (test_pay)"));
+    let changes = TestChanges {
+        removed: names(&["test_login", "test_logout"]),
+        skipped: names(&["test_pay"]),
+        ..TestChanges::default()
+    };
+    assert_eq!(
+        changes.summary().as_deref(),
+        Some("2 tests removed (test_login, test_logout), 1 skipped (test_pay)")
+    );
 }
 
 #[test]
 fn a_summary_names_three_of_a_kind() {
-    let changes = TestChanges { edited: names(&["a", "b", "c", "d", "e"]), goldens: names(&["x.snap"]), ..TestChanges::default() };
-    assert_eq!(changes.summary().as_deref(), Some("5 tests edited (a, b, c and 2 more), 1 golden file changed (x.snap)"));
+    let changes = TestChanges {
+        edited: names(&["a", "b", "c", "d", "e"]),
+        goldens: names(&["x.snap"]),
+        ..TestChanges::default()
+    };
+    assert_eq!(
+        changes.summary().as_deref(),
+        Some("5 tests edited (a, b, c and 2 more), 1 golden file changed (x.snap)")
+    );
 }
 
 #[test]
 fn a_summary_of_long_names_stays_short() {
     let long = names(&["x".repeat(90).as_str(), "y".repeat(90).as_str(), "z".repeat(90).as_str()]);
-    let changes = TestChanges { removed: long.clone(), emptied: long.clone(), goldens: long, ..TestChanges::default() };
-    assert_eq!(changes.summary().as_deref(), Some("3 tests removed, 3 emptied of assertions, 3 golden files changed"));
+    let changes = TestChanges {
+        removed: long.clone(),
+        emptied: long.clone(),
+        goldens: long,
+        ..TestChanges::default()
+    };
+    assert_eq!(
+        changes.summary().as_deref(),
+        Some("3 tests removed, 3 emptied of assertions, 3 golden files changed")
+    );
 }
 
 #[test]

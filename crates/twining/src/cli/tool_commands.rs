@@ -48,8 +48,18 @@ pub struct ToolCall<'a> {
 
 /// All of them, in the order of the help.
 pub const TOOL_COMMANDS: [ToolCommand; 15] = [
-    ToolCommand { name: "mcp", about: "Serve the verbs to an MCP client over stdio", flags: mcp_flags, run: Some(serve) },
-    ToolCommand { name: "hook", about: "Answer a host's hook: JSON on stdin, the host's answer on stdout", flags: hook_flags, run: None },
+    ToolCommand {
+        name: "mcp",
+        about: "Serve the verbs to an MCP client over stdio",
+        flags: mcp_flags,
+        run: Some(serve),
+    },
+    ToolCommand {
+        name: "hook",
+        about: "Answer a host's hook: JSON on stdin, the host's answer on stdout",
+        flags: hook_flags,
+        run: None,
+    },
     ToolCommand {
         name: "guard",
         about: "Show, test, explain, lift and promote what stops an agent",
@@ -60,20 +70,38 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
         name: "trust",
         about: "Allow the exact command that a guard verifies by",
         flags: |command| {
-            let guard = word("guard", "GUARD", "Whose command; without it, every one and whether it is allowed");
-            command.args([guard, switch("revoke", "Take it back")]).after_help("Example:\n  twining trust lint-before-commit")
+            let guard = word(
+                "guard",
+                "GUARD",
+                "Whose command; without it, every one and whether it is allowed",
+            );
+            command
+                .args([guard, switch("revoke", "Take it back")])
+                .after_help("Example:\n  twining trust lint-before-commit")
         },
-        run: Some(|call| admin::trust(call.project, text(call.given, "guard"), call.given.get_flag("revoke"), call.style)),
+        run: Some(|call| {
+            admin::trust(
+                call.project,
+                text(call.given, "guard"),
+                call.given.get_flag("revoke"),
+                call.style,
+            )
+        }),
     },
     ToolCommand {
         name: "doctor",
         about: "Prove that memory, git and agents work together",
         flags: |command| {
-            let fix = switch("fix", "Mend what can be mended without asking, and tell what that was");
+            let fix =
+                switch("fix", "Mend what can be mended without asking, and tell what that was");
             command.arg(fix).after_help("Example:\n  twining doctor --fix")
         },
         run: Some(|call| {
-            let aim = if call.given.get_flag("fix") { doctor::DoctorMode::Fix } else { doctor::DoctorMode::Look };
+            let aim = if call.given.get_flag("fix") {
+                doctor::DoctorMode::Fix
+            } else {
+                doctor::DoctorMode::Look
+            };
             Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
         }),
     },
@@ -81,10 +109,19 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
         name: "reindex",
         about: "Build the index anew from the files",
         flags: |command| {
-            let vectors = switch("vectors", "Also make the vectors that search by meaning needs, with progress");
+            let vectors = switch(
+                "vectors",
+                "Also make the vectors that search by meaning needs, with progress",
+            );
             command.arg(vectors).after_help("Example:\n  twining reindex --vectors")
         },
-        run: Some(|call| reindex::rebuild(&Project::open(call.project)?, call.given.get_flag("vectors"), call.style)),
+        run: Some(|call| {
+            reindex::rebuild(
+                &Project::open(call.project)?,
+                call.given.get_flag("vectors"),
+                call.style,
+            )
+        }),
     },
     ToolCommand {
         name: "dot",
@@ -92,11 +129,18 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
         flags: dot_check::flags,
         run: Some(|call| Ok(dot_check::run(call.given, call.style))),
     },
-    ToolCommand { name: "merge-driver", about: "Merge versions of our files for git", flags: driver_flags, run: None },
+    ToolCommand {
+        name: "merge-driver",
+        about: "Merge versions of our files for git",
+        flags: driver_flags,
+        run: None,
+    },
     ToolCommand {
         name: "seed",
         about: "Write the default policy to .twining/policy.yml, to be edited",
-        flags: |command| command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
+        flags: |command| {
+            command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml")
+        },
         run: Some(|call| default_policy::write(&Project::open(call.project)?, call.style)),
     },
     ToolCommand {
@@ -115,31 +159,61 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
         name: "init",
         about: "Wire this project up: memory, git, and the agents that work here",
         flags: init::install::install_flags,
-        run: Some(|call| init::install(&init::install::options(call.given, call.project, call.agent, call.style)?)),
+        run: Some(|call| {
+            init::install(&init::install::options(
+                call.given,
+                call.project,
+                call.agent,
+                call.style,
+            )?)
+        }),
     },
     ToolCommand {
         name: "uninstall",
         about: "Take back what init wrote; the memory stays unless it is purged",
         flags: init::install::uninstall_flags,
-        run: Some(|call| init::uninstall(&init::install::options(call.given, call.project, call.agent, call.style)?)),
+        run: Some(|call| {
+            init::uninstall(&init::install::options(
+                call.given,
+                call.project,
+                call.agent,
+                call.style,
+            )?)
+        }),
     },
     ToolCommand {
         name: "completions",
         about: "Print completions for a shell",
         flags: |command| {
-            let shell = Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(Shell));
+            let shell = Arg::new("shell")
+                .required(true)
+                .value_name("SHELL")
+                .value_parser(value_parser!(Shell));
             command.arg(shell).after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining")
         },
-        run: Some(|call| completions::shell((call.all)(), call.given.get_one::<Shell>("shell").copied().unwrap_or(Shell::Bash))),
+        run: Some(|call| {
+            completions::shell(
+                (call.all)(),
+                call.given.get_one::<Shell>("shell").copied().unwrap_or(Shell::Bash),
+            )
+        }),
     },
     ToolCommand {
         name: "man",
         about: "Print the manual page, or write all of them into a folder",
         flags: |command| {
-            let dir = path(option("dir", "DIR", "Write a page for each command into this folder"), ValueHint::DirPath);
+            let dir = path(
+                option("dir", "DIR", "Write a page for each command into this folder"),
+                ValueHint::DirPath,
+            );
             command.arg(dir).after_help("Example:\n  twining man | man -l -")
         },
-        run: Some(|call| completions::manual((call.all)(), call.given.get_one::<PathBuf>("dir").map(PathBuf::as_path))),
+        run: Some(|call| {
+            completions::manual(
+                (call.all)(),
+                call.given.get_one::<PathBuf>("dir").map(PathBuf::as_path),
+            )
+        }),
     },
 ];
 
@@ -156,20 +230,33 @@ impl ToolCommand {
 }
 
 fn mcp_flags(command: Command) -> Command {
-    let tools = option("tools", "LIST", "lite, full, or groups separated by commas; default: what config.yml says, else full");
-    command.arg(tools.value_parser(ToolSelection::parse)).after_help("Example:\n  claude mcp add twining -- twining mcp")
+    let tools = option(
+        "tools",
+        "LIST",
+        "lite, full, or groups separated by commas; default: what config.yml says, else full",
+    );
+    command
+        .arg(tools.value_parser(ToolSelection::parse))
+        .after_help("Example:\n  claude mcp add twining -- twining mcp")
 }
 
 fn serve(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let tools = call.given.get_one::<ToolSelection>("tools").cloned();
-    let served = mcp::serve(mcp::ServerOptions { project: call.project, agent: call.agent, tools, names_only: true });
+    let served = mcp::serve(mcp::ServerOptions {
+        project: call.project,
+        agent: call.agent,
+        tools,
+        names_only: true,
+    });
     // Whatever goes wrong, stdout belongs to the protocol.
-    Ok(served.map_or_else(|problem| output::problem(OutputFormat::Words, &problem), |()| ExitStatus::Done))
+    Ok(served.map_or_else(
+        |problem| output::problem(OutputFormat::Words, &problem),
+        |()| ExitStatus::Done,
+    ))
 }
 
 fn hook_flags(command: Command) -> Command {
-    let about =
-        "PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it; of git: pre-commit, post-commit";
+    let about = "PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it; of git: pre-commit, post-commit";
     command.arg(word("event", "EVENT", about).required(true)).after_help(
         "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
     )
@@ -177,7 +264,8 @@ fn hook_flags(command: Command) -> Command {
 
 fn guards(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let ToolCall { given, project, style, .. } = call;
-    let (what, named) = (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
+    let (what, named) =
+        (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
     match what {
         "bypass" => admin::bypass(project, named, text(given, "for"), text(given, "reason"), style),
         "promote" => admin::promote(project, named, style),
@@ -192,9 +280,18 @@ fn text<'a>(given: &'a ArgMatches, name: &str) -> Option<&'a str> {
 
 fn driver_flags(command: Command) -> Command {
     let version = |(name, required): (&'static str, bool)| {
-        Arg::new(name).value_name(name.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
+        Arg::new(name)
+            .value_name(name.to_uppercase())
+            .required(required)
+            .value_parser(value_parser!(PathBuf))
     };
     let versions = [("base", true), ("ours", true), ("theirs", true), ("path", false)];
-    let kinds = DRIVERS.iter().map(|driver| Command::new(driver.kind).about(driver.about).args(versions.map(version)));
-    command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(merge_driver::manual_setup())
+    let kinds = DRIVERS
+        .iter()
+        .map(|driver| Command::new(driver.kind).about(driver.about).args(versions.map(version)));
+    command
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(kinds)
+        .after_help(merge_driver::manual_setup())
 }
