@@ -1,9 +1,7 @@
 //! What holds for every input: nothing panics, nothing is lost, meaning survives.
 
-mod support;
-
 use proptest::prelude::*;
-use support::{IDS, Meaning, Rich, id, meaning, meaning_of, source};
+use crate::support::{IDS, Meaning, Rich, id, meaning, meaning_of, source};
 use twining_dot::{
     DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeRemoval, EdgeSelector, Resolution,
     Subject, check, dot, merge, mermaid, svg,

@@ -1,13 +1,11 @@
 //! When a reply is sent, the tracked files say it: a commit in the same instant has
 //! the record, whatever the verb.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use common::Server;
-use common::repository::Repository;
+use crate::common::Server;
+use crate::common::repository::Repository;
 use serde_json::{Value, json};
 use twining_testkit::write_cases::{TestCaller, WRITING_VERBS};
 

@@ -1,10 +1,8 @@
 //! Agents together, from outside: many real processes and two servers.
 
-mod common;
-
 use std::process::Stdio;
 
-use common::Project;
+use crate::common::Project;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,12 +1,10 @@
 //! What a decision rules out, brought in by a way that no tool call shows: it is found
 //! when the turn ends and at the commit, and honest work goes through.
 
-mod common;
-
 use std::fs;
 
-use common::Project;
-use common::hooked::*;
+use crate::common::Project;
+use crate::common::hooked::*;
 use serde_json::{Value, json};
 
 const USES: &str = "import moment from 'moment'\nexport const now = () => moment()\n";

@@ -1,8 +1,6 @@
 //! The command-line door, from outside.
 
-mod common;
-
-use common::{Project, normal};
+use crate::common::{Project, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use twining_model::Entry;

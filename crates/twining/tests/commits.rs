@@ -1,7 +1,5 @@
 //! Commits know their decisions, and decisions follow their files.
 
-mod common;
-
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};

@@ -1,13 +1,11 @@
 //! Without a usable model everything works, words answer, and `status` and
 //! `doctor` say what to do.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Project, Ran, Server};
+use crate::common::{Project, Ran, Server};
 use serde_json::{Value, json};
 
 const MODEL: &str = "TWINING_MODEL";

@@ -1,12 +1,10 @@
 //! `twining doctor`: what it proves, and what it mends.
 
-mod common;
-
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::repository::{Repository, changed};
+use crate::common::repository::{Repository, changed};
 use serde_json::Value;
 
 /// A project whose `claude` is wired up, with the program on the path.

@@ -1,11 +1,9 @@
 //! What a host's hook sees of tests, and what a report makes of it.
 
-mod common;
-
 use std::fs;
 
-use common::hooked::{LIST, answer, commit, git, hook, write};
-use common::{Project, Ran};
+use crate::common::hooked::{LIST, answer, commit, git, hook, write};
+use crate::common::{Project, Ran};
 use serde_json::{Value, json};
 
 fn project() -> Project {

@@ -1,12 +1,10 @@
 //! Feature lists, ours and those of other loops: what may be edited by hand, what only a
 //! report moves, and what is said at the turn's end and at the commit.
 
-mod common;
-
 use std::fs;
 
-use common::hooked::*;
-use common::{Project, Ran};
+use crate::common::hooked::*;
+use crate::common::{Project, Ran};
 use serde_json::{Value, json};
 
 const OWN: &str = ".twining/features.json";

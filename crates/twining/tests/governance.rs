@@ -1,9 +1,7 @@
 //! Governance from outside: the same verbs on the command line and over MCP,
 //! files on disk, reports by path.
 
-mod common;
-
-use common::{Project, normal};
+use crate::common::{Project, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

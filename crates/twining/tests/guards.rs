@@ -1,10 +1,8 @@
 //! The hook's entry point and `twining guard`, as hosts and people use them.
 
-mod common;
-
 use std::fs;
 
-use common::{Project, Ran};
+use crate::common::{Project, Ran};
 use serde_json::{Value, json};
 
 const LIST: &str = ".claude/progress/feature-list.json";

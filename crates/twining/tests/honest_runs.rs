@@ -1,9 +1,7 @@
 //! Test runs as agents really start them: each one that the host's hook saw makes a bare
 //! report of it `seen` evidence.
 
-mod common;
-
-use common::workspace::Workspace;
+use crate::common::workspace::Workspace;
 use serde_json::{Value, json};
 
 const PYTEST: &str = "============================= test session starts ==============================\nplatform linux -- Python 3.13.1, pytest-8.3.4, pluggy-1.5.0\nrootdir: /app\nconfigfile: pyproject.toml\ncollected 2 items\n\ntests/test_cart.py ..                                                    [100%]\n\n============================== 2 passed in 0.03s ===============================\n";

@@ -1,12 +1,10 @@
 //! What a hostile repository, a hostile record or a hostile call does to a hook:
 //! nothing, within bounds.
 
-mod common;
-
 use std::fs;
 
-use common::hooked::{answer, hook};
-use common::{Project, Ran, hooked};
+use crate::common::hooked::{answer, hook};
+use crate::common::{Project, Ran, hooked};
 use serde_json::{Value, json};
 
 fn project() -> Project {

@@ -1,10 +1,8 @@
 //! Husky, lefthook and the tool of pre-commit.com beside Twining: each may come first or last, and nobody complains.
 
-mod common;
-
 use std::fs;
 
-use common::repository::Repository;
+use crate::common::repository::Repository;
 use serde_json::Value;
 
 /// The hook as `pre-commit install` writes it, shortened.

@@ -1,12 +1,10 @@
 //! Hooks as hosts call them: runs that are captured, sessions that go on and are
 //! let go, what slipped through, what others hold.
 
-mod common;
-
 use std::fs;
 
-use common::hooked::{LIST, agent_ran, answer, commit, git, pre_commit, start, write};
-use common::{Project, Ran, hooked};
+use crate::common::hooked::{LIST, agent_ran, answer, commit, git, pre_commit, start, write};
+use crate::common::{Project, Ran, hooked};
 use serde_json::{Value, json};
 
 fn project() -> Project {
@@ -550,7 +548,7 @@ fn a_host_that_tells_no_session_may_edit_what_its_own_agent_claimed() {
         .args(["-c", "\"$0\" \"$@\"; exit", server.get_program().to_str().expect("a path"), "mcp"])
         .current_dir(project.path());
     shell.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut theirs = common::Server::start(shell);
+    let mut theirs = crate::common::Server::start(shell);
     theirs.initialize();
     let claimed = theirs.call("twining_claim", &claim);
     assert_eq!(edit(), "deny", "{claimed}");

@@ -2,9 +2,7 @@
 //! names the field, nothing is half-written, and the server goes on. Numbers are
 //! those of the table in docs/reference/security.md.
 
-mod common;
-
-use common::{Project, Server};
+use crate::common::{Project, Server};
 use serde_json::{Value, json};
 
 struct Bench {

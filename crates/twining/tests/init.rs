@@ -1,14 +1,12 @@
 //! `twining init` and `twining uninstall` on real repositories.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 
-use common::repository::{Repository, changed};
-use common::terminal::Terminal;
+use crate::common::repository::{Repository, changed};
+use crate::common::terminal::Terminal;
 use serde_json::{Value, json};
 
 const ALL: &str = "claude,codex,gemini,cursor,opencode";
@@ -144,7 +142,7 @@ fn a_program_in_a_folder_of_any_name_merges_and_is_asked() {
     let init = |words: &[&str]| {
         let mut command = shop.command_in(&shop.path("shop"), words);
         command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
-        common::Ran::of(command.output().expect("starts"))
+        crate::common::Ran::of(command.output().expect("starts"))
     };
     assert_eq!(init(&["init", "--agent", "none"]).code, 0);
     let told: Value =

@@ -1,8 +1,6 @@
 //! Knowledge at the command line: DOT files, the graph, its merge in a real repository.
 
-mod common;
-
-use common::Project;
+use crate::common::Project;
 use serde_json::{Value, json};
 use twining_testkit::TestProject;
 

@@ -2,10 +2,8 @@
 //! somewhere: at the call, at the turn's end, at the commit, in `verified_by`, or in
 //! `twining verify --ci`.
 
-mod common;
-
-use common::Ran;
-use common::workspace::{Actor, LIST, NO_MOMENT, USE_SQLITE, Workspace};
+use crate::common::Ran;
+use crate::common::workspace::{Actor, LIST, NO_MOMENT, USE_SQLITE, Workspace};
 use serde_json::{Value, json};
 
 const TESTS: &str = "tests/test_cart.py";

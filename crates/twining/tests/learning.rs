@@ -1,13 +1,11 @@
 //! Traces that hooks leave, what is learnt from them, and what only a person does
 //! to a guard.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::terminal::at_terminal;
-use common::{Project, Ran, hooked};
+use crate::common::terminal::at_terminal;
+use crate::common::{Project, Ran, hooked};
 use serde_json::{Value, json};
 
 const POLICY: &str = "# ours\nguards:\n  - id: no-push   # people push\n    tools: [Bash]\n    when: {command: git push}\n    say: people push\n  - id: no-amend\n    tools: [Bash]\n    when: {command: git commit --amend}\n    action: ask\n    say: history stays\n";

@@ -1,10 +1,8 @@
 //! The MCP door, from outside: the built binary and raw lines of JSON.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Project, normal};
+use crate::common::{Project, normal};
 use serde_json::{Value, json};
 
 fn structured(result: &Value) -> &Value {
@@ -200,7 +198,7 @@ fn no_line_on_stdin_kills_the_server_or_goes_unanswered() {
     let mut server = project.server(&[]);
     // Before a conversation is open.
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    let answered_to_nobody = |server: &mut common::Server, line: &[u8]| {
+    let answered_to_nobody = |server: &mut crate::common::Server, line: &[u8]| {
         server.send_bytes(line);
         assert_eq!(server.receive()["id"], Value::Null);
     };
@@ -485,7 +483,7 @@ fn stateless_override(decision: &str, reason: &str, answer: Option<Value>) -> Va
 }
 
 /// A project with a decision, a server, and the nonce of its question about overriding that.
-fn asked_about_override() -> (Project, common::Server, String, String) {
+fn asked_about_override() -> (Project, crate::common::Server, String, String) {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
     let mut server = project.server(&[]);

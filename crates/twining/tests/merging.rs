@@ -1,8 +1,6 @@
 //! Branches come together in real repositories: with our drivers nothing
 //! clashes, without them nothing is lost.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -488,7 +486,7 @@ fn hostile_versions_end_as_a_conflict_with_ours_untouched() {
 
 #[test]
 fn a_version_that_is_too_large_is_left_to_people_and_costs_no_memory() {
-    let project = common::Project::new();
+    let project = crate::common::Project::new();
     let at = |name: &str| project.path().join(name);
     for kind in ["lines", "array", "decision", "features", "knowledge"] {
         for (name, text) in [("base", ""), ("ours", "mine\n")] {

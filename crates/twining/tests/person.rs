@@ -1,12 +1,10 @@
 //! What only a person does: at a terminal, in any window, by typing a name.
 
-mod common;
-
 use std::fs;
 
-use common::Project;
-use common::hooked::{commit, git, project, start, write};
-use common::terminal::at_terminal;
+use crate::common::Project;
+use crate::common::hooked::{commit, git, project, start, write};
+use crate::common::terminal::at_terminal;
 use serde_json::{Value, json};
 
 const BYPASS: [&str; 7] =

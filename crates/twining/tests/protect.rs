@@ -1,8 +1,6 @@
 //! `init --protect`: what is handed to hosts and to code owners, and taken back.
 
-mod common;
-
-use common::repository::{Repository, changed};
+use crate::common::repository::{Repository, changed};
 use serde_json::json;
 
 /// Settings that somebody wrote before.

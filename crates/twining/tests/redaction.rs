@@ -1,11 +1,9 @@
 //! S29 over every verb that writes: a secret in any field of any of them is in no
 //! file afterwards, and the reply says that it was taken out.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{Project, Server};
+use crate::common::{Project, Server};
 use serde_json::{Value, json};
 
 /// Put together here, so that nobody takes this file for a leak.

@@ -1,11 +1,9 @@
 //! `twining doctor` on what hosts were told to start: proven by starting it, and
 //! never by starting what somebody else put there.
 
-mod common;
-
 use std::fs;
 
-use common::repository::Repository;
+use crate::common::repository::Repository;
 use serde_json::Value;
 
 fn wired(agents: &str) -> Repository {

@@ -1,12 +1,10 @@
 //! `twining uninstall` and `--stealth`: what is taken back, and what nobody sees.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::repository::{Repository, changed};
-use common::terminal::typed_at_terminal;
+use crate::common::repository::{Repository, changed};
+use crate::common::terminal::typed_at_terminal;
 use serde_json::{Value, json};
 
 const ALL: &str = "claude,codex,gemini,cursor,opencode";

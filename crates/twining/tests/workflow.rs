@@ -1,9 +1,7 @@
 //! The feature loop from outside: the same verbs on the command line and over
 //! MCP, two processes at once.
 
-mod common;
-
-use common::{Project, Server, normal};
+use crate::common::{Project, Server, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

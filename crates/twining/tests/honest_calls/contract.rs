@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::common::workspace::Workspace;
-use crate::verdict;
+use crate::honest_calls::verdict;
 
 honest_lines! {
     rsync_excludes_the_records: Allowed, "rsync -a --exclude .git --exclude .twining ../template/ ./";

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::common::workspace::Workspace;
-use crate::{speaks_plainly, verdict};
+use crate::honest_calls::{speaks_plainly, verdict};
 
 refused_calls! {
     // Records, by name.

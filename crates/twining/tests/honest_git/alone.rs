@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::common::workspace::Workspace;
-use crate::{ends_well, is_not_held};
+use crate::honest_git::{ends_well, is_not_held};
 
 scenarios! {
     an_ordinary_day: [

@@ -1,7 +1,7 @@
 //! Husky, lefthook, pre-commit and the TypeScript server beside Twining.
 
 use crate::common::workspace::Workspace;
-use crate::{ends_well, install};
+use crate::honest_git::{ends_well, install};
 
 /// What `npm install` does in a project with `"prepare": "husky"`.
 const NPM: &str = r#"#!/bin/sh

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::team::{ADA, BOT, PROGRAM, Team, features};
+use crate::verify_ci::team::{ADA, BOT, PROGRAM, Team, features};
 
 const PAGE: &str = include_str!("../../../../docs/reference/ci.md");
 

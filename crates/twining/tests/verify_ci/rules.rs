@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::team::{ADA, BOT, HOOKS, POLICY, Team, features};
+use crate::verify_ci::team::{ADA, BOT, HOOKS, POLICY, Team, features};
 
 #[test]
 fn a_forbidden_import_is_found_at_its_line() {
@@ -429,7 +429,7 @@ fn wrong_usage_ends_with_two() {
     assert_eq!(team.verify(&["--junit", "nowhere.xml"]).code, 2);
     assert_eq!(team.verify(&["--approve", "everything"]).code, 2);
     let without_base = team
-        .command(crate::team::PROGRAM, &team.work())
+        .command(crate::verify_ci::team::PROGRAM, &team.work())
         .args(["verify", "--ci"])
         .output()
         .expect("starts");

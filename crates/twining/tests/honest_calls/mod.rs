@@ -4,12 +4,10 @@
 //! One row is one test, so that one failure hides no other. Rows only ask the hook before
 //! a call, which changes nothing, and so share a workspace.
 
-#[path = "../common/mod.rs"]
-mod common;
 
 use std::sync::OnceLock;
 
-use common::workspace::{Verdict, Workspace};
+use crate::common::workspace::{Verdict, Workspace};
 use serde_json::Value;
 
 /// What an honest call may be answered.
@@ -26,7 +24,7 @@ macro_rules! honest_calls {
     ($($name:ident: $expected:ident, $tool:literal, $input:tt;)*) => {
         $(#[test]
         fn $name() {
-            crate::goes_through(crate::Expected::$expected, $tool, &serde_json::json!($input));
+            crate::honest_calls::goes_through(crate::honest_calls::Expected::$expected, $tool, &serde_json::json!($input));
         })*
     };
 }
@@ -36,7 +34,7 @@ macro_rules! honest_lines {
     ($($name:ident: $expected:ident, $line:expr;)*) => {
         $(#[test]
         fn $name() {
-            crate::goes_through(crate::Expected::$expected, "Bash", &serde_json::json!({"command": $line}));
+            crate::honest_calls::goes_through(crate::honest_calls::Expected::$expected, "Bash", &serde_json::json!({"command": $line}));
         })*
     };
 }
@@ -47,7 +45,7 @@ macro_rules! refused_calls {
     ($($name:ident: $file:literal, $tool:literal, $input:tt;)*) => {
         $(#[test]
         fn $name() {
-            crate::is_refused($file, $tool, &serde_json::json!($input));
+            crate::honest_calls::is_refused($file, $tool, &serde_json::json!($input));
         })*
     };
 }

@@ -4,13 +4,11 @@
 //! a person's and a colleague's are not. After the last one the turn ends, the work is
 //! committed, and the turn ends once more.
 
-#[path = "../common/mod.rs"]
-mod common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use common::workspace::{Actor, Workspace};
+use crate::common::workspace::{Actor, Workspace};
 use serde_json::Value;
 
 /// Shorthand for what people type; agents' lines are read as they are.
@@ -35,7 +33,7 @@ macro_rules! scenarios {
     ($($name:ident: [$($who:ident $script:literal),+ $(,)?];)*) => {
         $(#[test]
         fn $name() {
-            crate::day(&[$(crate::Step::$who($script)),+]);
+            crate::honest_git::day(&[$(crate::honest_git::Step::$who($script)),+]);
         })*
     };
 }

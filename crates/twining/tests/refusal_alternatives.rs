@@ -1,8 +1,6 @@
 //! Every built-in guard refuses something, and what it says to do instead works now.
 
-mod common;
-
-use common::workspace::{LIST, Workspace};
+use crate::common::workspace::{LIST, Workspace};
 use serde_json::{Value, json};
 
 /// The refusal of a call, by the guard that must give it.

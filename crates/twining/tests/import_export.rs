@@ -1,8 +1,6 @@
 //! Memories come and go: import and export at the command line.
 
-mod common;
-
-use common::Project;
+use crate::common::Project;
 use serde_json::{Value, json};
 
 fn write(project: &Project, name: &str, text: &str) {

@@ -1,15 +1,13 @@
 //! Branch after branch is merged without our drivers, and what git left is
 //! committed each time: conflicts within conflicts. Nothing of any branch is lost.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use common::repository::Repository;
+use crate::common::repository::Repository;
 
 const DECISION: &str = "01M7EB3QY8BCK1T7V2TH9HG8T6";
 /// Features that are there before anybody branches off.

@@ -1,9 +1,7 @@
 //! Every rim: what stands in the files, however hostile, is read by a person or
 //! a model and obeyed by nobody.
 
-mod common;
-
-use common::Project;
+use crate::common::Project;
 use serde_json::{Value, json};
 use twining_model::text::is_unsafe_to_show;
 

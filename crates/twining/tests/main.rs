@@ -1,0 +1,54 @@
+//! Every integration test of this crate, in one program: it is linked once.
+
+mod acknowledged;
+mod agents;
+mod clauses;
+mod cli;
+mod commits;
+mod common;
+mod conflict_markers;
+mod degraded;
+mod doctor;
+mod evidence;
+mod feature_lists;
+mod governance;
+mod guards;
+mod honest_calls;
+mod honest_git;
+mod honest_runs;
+mod hook_attacks;
+mod hook_managers;
+mod hooks;
+mod hostile;
+mod import_export;
+mod init;
+mod knowledge;
+mod lazy_tricks;
+mod learning;
+mod mcp;
+mod merging;
+mod output_escaping;
+mod person;
+mod protect;
+mod redaction;
+mod refusal_alternatives;
+mod servers;
+mod uninstall;
+mod verify_ci;
+mod workflow;
+
+/// A file that nobody declares here would never run.
+#[test]
+fn every_test_file_is_declared() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let declared = include_str!("main.rs");
+    let mut files = 0;
+    for entry in std::fs::read_dir(tests).expect("reads the folder").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") {
+            assert!(declared.contains(&format!("mod {module};")), "{name} is not declared");
+            files += 1;
+        }
+    }
+    assert!(files > 0);
+}
