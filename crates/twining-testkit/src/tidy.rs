@@ -1,15 +1,20 @@
-//! The rules that no compiler checks: the length of files and functions, one door to each
-//! part of the outside world, dependencies that point one way.
+//! The rules that no compiler checks: the length of files and functions, one module for each
+//! part of the outside world, dependencies that point one way, names.
 
 mod modules;
+mod names;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Lines past which a file is refused.
-pub const MOST_LINES: usize = 800;
+pub const MAX_FILE_LINES: usize = 800;
 
 /// Lines past which a function is refused.
-pub const MOST_FUNCTION_LINES: usize = 90;
+pub const MAX_FUNCTION_LINES: usize = 90;
+
+/// Files past which a folder is refused.
+pub const MAX_FOLDER_FILES: usize = 20;
 
 /// A place where a rule is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +27,9 @@ pub struct TidyViolation {
     pub rule: String,
 }
 
-/// Calls that only the named files may make; each is a door to the world outside.
-const DOORS: &[(&str, &[&str])] = &[
-    ("SystemTime::now", &["twining/src/world.rs", "twining-testkit/"]),
+/// Calls to the outside world that only the named files may make.
+const BOUNDARIES: &[(&str, &[&str])] = &[
+    ("SystemTime::now", &["twining/src/system_world.rs", "twining-testkit/"]),
     ("Timestamp::now", &[]),
     ("std::env::", &["twining/src/", "twining-testkit/src/bin/", "/tests/", "/examples/"]),
     ("current_dir()", &["twining/src/", "/tests/"]),
@@ -39,7 +44,10 @@ const DOORS: &[(&str, &[&str])] = &[
             "twining/src/",
         ],
     ),
-    ("Command::new(\"git\")", &["twining-store/src/git/mod.rs", "twining-testkit/", "/tests/"]),
+    (
+        "Command::new(\"git\")",
+        &["twining-store/src/git/repository.rs", "twining-testkit/", "/tests/"],
+    ),
     ("#[allow(", &[]),
 ];
 
@@ -66,6 +74,17 @@ pub fn check(workspace: &Path) -> Vec<TidyViolation> {
         check_file(&shown, &text, &mut untidy);
     }
     untidy.extend(modules::check(&workspace.join("crates")));
+    untidy.extend(names::check(workspace));
+    untidy.extend(names::check_documents(workspace));
+    untidy.extend(full_folders(workspace));
+    let settings = [("rustfmt.toml", "max_width = 100"), ("Cargo.toml", "unreachable_pub")];
+    for (file, wanted) in settings {
+        let text = std::fs::read_to_string(workspace.join(file)).unwrap_or_default();
+        if !text.contains(wanted) {
+            let rule = format!("must set `{wanted}`");
+            untidy.push(TidyViolation { file: PathBuf::from(file), line: 0, rule });
+        }
+    }
     for (name, allowed) in LAYERS {
         let manifest =
             std::fs::read_to_string(workspace.join("crates").join(name).join("Cargo.toml"))
@@ -88,11 +107,11 @@ pub fn check(workspace: &Path) -> Vec<TidyViolation> {
 fn check_file(file: &Path, text: &str, untidy: &mut Vec<TidyViolation>) {
     let name = file.to_string_lossy().replace('\\', "/");
     let lines = text.lines().count();
-    if lines > MOST_LINES {
+    if lines > MAX_FILE_LINES {
         untidy.push(TidyViolation {
             file: file.to_owned(),
             line: 0,
-            rule: format!("{lines} lines; at most {MOST_LINES}"),
+            rule: format!("{lines} lines; at most {MAX_FILE_LINES}"),
         });
     }
     if name.contains("/src/") && !text.starts_with("//!") && !name.contains("/tests") {
@@ -106,7 +125,15 @@ fn check_file(file: &Path, text: &str, untidy: &mut Vec<TidyViolation>) {
         untidy.extend(long_functions(text).into_iter().map(|(line, length)| TidyViolation {
             file: file.to_owned(),
             line,
-            rule: format!("a function of {length} lines; at most {MOST_FUNCTION_LINES}"),
+            rule: format!("a function of {length} lines; at most {MAX_FUNCTION_LINES}"),
+        }));
+    }
+    if name.ends_with("/mod.rs") && name.contains("/src/") && !name.contains("/tests") {
+        let bodies = text.lines().enumerate().filter(|(_, line)| is_body(line));
+        untidy.extend(bodies.map(|(number, _)| TidyViolation {
+            file: file.to_owned(),
+            line: number + 1,
+            rule: "a mod.rs holds declarations, no function bodies".to_owned(),
         }));
     }
     if name.contains("testkit/src/tidy") {
@@ -116,16 +143,41 @@ fn check_file(file: &Path, text: &str, untidy: &mut Vec<TidyViolation>) {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
     for (number, line) in code.lines().enumerate() {
         let line = line.split("//").next().unwrap_or_default();
-        for (door, keepers) in DOORS {
-            if line.contains(door) && !keepers.iter().any(|keeper| name.contains(keeper)) {
+        for (call, allowed) in BOUNDARIES {
+            if line.contains(call) && !allowed.iter().any(|path| name.contains(path)) {
                 untidy.push(TidyViolation {
                     file: file.to_owned(),
                     line: number + 1,
-                    rule: format!("`{door}` belongs behind its own door"),
+                    rule: format!("`{call}` may only be called from {allowed:?}"),
                 });
             }
         }
     }
+}
+
+/// Whether a function or an implementation begins in this line.
+fn is_body(line: &str) -> bool {
+    line.starts_with("impl")
+        || (line.starts_with(|c: char| c.is_alphabetic())
+            && line.split(['(', ' ']).take(4).any(|word| word == "fn"))
+}
+
+/// Folders of product code with too many files.
+fn full_folders(workspace: &Path) -> Vec<TidyViolation> {
+    let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for file in rust_files(&workspace.join("crates")) {
+        let folder = file.parent().unwrap_or(&file).to_path_buf();
+        if folder.to_string_lossy().contains("/src") {
+            *counts.entry(folder).or_default() += 1;
+        }
+    }
+    let full = counts.into_iter().filter(|(_, files)| *files > MAX_FOLDER_FILES);
+    full.map(|(folder, files)| TidyViolation {
+        file: folder.strip_prefix(workspace).unwrap_or(&folder).to_path_buf(),
+        line: 0,
+        rule: format!("{files} files; at most {MAX_FOLDER_FILES} a folder"),
+    })
+    .collect()
 }
 
 /// Functions that are too long: the line of each, from one, and its length. Formatted
@@ -148,7 +200,7 @@ fn long_functions(text: &str) -> Vec<(usize, usize)> {
             })
         };
         let length = lines[at..].iter().position(is_end).unwrap_or(0) + 1;
-        if length > MOST_FUNCTION_LINES {
+        if length > MAX_FUNCTION_LINES {
             long.push((at + 1, length));
         }
     }
@@ -156,6 +208,10 @@ fn long_functions(text: &str) -> Vec<(usize, usize)> {
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    files_below(dir, "rs")
+}
+
+fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![dir.to_owned()];
     while let Some(dir) = todo.pop() {
@@ -163,7 +219,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.is_dir() {
                 todo.push(path);
-            } else if path.extension().is_some_and(|ext| ext == "rs") {
+            } else if path.extension().is_some_and(|ext| ext == extension) {
                 found.push(path);
             }
         }
@@ -185,18 +241,26 @@ mod tests {
 
     #[test]
     fn a_function_past_the_limit_is_noticed_and_its_neighbours_are_not() {
-        let body = "    go();\n".repeat(MOST_FUNCTION_LINES);
+        let body = "    go();\n".repeat(MAX_FUNCTION_LINES);
         let text = format!(
             "fn short() {{}}\npub(crate) fn long(\n    a: u8,\n) {{\n{body}}}\nfn last() {{\n    go();\n}}\n"
         );
-        assert_eq!(long_functions(&text), [(2, MOST_FUNCTION_LINES + 4)]);
+        assert_eq!(long_functions(&text), [(2, MAX_FUNCTION_LINES + 4)]);
         let trait_text =
             format!("trait T {{\n    fn a(&self);\n{}}}\n", "    const X: u8;\n".repeat(200));
         assert_eq!(long_functions(&trait_text), []);
     }
 
     #[test]
-    fn a_clock_in_the_wrong_room_is_noticed() {
+    fn only_bodies_are_bodies() {
+        let yes = ["fn a() {", "pub fn a() {", "pub(crate) const fn a() {", "impl A {"];
+        assert!(yes.iter().all(|line| is_body(line)));
+        let no = ["mod a;", "pub use a::fn_b;", "    fn in_a_test() {", "//! fn a"];
+        assert!(!no.iter().any(|line| is_body(line)));
+    }
+
+    #[test]
+    fn a_clock_in_the_wrong_crate_is_noticed() {
         let mut untidy = Vec::new();
         check_file(
             Path::new("crates/twining-engine/src/x.rs"),

@@ -94,7 +94,7 @@ fn test_modules(file: &Path, text: &str) -> Vec<PathBuf> {
 
 /// The code without comments and without what is there for tests only. Formatted code
 /// closes an item where it opened it.
-fn without_tests(text: &str) -> String {
+pub(super) fn without_tests(text: &str) -> String {
     let (mut kept, mut closing) = (String::new(), None);
     for line in text.lines() {
         let indent = &line[..line.len() - line.trim_start().len()];

@@ -55,7 +55,7 @@ struct Field {
     /// Where it stands in the JSON: `evidence.tests.run`.
     path: String,
     long: String,
-    shape: Shape,
+    shape: FlagShape,
     help: String,
     /// What it can be, where that is a closed set.
     offered: Vec<String>,
@@ -64,7 +64,7 @@ struct Field {
 
 /// What a field holds.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+enum FlagShape {
     /// False unless it is given.
     Switch,
     /// True, false, or not given.
@@ -106,7 +106,7 @@ pub fn read<T: JsonSchema>(
         if given.contains_key(&field.path) {
             continue;
         }
-        let most = if field.shape == Shape::Texts { usize::MAX } else { 1 };
+        let most = if field.shape == FlagShape::Texts { usize::MAX } else { 1 };
         let taken: Vec<&String> = rest.by_ref().take(most).collect();
         field.put(&mut given, &taken)?;
     }
@@ -160,7 +160,7 @@ fn usage(name: &str, fields: &[Field], shorthands: &[&Field]) -> String {
     }
     for field in shorthands {
         let (open, close) = if field.is_required { ('<', '>') } else { ('[', ']') };
-        let more = if field.shape == Shape::Texts { "..." } else { "" };
+        let more = if field.shape == FlagShape::Texts { "..." } else { "" };
         usage.push_str(&format!(" {open}{}{close}{more}", field.value_name()));
     }
     usage
@@ -168,7 +168,7 @@ fn usage(name: &str, fields: &[Field], shorthands: &[&Field]) -> String {
 
 impl Field {
     fn of(path: String, name: &str, schema: &Map<String, Value>, is_required: bool) -> Self {
-        let shape = Shape::of(schema);
+        let shape = FlagShape::of(schema);
         let items = schema.get("items").and_then(|items| items.get("enum"));
         let offered = schema
             .get("enum")
@@ -199,15 +199,17 @@ impl Field {
             .help(self.help.clone())
             .value_name(self.value_name());
         let flag = match self.shape {
-            Shape::Switch => flag
+            FlagShape::Switch => flag
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true")
                 .hide_possible_values(true),
-            Shape::Truth => {
+            FlagShape::Truth => {
                 flag.num_args(0..=1).default_missing_value("true").hide_possible_values(true)
             }
-            Shape::Texts | Shape::NumberPairs | Shape::Jsons => flag.action(ArgAction::Append),
+            FlagShape::Texts | FlagShape::NumberPairs | FlagShape::Jsons => {
+                flag.action(ArgAction::Append)
+            }
             _ => flag,
         };
         let flag = if self.path == "rationale" { flag.alias("rationale") } else { flag };
@@ -220,12 +222,16 @@ impl Field {
             .help(help)
             .value_name(self.value_name())
             .value_parser(Offered(self.offered()));
-        if self.shape == Shape::Texts { word.num_args(0..).action(ArgAction::Append) } else { word }
+        if self.shape == FlagShape::Texts {
+            word.num_args(0..).action(ArgAction::Append)
+        } else {
+            word
+        }
     }
 
     fn offered(&self) -> Vec<String> {
         match self.shape {
-            Shape::Switch | Shape::Truth => ["true", "false"].map(str::to_owned).to_vec(),
+            FlagShape::Switch | FlagShape::Truth => ["true", "false"].map(str::to_owned).to_vec(),
             _ => self.offered.clone(),
         }
     }
@@ -234,10 +240,10 @@ impl Field {
     fn value_name(&self) -> String {
         let name = self.path.rsplit('.').next().unwrap_or_default();
         let told = match self.shape {
-            Shape::Switch | Shape::Truth => "BOOL",
-            Shape::CountKind | Shape::Whole | Shape::Fraction => "N",
-            Shape::NumberPairs => "KEY=VALUE",
-            Shape::Json | Shape::Jsons => "JSON",
+            FlagShape::Switch | FlagShape::Truth => "BOOL",
+            FlagShape::CountKind | FlagShape::Whole | FlagShape::Fraction => "N",
+            FlagShape::NumberPairs => "KEY=VALUE",
+            FlagShape::Json | FlagShape::Jsons => "JSON",
             _ if matches!(name, "since" | "until" | "before" | "ttl") || name.ends_with("_at") => {
                 "TIME"
             }
@@ -273,23 +279,23 @@ impl Field {
             InvalidInput::new(self.path.clone(), "cannot be read").because(text::excerpt(&why, 200))
         };
         let value = match self.shape {
-            Shape::Texts => {
+            FlagShape::Texts => {
                 Value::Array(self.split(values).into_iter().map(|value| self.text(value)).collect())
             }
-            Shape::Jsons => Value::Array(
+            FlagShape::Jsons => Value::Array(
                 values.iter().map(|text| json(text)).collect::<Result<_, _>>().map_err(refused)?,
             ),
-            Shape::NumberPairs => Value::Object(
+            FlagShape::NumberPairs => Value::Object(
                 values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?,
             ),
-            Shape::Json => json(last).map_err(refused)?,
-            Shape::Switch | Shape::Truth => Value::from(
+            FlagShape::Json => json(last).map_err(refused)?,
+            FlagShape::Switch | FlagShape::Truth => Value::from(
                 last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?,
             ),
-            Shape::CountKind | Shape::Whole | Shape::Fraction => {
+            FlagShape::CountKind | FlagShape::Whole | FlagShape::Fraction => {
                 Value::Number(number(last, self.shape).map_err(refused)?)
             }
-            Shape::Text => self.text(last),
+            FlagShape::Text => self.text(last),
         };
         let mut level = given;
         let mut names: Vec<&str> = self.path.split('.').collect();
@@ -318,7 +324,7 @@ impl Field {
     }
 }
 
-impl Shape {
+impl FlagShape {
     fn of(schema: &Map<String, Value>) -> Self {
         let items = schema.get("items");
         let is_text = |schema: &Value| schema.get("type").is_some_and(|name| name == "string");
@@ -344,15 +350,17 @@ impl Shape {
     }
 }
 
-fn spelled(path: &str, name: &str, shape: Shape) -> String {
+fn spelled(path: &str, name: &str, shape: FlagShape) -> String {
     if let Some((_, long)) = SPELLED.iter().find(|(field, _)| *field == name) {
         return (*long).to_owned();
     }
     let one = match shape {
-        Shape::Texts | Shape::Jsons | Shape::NumberPairs => match name.strip_suffix("ies") {
-            Some(stem) => format!("{stem}y"),
-            None => name.strip_suffix('s').unwrap_or(name).to_owned(),
-        },
+        FlagShape::Texts | FlagShape::Jsons | FlagShape::NumberPairs => {
+            match name.strip_suffix("ies") {
+                Some(stem) => format!("{stem}y"),
+                None => name.strip_suffix('s').unwrap_or(name).to_owned(),
+            }
+        }
         _ if path.contains("tests.") => format!("tests_{name}"),
         _ => name.to_owned(),
     };
@@ -394,16 +402,16 @@ fn pair(given: &str) -> Result<(String, Value), String> {
     Ok((key.trim().to_owned(), Value::from(value)))
 }
 
-fn number(given: &str, shape: Shape) -> Result<Number, String> {
+fn number(given: &str, shape: FlagShape) -> Result<Number, String> {
     let word = given.trim();
     let read = match shape {
-        Shape::CountKind => word.parse::<u64>().ok().map(Number::from),
-        Shape::Whole => word.parse::<i64>().ok().map(Number::from),
+        FlagShape::CountKind => word.parse::<u64>().ok().map(Number::from),
+        FlagShape::Whole => word.parse::<i64>().ok().map(Number::from),
         _ => word.parse().ok().and_then(Number::from_f64),
     };
     read.ok_or_else(|| match shape {
-        Shape::CountKind => "write a positive whole number".to_owned(),
-        Shape::Whole => "write a whole number".to_owned(),
+        FlagShape::CountKind => "write a positive whole number".to_owned(),
+        FlagShape::Whole => "write a whole number".to_owned(),
         _ => "write a number".to_owned(),
     })
 }
@@ -414,15 +422,15 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_number_is_refused_in_words() {
-        assert_eq!(number("20", Shape::CountKind), Ok(Number::from(20)));
+        assert_eq!(number("20", FlagShape::CountKind), Ok(Number::from(20)));
         for wrong in ["x", "-1", "2.5", "99999999999999999999999"] {
             assert_eq!(
-                number(wrong, Shape::CountKind),
+                number(wrong, FlagShape::CountKind),
                 Err("write a positive whole number".to_owned()),
                 "{wrong}"
             );
         }
-        assert_eq!(number("-1", Shape::Whole), Ok(Number::from(-1)));
+        assert_eq!(number("-1", FlagShape::Whole), Ok(Number::from(-1)));
     }
 
     #[test]
