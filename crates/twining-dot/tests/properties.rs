@@ -1,7 +1,7 @@
 //! What holds for every input: nothing panics, nothing is lost, meaning survives.
 
-use proptest::prelude::*;
 use crate::support::{IDS, Meaning, Rich, id, meaning, meaning_of, source};
+use proptest::prelude::*;
 use twining_dot::{
     DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeRemoval, EdgeSelector, Resolution,
     Subject, check, dot, merge, mermaid, svg,

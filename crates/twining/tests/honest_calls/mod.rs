@@ -4,7 +4,6 @@
 //! One row is one test, so that one failure hides no other. Rows only ask the hook before
 //! a call, which changes nothing, and so share a workspace.
 
-
 use std::sync::OnceLock;
 
 use crate::common::workspace::{Verdict, Workspace};

@@ -112,7 +112,11 @@ fn a_coder_pushes() {
 #[test]
 fn a_coder_runs_a_migration() {
     let workspace = Workspace::new();
-    crate::honest_git::install(&workspace, "alembic", "#!/bin/sh\necho 'Running upgrade  -> 0001, init'\n");
+    crate::honest_git::install(
+        &workspace,
+        "alembic",
+        "#!/bin/sh\necho 'Running upgrade  -> 0001, init'\n",
+    );
     let coder = Coder::start(&workspace, "coding-agent");
     coder.runs("alembic upgrade head");
     is_not_held(&coder.returns("The database is at revision 0001."));
@@ -133,7 +137,11 @@ fn a_subagent_called_player_plays_music() {
 #[test]
 fn a_coder_opens_a_pull_request() {
     let workspace = Workspace::new();
-    crate::honest_git::install(&workspace, "gh", "#!/bin/sh\necho https://example.com/shop/pull/7\n");
+    crate::honest_git::install(
+        &workspace,
+        "gh",
+        "#!/bin/sh\necho https://example.com/shop/pull/7\n",
+    );
     let coder = Coder::start(&workspace, "coding-agent");
     coder.runs("gh pr create --fill");
     is_not_held(&coder.returns("Opened https://example.com/shop/pull/7."));

@@ -4,7 +4,6 @@
 //! a person's and a colleague's are not. After the last one the turn ends, the work is
 //! committed, and the turn ends once more.
 
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
