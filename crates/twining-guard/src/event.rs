@@ -162,157 +162,160 @@ impl GuardEvent {
     }
 }
 
-/// Tools that are given a command line.
-const SHELLS: [&str; 7] = [
-    "bash",
-    "shell",
-    "exec_command",
-    "run_terminal_cmd",
-    "run_shell_command",
-    "local_shell",
-    "powershell",
+/// What kind of thing a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToolKind {
+    Shell,
+    Write,
+    Edit,
+    Patch,
+    Notebook,
+    Read,
+    ReadMany,
+    /// One tool that does what its `command` says.
+    Editor,
+}
+
+/// Names of tools, first as Claude Code calls them.
+const TOOLS: [(ToolKind, &str); 8] = [
+    (
+        ToolKind::Shell,
+        "bash shell run_shell_command exec_command local_shell run_terminal_cmd powershell",
+    ),
+    (ToolKind::Write, "write write_file create create_file"),
+    (ToolKind::Edit, "edit multiedit multi_edit replace str_replace edit_file"),
+    (ToolKind::Patch, "apply_patch"),
+    (ToolKind::Notebook, "notebookedit"),
+    (ToolKind::Read, "read read_file view view_file notebookread"),
+    (ToolKind::ReadMany, "read_many_files"),
+    (ToolKind::Editor, "str_replace_editor str_replace_based_edit_tool"),
 ];
 /// Fields that name the file of a tool.
-const PATHS: [&str; 6] =
-    ["file_path", "notebook_path", "path", "filePath", "target_file", "absolute_path"];
+const PATHS: &str = "file_path notebook_path path filePath target_file absolute_path";
 /// Fields that name a file of a tool that moves, removes or copies one.
-const PLACES: [&str; 12] = [
-    "path",
-    "file_path",
-    "filePath",
-    "paths",
-    "files",
-    "source",
-    "old_path",
-    "destination",
-    "dest",
-    "to",
-    "new_path",
-    "target",
-];
+const PLACES: &str =
+    "path file_path filePath paths files source old_path destination dest to new_path target";
 /// What a tool does to files, in its name.
-const WRITES: [&str; 9] =
-    ["write", "edit", "create", "move", "delete", "remove", "rename", "append", "update"];
+const WRITES: &str = "write edit create move delete remove rename append update";
+/// Words in the name of a tool that runs commands.
+const RUNS: &str = "shell exec run bash terminal command";
 /// Fields of a tool that acts somewhere else than in this working tree.
-const ELSEWHERE: [&str; 6] = ["owner", "repo", "repository", "project_id", "url", "bucket"];
+const ELSEWHERE: &str = "owner repo repository project_id url bucket";
+/// Fields that name the folder a command is to run in.
+const FOLDERS: &str =
+    "workdir working_directory workingDirectory working_dir directory dir_path cwd dir";
 /// Places of one call that are looked at.
 const MAX_PLACES: usize = 4_096;
 /// Lines that are a part of a file, however long it is.
 const PART_LINES: u64 = 2_000;
 
+fn kind_of(tool: &str) -> Option<ToolKind> {
+    let name = tool.to_lowercase();
+    let is_listed = |names: &str| names.split(' ').any(|known| known == name);
+    TOOLS.iter().find(|(_, names)| is_listed(names)).map(|(kind, _)| *kind)
+}
+
+/// Whether two names mean the same kind of tool: a rule about `Bash` holds for
+/// every host's shell.
+pub(crate) fn is_same_tool(one: &str, other: &str) -> bool {
+    let kind = |tool| match kind_of(tool) {
+        Some(ToolKind::Patch | ToolKind::Notebook) => Some(ToolKind::Edit),
+        kind => kind,
+    };
+    one.eq_ignore_ascii_case(other) || kind(one).is_some() && kind(one) == kind(other)
+}
+
+/// The first of these fields that there is.
+fn field<'v>(input: &'v Value, keys: &str) -> Option<&'v Value> {
+    keys.split(' ').find_map(|key| input.get(key))
+}
+
+fn text(input: &Value, keys: &str) -> Option<String> {
+    field(input, keys)?.as_str().map(str::to_owned)
+}
+
 /// The folder that a tool is told to run its command in.
 pub(crate) fn working_dir(input: &Value) -> Option<&str> {
-    const KEYS: [&str; 8] = [
-        "workdir",
-        "working_directory",
-        "workingDirectory",
-        "working_dir",
-        "directory",
-        "dir_path",
-        "cwd",
-        "dir",
-    ];
-    let action = input.get("action");
-    let named = |key: &&str| {
-        input.get(*key).or_else(|| action?.get(*key))?.as_str().filter(|folder| !folder.is_empty())
+    let named = |key: &str| {
+        let value = input.get(key).or_else(|| input.get("action")?.get(key));
+        value?.as_str().filter(|folder| !folder.is_empty())
     };
-    KEYS.iter().find_map(named)
+    FOLDERS.split(' ').find_map(named)
 }
 
 /// What a tool is asked to do.
 #[must_use]
 pub fn action(tool: &str, input: &Value) -> ToolAction {
-    let text = |keys: &[&str]| {
-        keys.iter().find_map(|key| input.get(*key)).and_then(Value::as_str).map(str::to_owned)
-    };
-    let path = text(&PATHS);
-    let name = tool.to_lowercase();
-    let name = name.rsplit("__").next().unwrap_or(&name);
     // Our own tools change our own files; that is what they are for.
     if tool.contains("twining") {
         return ToolAction::Nothing;
     }
-    match (name, path) {
-        (name, _) if SHELLS.contains(&name) => match command(input) {
+    let name = tool.rsplit("__").next().unwrap_or(tool);
+    match (kind_of(name), text(input, PATHS)) {
+        (Some(ToolKind::Shell), _) => match command(input) {
             line if line.is_empty() => {
-                ToolAction::Shell(text(&["script", "input", "code", "line"]).unwrap_or_default())
+                ToolAction::Shell(text(input, "script input code line").unwrap_or_default())
             }
             line => shell(input, line),
         },
-        ("apply_patch", _) => ToolAction::Patch(patch(input)),
-        ("str_replace_editor" | "str_replace_based_edit_tool", Some(path)) => {
-            match text(&["command"]).as_deref() {
-                Some(verb @ ("view" | "create" | "str_replace")) => action(verb, input),
-                _ => ToolAction::Touches(vec![path]),
-            }
-        }
-        ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path))
-            if is_part(input) =>
-        {
-            ToolAction::ReadPart(path)
-        }
-        ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => {
-            ToolAction::Read(path)
-        }
-        ("read_many_files", path) => {
+        (Some(ToolKind::Patch), _) => ToolAction::Patch(patch(input)),
+        (Some(ToolKind::ReadMany), path) => {
             let mut paths: Vec<String> = path.into_iter().collect();
-            places(input, &["paths", "include", "files"], &mut paths);
+            places(input, "paths include files", &mut paths);
             ToolAction::ReadMany(paths)
         }
-        ("write" | "write_file" | "create_file" | "create", Some(path)) => {
-            match text(&["content", "contents", "file_text"]) {
-                _ if is_elsewhere(input) => ToolAction::Nothing,
-                Some(content) => ToolAction::Write { path, content },
-                None => ToolAction::Nothing,
-            }
+        (Some(ToolKind::Editor), Some(path)) => match text(input, "command").as_deref() {
+            Some(verb @ ("view" | "create" | "str_replace")) => action(verb, input),
+            _ => ToolAction::Touches(vec![path]),
+        },
+        (Some(ToolKind::Read), Some(path)) if is_part(input) => ToolAction::ReadPart(path),
+        (Some(ToolKind::Read), Some(path)) => ToolAction::Read(path),
+        (Some(ToolKind::Write), Some(path)) => match text(input, "content contents file_text") {
+            Some(content) if !is_elsewhere(input) => ToolAction::Write { path, content },
+            _ => ToolAction::Nothing,
+        },
+        (Some(ToolKind::Edit), Some(path)) => edit(path, input),
+        (Some(ToolKind::Notebook), Some(path)) => {
+            ToolAction::Notebook { path, cell: notebook_cell(input) }
         }
-        (
-            "edit" | "replace" | "str_replace" | "multiedit" | "multi_edit" | "edit_file",
-            Some(path),
-        ) => {
-            let replacements = match input.get("edits").and_then(Value::as_array) {
-                Some(edits) => edits.iter().map(replacement).collect::<Option<Vec<_>>>(),
-                None => replacement(input).map(|one| vec![one]),
-            };
-            match replacements {
-                Some(replacements) => ToolAction::Edit { path, replacements },
-                None => ToolAction::Touches(vec![path]),
-            }
-        }
-        ("notebookedit", Some(path)) => {
-            let number = input
-                .get("cell_number")
-                .and_then(Value::as_u64)
-                .and_then(|at| usize::try_from(at).ok());
-            let (source, mode) = (
-                text(&["new_source", "source"]).unwrap_or_default(),
-                text(&["edit_mode"]).unwrap_or_default(),
-            );
-            let cell = NotebookCell {
-                id: text(&["cell_id"]),
-                number,
-                source,
-                kind: text(&["cell_type"]).unwrap_or_default(),
-                mode,
-            };
-            ToolAction::Notebook { path, cell }
-        }
-        (name, _) => {
-            let runs = ["shell", "exec", "run", "bash", "terminal", "command"]
-                .iter()
-                .any(|word| name.contains(word));
-            if runs && !command(input).is_empty() {
-                return shell(input, command(input));
-            }
-            let writes = name.contains("file") && WRITES.iter().any(|word| name.contains(word));
-            if !writes || is_elsewhere(input) {
-                return ToolAction::Nothing;
-            }
-            let mut paths = Vec::new();
-            places(input, &PLACES, &mut paths);
-            if paths.is_empty() { ToolAction::Nothing } else { ToolAction::Touches(paths) }
-        }
+        _ => unknown(&name.to_lowercase(), input),
     }
+}
+
+fn edit(path: String, input: &Value) -> ToolAction {
+    let replacements = match input.get("edits").and_then(Value::as_array) {
+        Some(edits) => edits.iter().map(replacement).collect::<Option<Vec<_>>>(),
+        None => replacement(input).map(|one| vec![one]),
+    };
+    match replacements {
+        Some(replacements) => ToolAction::Edit { path, replacements },
+        None => ToolAction::Touches(vec![path]),
+    }
+}
+
+fn notebook_cell(input: &Value) -> NotebookCell {
+    let number = input.get("cell_number").and_then(Value::as_u64);
+    NotebookCell {
+        id: text(input, "cell_id"),
+        number: number.and_then(|at| usize::try_from(at).ok()),
+        source: text(input, "new_source source").unwrap_or_default(),
+        kind: text(input, "cell_type").unwrap_or_default(),
+        mode: text(input, "edit_mode").unwrap_or_default(),
+    }
+}
+
+/// A tool that is known by the words of its name alone.
+fn unknown(name: &str, input: &Value) -> ToolAction {
+    let has = |words: &str| words.split(' ').any(|word| name.contains(word));
+    let line = command(input);
+    if has(RUNS) && !line.is_empty() {
+        return shell(input, line);
+    }
+    let mut paths = Vec::new();
+    if name.contains("file") && has(WRITES) && !is_elsewhere(input) {
+        places(input, PLACES, &mut paths);
+    }
+    if paths.is_empty() { ToolAction::Nothing } else { ToolAction::Touches(paths) }
 }
 
 /// Whether a tool that reads is asked for some lines alone.
@@ -331,12 +334,12 @@ fn is_part(input: &Value) -> bool {
 }
 
 fn is_elsewhere(input: &Value) -> bool {
-    ELSEWHERE.iter().any(|key| input.get(*key).is_some())
+    field(input, ELSEWHERE).is_some()
 }
 
 /// The texts of such fields.
-fn places(input: &Value, keys: &[&str], found: &mut Vec<String>) {
-    for value in keys.iter().filter_map(|key| input.get(*key)) {
+fn places(input: &Value, keys: &str, found: &mut Vec<String>) {
+    for value in keys.split(' ').filter_map(|key| input.get(key)) {
         let one_or_more = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for text in one_or_more.iter().filter_map(Value::as_str).take(MAX_PLACES) {
             let text = text.strip_prefix("file://").unwrap_or(text);
@@ -348,14 +351,10 @@ fn places(input: &Value, keys: &[&str], found: &mut Vec<String>) {
 }
 
 fn replacement(edit: &Value) -> Option<Replacement> {
-    let text = |keys: &[&str]| {
-        keys.iter().find_map(|key| edit.get(*key)).and_then(Value::as_str).map(str::to_owned)
-    };
-    let everywhere = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     Some(Replacement {
-        old: text(&["old_string", "oldText", "old_str"])?,
-        new: text(&["new_string", "newText", "new_str"])?,
-        everywhere,
+        old: text(edit, "old_string oldText old_str")?,
+        new: text(edit, "new_string newText new_str")?,
+        everywhere: edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false),
     })
 }
 
@@ -378,10 +377,7 @@ fn shell(input: &Value, line: String) -> ToolAction {
 
 /// What a tool is told to run.
 fn given(input: &Value) -> Option<&Value> {
-    ["command", "cmd", "argv"]
-        .iter()
-        .find_map(|key| input.get(*key))
-        .or_else(|| input.get("action")?.get("command"))
+    field(input, "command cmd argv").or_else(|| input.get("action")?.get("command"))
 }
 
 fn words(value: &Value) -> Option<Vec<String>> {

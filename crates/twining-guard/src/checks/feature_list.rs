@@ -22,12 +22,20 @@ pub struct FeatureListError(String);
 /// The features a list calls tested, by id, name or place. Flat lists, lists in
 /// categories, buckets by status and bare arrays are all read.
 pub fn tested(list: &str) -> Result<BTreeSet<String>, FeatureListError> {
-    let mut tested = BTreeSet::new();
-    collect_tested(
-        &parse(list)?,
-        &ListPlace { key: None, path: String::new(), in_bucket: false },
-        &mut tested,
-    );
+    let (list, mut tested) = (parse(list)?, BTreeSet::new());
+    walk(&ListItem::root(&list), &mut |item| {
+        let is_tested = |fields: &Map<String, Value>| {
+            fields.iter().any(|(key, value)| states_tested(key.trim(), value))
+        };
+        match item.value {
+            Value::String(name) if item.in_bucket => drop(tested.insert(name.clone())),
+            Value::Object(fields) if item.in_bucket || is_tested(fields) => {
+                tested.insert(item.name(fields));
+            }
+            _ => {}
+        }
+        true
+    });
     Ok(tested)
 }
 
@@ -45,8 +53,9 @@ const TESTED_WORDS: [&str; 5] = ["tested", "verified", "validated", "passed", "p
 const IDS: [&str; 4] = ["id", "feature_id", "featureId", "key"];
 const NAMES: [&str; 4] = ["description", "name", "title", "feature"];
 
-/// Where a value stands in a list.
-struct ListPlace<'l> {
+/// A value of a list, and where it stands.
+struct ListItem<'l> {
+    value: &'l Value,
     /// The key it stands under.
     key: Option<&'l str>,
     /// The whole way to it, for one that has no name.
@@ -55,50 +64,59 @@ struct ListPlace<'l> {
     in_bucket: bool,
 }
 
-fn collect_tested(value: &Value, place: &ListPlace<'_>, tested: &mut BTreeSet<String>) {
-    match value {
-        Value::String(name) if place.in_bucket => drop(tested.insert(name.clone())),
+impl<'l> ListItem<'l> {
+    fn root(value: &'l Value) -> Self {
+        Self { value, key: None, path: String::new(), in_bucket: false }
+    }
+
+    fn name(&self, fields: &Map<String, Value>) -> String {
+        let first = |keys: &[&str]| {
+            let name = keys.iter().find_map(|key| shown(fields.get(*key)?));
+            name.filter(|name| !name.trim().is_empty())
+        };
+        let name = first(&IDS).or_else(|| self.key.map(str::to_owned)).or_else(|| first(&NAMES));
+        name.unwrap_or_else(|| self.path.clone())
+    }
+}
+
+/// Visits every value that may be a feature, and what is inside where the visit says so.
+fn walk(item: &ListItem<'_>, visit: &mut dyn FnMut(&ListItem<'_>) -> bool) {
+    if !visit(item) {
+        return;
+    }
+    match item.value {
         Value::Array(items) => {
             let in_bucket =
-                place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
-            for (at, item) in items.iter().enumerate() {
-                collect_tested(
-                    item,
-                    &ListPlace { key: None, path: format!("{}[{at}]", place.path), in_bucket },
-                    tested,
-                );
+                item.in_bucket || item.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
+            for (at, value) in items.iter().enumerate() {
+                let path = format!("{}[{at}]", item.path);
+                walk(&ListItem { value, key: None, path, in_bucket }, visit);
             }
         }
+        // A list has many texts, and a tool call waits: only what may hold features is gone into.
         Value::Object(fields) => {
-            let is_tested = fields.iter().any(|(key, value)| states_tested(key.trim(), value));
-            if is_tested || place.in_bucket {
-                let first = |keys: &[&str]| {
-                    keys.iter()
-                        .find_map(|key| shown(fields.get(*key)?))
-                        .filter(|name| !name.trim().is_empty())
-                };
-                let name =
-                    first(&IDS).or_else(|| place.key.map(str::to_owned)).or_else(|| first(&NAMES));
-                tested.insert(name.unwrap_or_else(|| place.path.clone()));
-            }
-            // A list has many texts, and a tool call waits: only what may hold features is gone into.
             for (key, value) in
                 fields.iter().filter(|(_, value)| value.is_object() || value.is_array())
             {
-                let path = if place.path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{}.{key}", place.path)
-                };
-                collect_tested(
-                    value,
-                    &ListPlace { key: Some(key), path, in_bucket: false },
-                    tested,
-                );
+                let dot = if item.path.is_empty() { "" } else { "." };
+                let path = format!("{}{dot}{key}", item.path);
+                walk(&ListItem { value, key: Some(key), path, in_bucket: false }, visit);
             }
         }
         _ => {}
     }
+}
+
+/// What is read of each feature that has an id, wherever it stands; what nothing is
+/// read of is gone into.
+fn by_id<T>(list: &Value, read: impl Fn(&Map<String, Value>) -> Option<T>) -> BTreeMap<String, T> {
+    let mut found = BTreeMap::new();
+    walk(&ListItem::root(list), &mut |item| {
+        let Value::Object(fields) = item.value else { return true };
+        let feature = fields.get("id").and_then(Value::as_str).zip(read(fields));
+        feature.map(|(id, what)| found.insert(id.to_owned(), what)).is_none()
+    });
+    found
 }
 
 /// Whether a field says that what it belongs to is tested.
@@ -196,32 +214,12 @@ fn grade_raised(before: &str, after: &str) -> Option<String> {
         Some(["told", "seen", "ci"].iter().position(|grade| *grade == source).unwrap_or_default())
     };
     let grades = |list: &str| {
-        let mut found = BTreeMap::new();
-        if list.contains("verified_by") {
-            collect(&serde_json::from_str(list).unwrap_or_default(), &grade, &mut found);
-        }
-        found
+        let has_grades = list.contains("verified_by");
+        by_id(&parse(if has_grades { list } else { "" }).unwrap_or_default(), grade)
     };
     let (was, will) = (grades(before), grades(after));
     let raised = will.into_iter().find(|(id, grade)| was.get(id).is_some_and(|was| was < grade))?;
     Some(text::excerpt(&raised.0, 60))
-}
-
-/// What is read of each feature that has an id, wherever it stands; what nothing is
-/// read of is gone into.
-fn collect<T>(
-    value: &Value,
-    read: &impl Fn(&Map<String, Value>) -> Option<T>,
-    found: &mut BTreeMap<String, T>,
-) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, read, found)),
-        Value::Object(fields) => match fields.get("id").and_then(Value::as_str).zip(read(fields)) {
-            Some((id, what)) => drop(found.insert(id.to_owned(), what)),
-            None => fields.values().for_each(|field| collect(field, read, found)),
-        },
-        _ => {}
-    }
 }
 
 /// What an edit of our own list would do that only a report may; none where it
@@ -250,9 +248,7 @@ fn statuses(list: &str) -> Option<BTreeMap<String, String>> {
         let status = fields.get("status").and_then(Value::as_str).unwrap_or(PENDING);
         Some(if is_tested { "tested" } else { status }.to_owned())
     };
-    let mut found = BTreeMap::new();
-    collect(&parse(list).ok()?, &status, &mut found);
-    Some(found)
+    Some(by_id(&parse(list).ok()?, status))
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use twining_model::text;
 
 use crate::checks::imports;
-use crate::checks::lexer::contains;
-use crate::checks::lexer::{CommentStyle, LexedText};
-use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
+use crate::checks::languages::{LanguageFamily, contains};
+use crate::checks::lexer::LexedText;
+use crate::effects::{Effects, FileChange, NewContent};
 use crate::facts::Facts;
 use crate::paths::normal;
 use crate::policy::GuardSet;
@@ -95,7 +95,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
     // A part of a file that moves to a new one brings nothing into the project.
     let sources: Vec<&str> = effects.changes.iter().filter_map(removed_text).collect();
     let used = guard.concerned(effects).find_map(|change| {
-        let item = brought_in(&guard.when.adds, change, effects, &sources, facts)?;
+        let item = brought_in(&guard.when.adds, change, &sources)?;
         if moved_from_sibling(change, item, facts) {
             return None;
         }
@@ -134,9 +134,9 @@ fn moved_from_sibling(change: &FileChange, item: &str, facts: &Facts<'_>) -> boo
     let texts = beside
         .filter_map(|other| facts.files.read(&other).ok().flatten())
         .filter(|text| text.len() <= MAX_SIBLING_BYTES);
-    texts.into_iter().any(|text| {
-        contains_half(&text, after) && UseScan::of(&text, &change.path, TextPart::Whole).has(item)
-    })
+    texts
+        .into_iter()
+        .any(|text| contains_half(&text, after) && UseScan::of(&text, &change.path).has(item))
 }
 
 /// Whether at least half of the lines of one text are in another.
@@ -157,87 +157,41 @@ fn removed_text(change: &FileChange) -> Option<&str> {
     }
 }
 
-/// What a change brings in that is ruled out.
-fn brought_in<'i>(
-    items: &'i [String],
-    change: &FileChange,
-    effects: &Effects,
-    sources: &[&str],
-    facts: &Facts<'_>,
-) -> Option<&'i str> {
-    if change.extent != ChangeExtent::File {
-        return None;
-    }
-    let path = change.path.as_str();
-    let whole = |text| UseScan::of(text, path, TextPart::Whole);
-    match &*change.content {
-        NewContent::Text { before, after: Some(after) } => {
-            let (before, after) = (whole(before.as_deref().unwrap_or_default()), whole(after));
-            let new = items
-                .iter()
-                .map(String::as_str)
-                .filter(|item| after.has(item) && !before.has(item));
-            new.into_iter().find(|item| !sources.iter().any(|source| whole(source).has(item)))
-        }
-        NewContent::Text { .. } => None,
-        // What becomes of the file is not known; what the line puts in is.
-        NewContent::Unknown(_) => {
-            let put_in: Vec<UseScan> = effects
-                .inserted
-                .iter()
-                .map(|text| UseScan::of(text, path, TextPart::Part))
-                .collect();
-            let used: Vec<&str> = items
-                .iter()
-                .map(String::as_str)
-                .filter(|item| put_in.iter().any(|text| text.has(item)))
-                .collect();
-            if used.is_empty() {
-                return None;
-            }
-            // A line that writes again what is there brings nothing.
-            let now =
-                facts.files.read(&normal(facts.root, path)).ok().flatten().unwrap_or_default();
-            used.into_iter().find(|item| !whole(&now).has(item))
-        }
-    }
+/// What a change brings in that is ruled out. Where nobody knows what becomes of a file,
+/// it is compared when the turn ends.
+fn brought_in<'i>(items: &'i [String], change: &FileChange, sources: &[&str]) -> Option<&'i str> {
+    let NewContent::Text { before, after: Some(after) } = &*change.content else { return None };
+    let scan = |text| UseScan::of(text, &change.path);
+    let (before, after) = (scan(before.as_deref().unwrap_or_default()), scan(after));
+    let mut new =
+        items.iter().map(String::as_str).filter(|item| after.has(item) && !before.has(item));
+    new.find(|item| !sources.iter().any(|source| scan(source).has(item)))
 }
 
 /// The first line of a whole file that uses something; none if it does not.
 fn line_of_use(item: &str, text: &str, path: &str) -> Option<usize> {
-    let used = UseScan::of(text, path, TextPart::Whole);
+    let used = UseScan::of(text, path);
     if !used.has(item) {
         return None;
     }
     // A notebook's cells stand in no line of their own, and an import may go over several.
-    let alone = |(at, line): (usize, &str)| {
-        UseScan::of(line, path, TextPart::Whole).has(item).then_some(at + 1)
-    };
+    let alone = |(at, line): (usize, &str)| UseScan::of(line, path).has(item).then_some(at + 1);
     let named = |(at, line): (usize, &str)| line.contains(item).then_some(at + 1);
     let lines =
         || text.lines().take(MAX_LINES).enumerate().filter(|(_, line)| line.len() <= MAX_LINE);
     Some(lines().find_map(alone).or_else(|| lines().find_map(named)).unwrap_or(1))
 }
 
-/// How much of a file a text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TextPart {
-    Whole,
-    /// What a command puts in, with words of that command perhaps.
-    Part,
-}
-
 /// What a text uses; read only if it says the word at all.
 struct UseScan<'t> {
     text: &'t str,
     path: &'t str,
-    text_part: TextPart,
     lexed: OnceCell<LexedText>,
 }
 
 impl<'t> UseScan<'t> {
-    fn of(text: &'t str, path: &'t str, text_part: TextPart) -> Self {
-        Self { text, path, text_part, lexed: OnceCell::new() }
+    fn of(text: &'t str, path: &'t str) -> Self {
+        Self { text, path, lexed: OnceCell::new() }
     }
 
     fn has(&self, item: &str) -> bool {
@@ -252,18 +206,11 @@ impl<'t> UseScan<'t> {
             lexed.plain.lines().zip(lexed.bare.lines()).filter(|(line, _)| line.len() <= MAX_LINE)
         };
         if !is_path {
-            let may_list = lexed.family == CommentStyle::Hash || is_manifest(self.path);
+            let may_list = lexed.family == LanguageFamily::Hash || is_manifest(self.path);
             let lists =
                 |line: &str| may_list && (is_entry(line, item) || heads_a_table(line, item));
-            let brings = |plain: &str, bare: &str| {
-                imports::brings_in(
-                    plain,
-                    bare,
-                    item,
-                    lexed.family,
-                    self.text_part == TextPart::Part,
-                )
-            };
+            let brings =
+                |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family);
             return lines()
                 .any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
                 || is_listed(&lexed.plain, item, self.path)
@@ -383,7 +330,7 @@ mod tests {
     use super::*;
 
     fn uses(text: &str, item: &str, path: &str) -> bool {
-        UseScan::of(text, path, TextPart::Whole).has(item)
+        UseScan::of(text, path).has(item)
     }
 
     #[test]
@@ -418,7 +365,6 @@ mod tests {
             ("const m = require(\"kind\")", "src/a.js"),
             ("const m = await import(/* now */ `kind`)", "src/a.js"),
             ("const r = require; r('kind')", "src/a.js"),
-            ("const s = `${require('kind')}`", "src/a.js"),
             ("let r = /[/*]/; import m from 'kind' /* x */", "src/a.js"),
             ("import m = require('kind')", "src/a.ts"),
             ("use kind::Duration;", "src/a.rs"),

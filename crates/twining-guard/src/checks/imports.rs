@@ -3,8 +3,8 @@
 //! says so. A name that an import gives to something, or takes out of another
 //! module, is not the module.
 
-use crate::checks::lexer::contains;
-use crate::checks::lexer::{CommentStyle, LexedText};
+use crate::checks::languages::{LanguageFamily, contains};
+use crate::checks::lexer::LexedText;
 
 /// Words with which a statement begins that brings something in.
 const BEGINS: &str = "import from use using include extern require require_relative load library";
@@ -19,14 +19,7 @@ pub(super) fn has_word(line: &str) -> bool {
 }
 
 /// Whether a statement brings a module in. `plain` has its strings, `bare` has not.
-/// Of a part of a file nobody knows where a statement begins.
-pub(super) fn brings_in(
-    plain: &str,
-    bare: &str,
-    item: &str,
-    family: CommentStyle,
-    is_part: bool,
-) -> bool {
+pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: LanguageFamily) -> bool {
     let is_letter =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii();
     let bytes = plain.as_bytes();
@@ -38,7 +31,7 @@ pub(super) fn brings_in(
             return false;
         }
         if bare.get(at..end) == Some(item) {
-            is_given(bare, at, item, family, is_part)
+            is_given(bare, at, item, family)
         } else {
             is_quoted(plain, bare, at, end, family) && has_word(bare)
         }
@@ -47,25 +40,24 @@ pub(super) fn brings_in(
 
 /// Whether a string is the module, or a part of it: `kind/locale`, and where a
 /// module is called by the place it is kept at, `github.com/x/kind`.
-fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: CommentStyle) -> bool {
+fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: LanguageFamily) -> bool {
     let Some(quote) = bare.get(..at).and_then(|before| before.rfind(['"', '\'', '`'])) else {
         return false;
     };
     let before = plain.get(quote + 1..at).unwrap_or_default();
     let is_place = before.ends_with(['/', ':'])
         && !before.starts_with('.')
-        && (family != CommentStyle::Script || before.starts_with("http"));
+        && (family != LanguageFamily::Script || before.starts_with("http"));
     let opens = is_place || matches!(before, "" | "node:" | "npm:" | "jsr:" | "@types/");
     opens && plain.get(end..).is_some_and(|rest| rest.starts_with(['"', '\'', '`', '/', '.', '@']))
 }
 
 /// Whether the statement around an unquoted name brings it in as a module.
-fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bool) -> bool {
+fn is_given(bare: &str, at: usize, item: &str, family: LanguageFamily) -> bool {
     let (before, after) =
         (bare.get(..at).unwrap_or_default(), bare.get(at + item.len()..).unwrap_or_default());
-    let begins = |(from, word): &(usize, &str)| {
-        contains(BEGINS, word) && (is_part || is_beginning(before, *from))
-    };
+    let begins =
+        |(from, word): &(usize, &str)| contains(BEGINS, word) && is_beginning(before, *from);
     let Some((from, word)) = words(before).filter(begins).last() else { return false };
     let between = before.get(from + word.len()..).unwrap_or_default();
     // A statement that ended before it says nothing about it.
@@ -81,9 +73,9 @@ fn is_given(bare: &str, at: usize, item: &str, family: CommentStyle, is_part: bo
             let is_named = words(rest).any(|(_, word)| matches!(word, "from" | "require"))
                 || words(last).any(|(_, word)| word == "as");
             let is_module = match family {
-                CommentStyle::Python => last.is_empty(),
+                LanguageFamily::Python => last.is_empty(),
                 // What stands in brackets is taken out of a module that a later line names.
-                CommentStyle::Script => !between.contains('{') && rest.trim().is_empty(),
+                LanguageFamily::Script => !between.contains('{') && rest.trim().is_empty(),
                 _ => true,
             };
             !is_named && is_module

@@ -4,6 +4,7 @@ pub mod claims;
 pub mod feature_list;
 pub mod forbidden_use;
 mod imports;
+mod languages;
 mod lexer;
 pub(crate) mod records;
 pub mod tests_changed;

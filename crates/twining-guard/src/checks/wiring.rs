@@ -114,7 +114,7 @@ fn of_command(words: &[String]) -> Option<(Verdict, String)> {
         match words.next()? {
             "-c" => elsewhere |= setting(words.next()?),
             "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" => {
-                drop(words.next()?)
+                words.next()?;
             }
             word if word.starts_with('-') => {}
             word => break word,

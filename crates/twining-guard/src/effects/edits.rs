@@ -12,8 +12,6 @@ use crate::event::{NotebookCell, Replacement};
 
 /// Bytes that the edits of one file may make, each the whole file once.
 const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
-/// Places where all of them together may replace something everywhere.
-const MAX_REPLACED: usize = 100_000;
 
 /// Edits that nobody makes: to carry them out would take all the time there is.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,48 +23,29 @@ pub(super) fn edited(
     before: &str,
     replacements: &[Replacement],
 ) -> Result<Option<String>, TooManyEdits> {
-    if before.len().saturating_mul(replacements.len()) > MAX_EDITED_BYTES {
-        return Err(TooManyEdits);
-    }
-    let mut budget = EditBudget { bytes: MAX_EDITED_BYTES, places: MAX_REPLACED };
+    let mut budget = MAX_EDITED_BYTES;
     let mut text = Cow::Borrowed(before);
     for Replacement { old, new, everywhere } in replacements {
-        let found = memmem::find(text.as_bytes(), old.as_bytes());
-        let edited = match (old.is_empty(), found, everywhere) {
-            (true, ..) => new.clone(),
-            (_, Some(at), false) => [&text[..at], new, &text[at + old.len()..]].concat(),
-            (_, Some(_), true) => budget.replace_all(&text, old, new)?,
+        if old.is_empty() {
+            text = Cow::Borrowed(new);
+            continue;
+        }
+        let mut old = Cow::Borrowed(old);
+        let mut places = memmem::find_iter(text.as_bytes(), old.as_bytes()).count();
+        if places == 0 {
             // Hosts take straight quotes for curly ones, and CRLF for LF.
-            (_, None, _) if normalized(&text).contains(&normalized(old)) => {
-                budget.replace_all(&normalized(&text), &normalized(old), new)?
-            }
-            (_, None, _) => return Ok(None),
-        };
-        budget.bytes = budget.bytes.checked_sub(edited.len()).ok_or(TooManyEdits)?;
-        text = Cow::Owned(edited);
+            (text, old) = (Cow::Owned(normalized(&text)), Cow::Owned(normalized(&old)));
+            places = text.matches(old.as_str()).count();
+        }
+        let made = if *everywhere { places } else { places.min(1) };
+        let length = made.saturating_mul(new.len()).saturating_add(text.len());
+        budget = budget.checked_sub(length).ok_or(TooManyEdits)?;
+        if made == 0 {
+            return Ok(None);
+        }
+        text = Cow::Owned(text.replacen(old.as_str(), new, made));
     }
     Ok(Some(text.into_owned()))
-}
-
-/// What edits may still take.
-struct EditBudget {
-    bytes: usize,
-    places: usize,
-}
-
-impl EditBudget {
-    /// Replaces everywhere, once it is known how long the result is.
-    fn replace_all(&mut self, text: &str, old: &str, new: &str) -> Result<String, TooManyEdits> {
-        let places =
-            memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();
-        self.places = self.places.checked_sub(places).ok_or(TooManyEdits)?;
-        let length = places.checked_mul(new.len()).and_then(|added| added.checked_add(text.len()));
-        if length.is_none_or(|length| length > self.bytes) {
-            Err(TooManyEdits)
-        } else {
-            Ok(text.replace(old, new))
-        }
-    }
 }
 
 fn normalized(text: &str) -> String {

@@ -87,8 +87,6 @@ pub struct Effects {
     pub reads: Vec<String>,
     /// Commands that would run.
     pub commands: Vec<SimpleCommand>,
-    /// Text on a command line that may come into the files it writes.
-    pub inserted: Vec<String>,
     /// What could not be worked out.
     pub unread: Vec<String>,
 }
@@ -125,7 +123,6 @@ impl Effects {
                 })
             }
             ToolAction::Notebook { path, cell } => {
-                found.effects.inserted.push(cell.source.clone());
                 found.change(path, ChangeExtent::File, &event.tool, |before| {
                     match super::edits::edited_notebook(before.as_deref(), cell) {
                         Some(after) => NewContent::Text { before, after: Some(after) },
@@ -235,7 +232,6 @@ impl EffectCollector<'_> {
             }
         }
         self.effects.commands = read.commands;
-        self.effects.inserted = read.inserted;
         self.effects.unread.extend(read.unread);
     }
 
@@ -269,10 +265,6 @@ impl EffectCollector<'_> {
             _ => ChangeExtent::File,
         };
         let (cwd, files) = (&self.event.cwd, self.files);
-        // `chmod` and `touch` change only what is not there yet.
-        if *kind == WriteKind::Metadata && files.read(&normal(cwd, path)) != Ok(None) {
-            return;
-        }
         self.change(path, extent, by, |before| {
             let after = match kind {
                 WriteKind::Remove | WriteKind::RemoveTree => Some(None),
@@ -283,7 +275,6 @@ impl EffectCollector<'_> {
                 WriteKind::Copy { from } | WriteKind::Move { from } => {
                     files.read(&normal(cwd, from)).ok().flatten().map(Some)
                 }
-                WriteKind::Metadata => Some(Some(String::new())),
                 WriteKind::Edit | WriteKind::Discard => None,
             };
             match after {

@@ -1,6 +1,6 @@
 //! What a hook answers, whichever host asked.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::payload::{HookEvent, HostPayload};
 use crate::event::EventKind;
@@ -81,10 +81,8 @@ pub struct HostAdapter {
     pub events: &'static [(&'static str, EventKind)],
     /// Reads an event, given the host's name of it.
     pub read: fn(&str, EventKind, &Value) -> HostPayload,
-    /// Answers an event.
-    pub answer: fn(&HookReply, EventKind, &str) -> HostAnswer,
-    /// What it would send before this tool runs with this input in this folder.
-    pub sample: fn(&str, &Value, &str) -> Value,
+    /// Puts a reply that says something into its own form.
+    pub(super) answer: fn(&HookReply, EventKind, &str) -> HostAnswer,
     /// Its own names of tools, beside Claude Code's.
     pub tools: &'static [(&'static str, &'static str)],
 }
@@ -116,6 +114,31 @@ impl HostAdapter {
     pub fn parse(&self, event: &str, json: &Value, current_dir: &str) -> Option<HookEvent> {
         let kind = self.event_kind(event)?;
         Some((self.read)(event, kind, json).into_event(kind, current_dir))
+    }
+
+    /// Answers an event, given the host's name of it.
+    #[must_use]
+    pub fn answer(&self, reply: &HookReply, kind: EventKind, event: &str) -> HostAnswer {
+        match reply {
+            HookReply::Silence => HostAnswer::default(),
+            HookReply::Failed(why) => HostAnswer::failed(why),
+            // Only Claude Code takes a first message of ours.
+            HookReply::Start { context, go } if self.name != "claude" => {
+                (self.answer)(&HookReply::Context(format!("{go}\n\n{context}")), kind, event)
+            }
+            reply => (self.answer)(reply, kind, event),
+        }
+    }
+
+    /// What it would send before this tool runs with this input in this folder.
+    #[must_use]
+    pub fn sample(&self, tool: &str, input: &Value, at: &str) -> Value {
+        let session = "twining-guard-test";
+        if self.name == "copilot" {
+            return json!({"sessionId": session, "cwd": at, "timestamp": 0, "toolName": tool, "toolArgs": input.to_string()});
+        }
+        let event = if self.name == "gemini" { "BeforeTool" } else { "PreToolUse" };
+        json!({"session_id": session, "conversation_id": session, "workspace_roots": [at], "cwd": at, "hook_event_name": event, "tool_name": tool, "tool_input": input})
     }
 
     /// The host of a name; Claude Code where none is given.

@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::adapter::HostAdapter;
-use super::adapter::{HookReply, HostAnswer, cut};
+use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::{HostPayload, common};
 use crate::event::EventKind;
 
 pub static HOST: HostAdapter =
-    HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, sample, tools: &[] };
+    HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, tools: &[] };
 
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     let mut payload = common(kind, json);
@@ -17,10 +16,6 @@ fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
         payload.exit_code = Some(0);
     }
     payload
-}
-
-pub(super) fn sample(tool: &str, input: &Value, at: &str) -> Value {
-    json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input})
 }
 
 fn answer_or_ask(reply: &HookReply, kind: EventKind, event: &str) -> HostAnswer {
@@ -35,8 +30,9 @@ pub(super) fn answer(reply: &HookReply, kind: EventKind, event: &str) -> HostAns
     let context_of = |context: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": cut(context)}});
     match (reply, kind) {
         // Nobody reads what is said here.
-        (HookReply::Silence, _) | (_, EventKind::SessionEnd) => HostAnswer::default(),
-        (HookReply::Failed(why), _) => HostAnswer::failed(why),
+        (HookReply::Silence | HookReply::Failed(_), _) | (_, EventKind::SessionEnd) => {
+            HostAnswer::default()
+        }
         // The gates that know no JSON: an exit of 2 refuses.
         (HookReply::Hold(reason), EventKind::TaskCompleted) => HostAnswer::refused(reason),
         (HookReply::Hold(reason), _) => {

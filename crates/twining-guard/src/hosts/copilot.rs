@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::adapter::HostAdapter;
-use super::adapter::{HookReply, HostAnswer, cut};
+use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::{HostPayload, common, text};
 use crate::event::EventKind;
 
@@ -12,7 +11,6 @@ pub static HOST: HostAdapter = HostAdapter {
     events: &[("userPromptSubmitted", EventKind::UserPromptSubmit), ("agentStop", EventKind::Stop)],
     read,
     answer,
-    sample,
     tools: &[("Bash", "bash"), ("Write", "create"), ("Edit", "edit"), ("Read", "view")],
 };
 
@@ -26,29 +24,20 @@ fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     }
 }
 
-fn sample(tool: &str, input: &Value, at: &str) -> Value {
-    json!({"sessionId": "twining-guard-test", "cwd": at, "timestamp": 0, "toolName": tool, "toolArgs": input.to_string()})
-}
-
 fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let decided = |decision: &str, reason: &str| json!({"permissionDecision": decision, "permissionDecisionReason": cut(reason)});
     match (reply, kind) {
-        (HookReply::Silence, _) => HostAnswer::default(),
-        (HookReply::Failed(why), _) => HostAnswer::failed(why),
         (HookReply::Deny(reason), _) => HostAnswer::json(decided("deny", reason)),
         (HookReply::Ask(reason), _) => HostAnswer::json(decided("ask", reason)),
         (HookReply::Hold(reason), _) => {
             HostAnswer::json(json!({"decision": "block", "reason": cut(reason)}))
         }
-        (HookReply::Start { context, go }, _) => {
-            HostAnswer::json(json!({ "additionalContext": cut(&format!("{go}\n\n{context}")) }))
-        }
-        // Before a tool there is no way to read and let.
-        (HookReply::Context(_) | HookReply::Notice(_), EventKind::PreToolUse) => {
-            HostAnswer::default()
-        }
-        (HookReply::Context(text) | HookReply::Notice(text), _) => {
+        (HookReply::Context(text) | HookReply::Notice(text), kind)
+            if kind != EventKind::PreToolUse =>
+        {
             HostAnswer::json(json!({ "additionalContext": cut(text) }))
         }
+        // Before a tool there is no way to read and let.
+        _ => HostAnswer::default(),
     }
 }

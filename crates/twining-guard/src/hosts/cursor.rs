@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::adapter::HostAdapter;
-use super::adapter::{HookReply, HostAnswer, cut};
+use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::{HostPayload, common, text};
 use crate::event::EventKind;
 
@@ -20,7 +19,6 @@ pub static HOST: HostAdapter = HostAdapter {
     ],
     read,
     answer,
-    sample,
     tools: &[("Bash", "Shell")],
 };
 
@@ -58,10 +56,6 @@ fn read(event: &str, kind: EventKind, json: &Value) -> HostPayload {
     }
 }
 
-fn sample(tool: &str, input: &Value, at: &str) -> Value {
-    json!({"conversation_id": "twining-guard-test", "workspace_roots": [at], "cwd": at, "hook_event_name": "preToolUse", "tool_name": tool, "tool_input": input})
-}
-
 fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let decided = |permission: &str, reason: &str| {
         HostAnswer::json(
@@ -69,8 +63,6 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
         )
     };
     match (reply, kind) {
-        (HookReply::Silence, _) => HostAnswer::default(),
-        (HookReply::Failed(why), _) => HostAnswer::failed(why),
         (HookReply::Deny(reason), _) => decided("deny", reason),
         (HookReply::Ask(reason), _) => decided("ask", reason),
         (HookReply::Hold(reason), EventKind::Stop | EventKind::SubagentStop) => {
@@ -84,9 +76,6 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
             HookReply::Context(text),
             EventKind::SessionStart | EventKind::PostToolUse | EventKind::SubagentStart,
         ) => HostAnswer::json(json!({ "additional_context": cut(text) })),
-        (HookReply::Start { context, go }, _) => {
-            HostAnswer::json(json!({ "additional_context": cut(&format!("{go}\n\n{context}")) }))
-        }
         // A prompt's answer can stop it and add nothing; what is said is for the person.
         (HookReply::Context(text) | HookReply::Notice(text), EventKind::UserPromptSubmit) => {
             HostAnswer::json(json!({"continue": true, "user_message": cut(text)}))
@@ -94,5 +83,6 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
         (HookReply::Context(text) | HookReply::Notice(text), _) => {
             HostAnswer::json(json!({ "user_message": cut(text) }))
         }
+        _ => HostAnswer::default(),
     }
 }

@@ -1,9 +1,8 @@
 //! Gemini CLI.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::adapter::HostAdapter;
-use super::adapter::{HookReply, HostAnswer, cut};
+use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::common;
 use crate::event::EventKind;
 
@@ -18,7 +17,6 @@ pub static HOST: HostAdapter = HostAdapter {
     ],
     read: |_, kind, json| common(kind, json),
     answer,
-    sample,
     tools: &[
         ("Write", "write_file"),
         ("Edit", "replace"),
@@ -27,21 +25,12 @@ pub static HOST: HostAdapter = HostAdapter {
     ],
 };
 
-fn sample(tool: &str, input: &Value, at: &str) -> Value {
-    json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": input})
-}
-
 fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
     let takes_context = matches!(
         kind,
         EventKind::SessionStart | EventKind::UserPromptSubmit | EventKind::PostToolUse
     );
-    let with_context = |text: &str| {
-        HostAnswer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}))
-    };
     match reply {
-        HookReply::Silence => HostAnswer::default(),
-        HookReply::Failed(why) => HostAnswer::failed(why),
         HookReply::Deny(reason) => {
             HostAnswer::json(json!({"decision": "deny", "reason": cut(reason)}))
         }
@@ -51,14 +40,12 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
         HookReply::Hold(reason) => {
             HostAnswer::json(json!({"decision": "block", "reason": cut(reason)}))
         }
-        HookReply::Context(text) if takes_context => with_context(text),
-        HookReply::Start { context, go } if takes_context => {
-            with_context(&format!("{go}\n\n{context}"))
+        HookReply::Context(text) if takes_context => {
+            HostAnswer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}))
         }
-        HookReply::Context(text)
-        | HookReply::Notice(text)
-        | HookReply::Start { context: text, .. } => {
+        HookReply::Context(text) | HookReply::Notice(text) => {
             HostAnswer::json(json!({ "systemMessage": cut(text) }))
         }
+        _ => HostAnswer::default(),
     }
 }

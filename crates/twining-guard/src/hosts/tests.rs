@@ -18,7 +18,7 @@ fn parsed(name: &str, event: &str, json: &Value) -> HookEvent {
 
 fn message(name: &str, event: &str, reply: &HookReply) -> HostAnswer {
     let host = host(name);
-    (host.answer)(reply, host.event_kind(event).expect("an event"), event)
+    host.answer(reply, host.event_kind(event).expect("an event"), event)
 }
 
 #[test]
@@ -461,7 +461,7 @@ fn an_event_is_known_by_the_host_s_name_and_by_ours() {
 #[test]
 fn a_sample_call_reads_as_what_it_stands_for() {
     for host in super::adapter::HOSTS {
-        let asked = (host.sample)(host.tool("Bash"), &json!({"command": "ls"}), "/p");
+        let asked = host.sample(host.tool("Bash"), &json!({"command": "ls"}), "/p");
         let event = asked["hook_event_name"].as_str().unwrap_or("preToolUse");
         let parsed = parsed(host.name, event, &asked);
         assert_eq!(

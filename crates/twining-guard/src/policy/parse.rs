@@ -138,7 +138,9 @@ pub(crate) fn compile(
     }
     let new = || Guard::new(&written.id, CheckKind::Declared, Verdict::Block, PathGlobs::default());
     let mut guard = base.cloned().unwrap_or_else(new);
-    guard.source = PolicySource { layer, line: Some(written.line), column: None };
+    let is_built_in = layer == PolicyLayer::Default;
+    let line = (!is_built_in).then_some(written.line);
+    guard.source = PolicySource { layer, line, column: None };
     let mut on_error = None;
     for (key, node) in &written.fields {
         match key.name.as_str() {
@@ -176,6 +178,11 @@ pub(crate) fn compile(
             "next_step" => guard.next_step = one(node)?,
             "examples" if examples == Examples::Skip => {}
             "examples" => guard.examples = parse_examples(node)?,
+            "otherwise" if is_built_in => guard.otherwise = one(node)?,
+            "check" if is_built_in => {
+                guard.kind =
+                    serde_json::from_value(one(node)?.into()).map_err(|error| error.to_string())?;
+            }
             // `run:` and its like end here: nothing in a policy is ever executed.
             name => return Err(format!("`{}` is no field of a guard", text::excerpt(name, 40))),
         }

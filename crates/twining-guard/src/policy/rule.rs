@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
-use crate::event::{EventKind, GuardEvent};
+use crate::event::{EventKind, GuardEvent, is_same_tool};
 use crate::paths::PathGlobs;
 use crate::policy::source::PolicySource;
 use crate::verdict::Verdict;
@@ -183,41 +183,6 @@ impl GuardAnswer {
         // The first of equals: the order of a call is the order a reader expects.
         answers.reduce(|one, other| if other.level > one.level { other } else { one })
     }
-}
-
-/// Tools that do the same under other names, first as Claude Code calls them.
-const SAME_TOOLS: [&[&str]; 4] = [
-    &[
-        "bash",
-        "shell",
-        "run_shell_command",
-        "exec_command",
-        "local_shell",
-        "run_terminal_cmd",
-        "powershell",
-    ],
-    &["write", "write_file", "create", "create_file"],
-    &[
-        "edit",
-        "multiedit",
-        "multi_edit",
-        "replace",
-        "str_replace",
-        "edit_file",
-        "apply_patch",
-        "notebookedit",
-    ],
-    &["read", "read_file", "view", "view_file"],
-];
-
-/// Whether two names mean the same kind of tool: a rule about `Bash` holds for
-/// every host's shell.
-fn is_same_tool(one: &str, other: &str) -> bool {
-    let is = |name: &str, tool: &str| name.eq_ignore_ascii_case(tool);
-    is(one, other)
-        || SAME_TOOLS.iter().any(|names| {
-            names.iter().any(|name| is(name, one)) && names.iter().any(|name| is(name, other))
-        })
 }
 
 impl Guard {

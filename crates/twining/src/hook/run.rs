@@ -24,7 +24,7 @@ pub fn run(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> ExitCod
     let reply = respond(project, host, event).unwrap_or_else(|why| failed(kind, why));
     // Answers carry the event's own name: what the host wrote, or ours for it.
     let name = if host.events.is_empty() { kind.as_str() } else { event };
-    print((host.answer)(&reply, kind, name))
+    print(host.answer(&reply, kind, name))
 }
 
 /// What our own failure means: nothing, unless the person's policy holds what cannot be read.

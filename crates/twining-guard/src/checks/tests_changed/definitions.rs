@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::languages::{TestLanguage, is_test_file};
+use super::test_files::is_test_file;
 use super::tokens::SourceTokens;
-use crate::checks::lexer::contains;
+use crate::checks::languages::{Language, contains};
 
 pub(super) const CALLS: &str = "it test specify scenario example property testWidgets xit xtest xspecify fit ftest TEST TEST_F TEST_P TEST_CASE";
 const GROUPS: &str = "describe context suite group feature xdescribe xcontext fdescribe fcontext";
@@ -49,7 +49,7 @@ struct DefinitionSpan {
 pub(super) fn read_tests(
     path: &str,
     text: &str,
-    language: &'static TestLanguage,
+    language: &'static Language,
 ) -> (Vec<TestDefinition>, Vec<String>) {
     let (tokens, by_name) = (SourceTokens::new(text, language), is_test_file(path));
     let (mut found, mut groups, mut focused, mut line) =
@@ -117,7 +117,7 @@ impl SourceTokens<'_> {
     /// A function that is a test by its name or by an attribute, or a class.
     fn function(&self, at: usize, line: usize, by_name: bool) -> Option<DefinitionSpan> {
         let (text, before, (keyword, prefix)) =
-            (self.word(at).or(self.string(at))?, self.before(at), self.language.function);
+            (self.word(at).or(self.string(at))?, self.before(at), self.language.test_function());
         let is_group = self.sign(at) == "class";
         // A method in Go has a receiver before its name.
         let is_named = by_name
@@ -143,7 +143,7 @@ impl SourceTokens<'_> {
         let is_placed = match self.before(at) {
             "." => contains("Deno RSpec", self.before(at - 1)),
             before if self.language.is("bats") => before == "@",
-            _ => !self.language.has('#') || line == at,
+            _ => !self.language.has_hash_comments() || line == at,
         };
         let (mut open, mut is_group) = (at + 1, contains(GROUPS, callee));
         while self.sign(open) == "." && contains(MODIFIERS, self.sign(open + 1)) {
@@ -162,7 +162,7 @@ impl SourceTokens<'_> {
             first => first + if callee.starts_with("TEST") { 2 } else { 0 },
         };
         let name = match self.sign(name_at) {
-            "{" | "do" if self.language.has('#') => callee,
+            "{" | "do" if self.language.has_hash_comments() => callee,
             word if is_group || callee.starts_with("TEST") => self.string(name_at).unwrap_or(word),
             _ => self.string(name_at)?,
         };
@@ -271,7 +271,7 @@ impl SourceTokens<'_> {
             if !self.is_constant(at) {
                 is_constant = false;
                 calls |= contains("( ! <", next)
-                    || self.language.has('#')
+                    || self.language.has_hash_comments()
                         && self.language.has('(')
                         && self.column(at).is_some();
             }
@@ -369,8 +369,11 @@ impl SourceTokens<'_> {
             self.sign(at) == "return"
                 && (self.column(at + 1).is_some() || contains("; Ok None nil", self.sign(at + 1)))
         };
-        let is_command =
-            |at| self.language.has('#') && self.column(at).is_some() && self.sign(at + 1) != "=";
+        let is_command = |at| {
+            self.language.has_hash_comments()
+                && self.column(at).is_some()
+                && self.sign(at + 1) != "="
+        };
         let is_skip = |at| {
             contains(SKIP_CALLS, &self.lower(at))
                 && (is_command(at)

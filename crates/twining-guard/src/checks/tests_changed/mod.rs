@@ -6,10 +6,10 @@
 
 mod compare;
 mod definitions;
-mod languages;
+mod test_files;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
 pub use compare::{TestChanges, compare_files};
-pub use languages::is_test_file;
+pub use test_files::is_test_file;

@@ -1,14 +1,10 @@
-//! Source text as tokens, for every language alike.
-//!
-//! Comments and layout are gone; only the column of a line's first token is kept. The
-//! text need not be valid: an unclosed string ends with its line. Time is linear.
+//! Source text as tokens. Comments and layout are gone; only the column of a line's first
+//! token is kept.
 
 use std::ops::Range;
 
-use memchr::{memchr, memmem};
-
-use super::languages::TestLanguage;
-use crate::checks::lexer::contains;
+use crate::checks::languages::{Language, contains};
+use crate::checks::lexer::{CodeLexer, CodeTokenKind, is_word};
 
 /// Words after which a bracket only groups.
 const OPERATORS: &str =
@@ -23,32 +19,20 @@ pub(super) struct SourceToken<'a> {
 
 pub(super) struct SourceTokens<'a> {
     pub list: Vec<SourceToken<'a>>,
-    pub language: &'static TestLanguage,
+    pub language: &'static Language,
 }
 
 impl<'a> SourceTokens<'a> {
-    pub(super) fn new(text: &'a str, language: &'static TestLanguage) -> Self {
-        let bytes = text.as_bytes();
-        let (mut at, mut line, mut list) = (0, Some(0), Vec::new());
-        while let Some(&byte) = bytes.get(at) {
-            let (start, rest) = (at, &bytes[at..]);
-            let is_directive =
-                language.has('!') && line.is_some() && byte == b'#' && !rest.starts_with(b"#[");
-            let is_comment =
-                is_directive || rest.starts_with(if language.has('#') { b"#" } else { b"//" });
-            if byte.is_ascii_whitespace() {
-                at += 1;
-                line = if byte == b'\n' { Some(at) } else { line };
-            } else if is_comment {
-                at += memchr(b'\n', rest).unwrap_or(rest.len());
-            } else if rest.starts_with(b"/*") && !language.has('#') {
-                at += memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
-            } else {
-                at = token_end(bytes, start, language);
-                list.push(SourceToken {
-                    text: &text[start..at],
-                    column: line.take().map(|line| start - line),
-                });
+    pub(super) fn new(text: &'a str, language: &'static Language) -> Self {
+        let (mut list, mut is_directive) = (Vec::new(), false);
+        for token in CodeLexer::new(text, language) {
+            let (text, rest) = (&text[token.range.clone()], &text[token.range.start..]);
+            if token.column.is_some() {
+                is_directive =
+                    language.has('!') && rest.starts_with('#') && !rest.starts_with("#[");
+            }
+            if !is_directive && !matches!(token.kind, CodeTokenKind::Comment) {
+                list.push(SourceToken { text, column: token.column });
             }
         }
         Self { list, language }
@@ -111,43 +95,6 @@ impl<'a> SourceTokens<'a> {
     }
 }
 
-/// The end of the word, the string or the sign that begins here.
-fn token_end(bytes: &[u8], start: usize, language: &TestLanguage) -> usize {
-    let (quote, rest) = (bytes[start], &bytes[start..]);
-    let is_lifetime = language.is("rs")
-        && quote == b'\''
-        && rest.get(1) != Some(&b'\\')
-        && rest.get(2) != Some(&b'\'');
-    if !matches!(quote, b'"' | b'\'' | b'`') || is_lifetime {
-        return start + rest.iter().take_while(|byte| is_word(**byte)).count().max(1);
-    }
-    let hashes = bytes[..start].iter().rev().take_while(|byte| **byte == b'#').count();
-    let prefix = &bytes[..start - hashes];
-    if language.is("rs") && prefix.ends_with(b"r") {
-        let closing = format!("\"{}", "#".repeat(hashes));
-        return memmem::find(&rest[1..], closing.as_bytes())
-            .map_or(bytes.len(), |length| start + length + 2);
-    }
-    // In C#'s `@"…"` a quote is doubled, not escaped.
-    let is_verbatim = language.is("cs") && (prefix.ends_with(b"@") || prefix.ends_with(b"@$"));
-    let width = if rest.starts_with(&[quote; 3]) && !is_verbatim { 3 } else { 1 };
-    let is_multiline = width == 3 || is_verbatim || language.has(char::from(quote));
-    let mut at = start + width;
-    while at < bytes.len() && (is_multiline || bytes[at] != b'\n') {
-        let is_escape =
-            if is_verbatim { bytes[at..].starts_with(b"\"\"") } else { bytes[at] == b'\\' };
-        if !is_escape && bytes[at..].starts_with(&[quote; 3][..width]) {
-            return at + width;
-        }
-        at += 1 + usize::from(is_escape);
-    }
-    at.min(bytes.len())
-}
-
 fn is_string(text: &str) -> bool {
     text.len() > 1 && text.starts_with(['"', '\'', '`'])
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }

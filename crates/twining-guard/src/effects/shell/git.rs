@@ -1,14 +1,13 @@
-//! Git commands that change named files or throw uncommitted work away.
+//! Git commands that change named files or throw uncommitted records away.
 
-use crate::effects::shell::interpreter::WriteKind;
-use crate::effects::shell::interpreter::{CommandOutput, Interpreter};
+use crate::effects::shell::interpreter::{Interpreter, WriteKind};
 use crate::effects::shell::programs::ProgramArguments;
 use crate::effects::shell::words::ShellWord;
 
 const STASH: &str = "git stash";
 
 impl Interpreter {
-    pub(super) fn git(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
+    pub(super) fn git(&mut self, words: &[ShellWord]) {
         let global = ProgramArguments::parse(
             words,
             "+ C: c: git-dir: work-tree: namespace: exec-path: config-env:",
@@ -20,29 +19,31 @@ impl Interpreter {
         }
         self.in_subshell(|shell| {
             global.values(&["C"]).for_each(|folder| shell.state.dir.change("cd", Some(folder)));
-            shell.git_verb(verb.prefix(), rest, input);
+            shell.git_verb(verb.prefix(), rest);
         });
     }
 
-    fn git_verb(&mut self, verb: &str, words: &[ShellWord], input: Option<&CommandOutput>) {
-        let specification = match verb {
-            "apply" => "p: C: directory: exclude: include: whitespace:",
-            "checkout" => "b: B: orphan: conflict: pathspec-from-file:",
-            "restore" => "s: source: conflict: pathspec-from-file:",
-            "clean" => "e: exclude:",
-            "stash" => "m: message: pathspec-from-file:",
-            _ => "pathspec-from-file:",
-        };
-        let arguments = ProgramArguments::parse(words, specification);
+    fn git_verb(&mut self, verb: &str, words: &[ShellWord]) {
+        let arguments = ProgramArguments::parse(
+            words,
+            match verb {
+                "checkout" => "b: B: orphan: conflict:",
+                "restore" => "s: source: conflict:",
+                "clean" => "e: exclude:",
+                "stash" => "m: message:",
+                _ => "",
+            },
+        );
         let operands = arguments.operands.as_slice();
-        let only_asks =
-            arguments.has(&["dry-run", "p", "patch", "i", "interactive", "pathspec-from-file"]);
+        // Nothing is lost, parts are chosen by hand, or sides of a merge are.
+        if arguments.has(&["dry-run", "p", "patch", "i", "interactive", "ours", "theirs", "merge"])
+        {
+            return;
+        }
         match verb {
             "apply" if !arguments.has(&["check", "stat", "numstat", "summary", "cached"]) => {
-                let has_file = operands.iter().any(|file| file.prefix() != "-");
-                self.apply_patch("git apply", input.filter(|_| !has_file));
+                self.note("the files of `git apply`".to_owned())
             }
-            _ if only_asks => {}
             "rm" | "mv" | "clean" if arguments.has(&["n", "cached"]) => {}
             "rm" => self.write_all(
                 operands,
@@ -50,30 +51,11 @@ impl Interpreter {
                 "git rm",
             ),
             "mv" => self.copy("mv", "git mv", words),
-            // Sides of a merge are chosen, or a branch is made.
-            "checkout" | "restore"
-                if arguments.has(&[
-                    "ours", "theirs", "m", "merge", "b", "B", "orphan", "d", "detach", "t", "track",
-                ]) => {}
-            "checkout" => {
-                let has_separator = words.iter().any(|word| word.prefix() == "--");
-                let after = words.rsplit(|word| word.prefix() == "--").next().unwrap_or_default();
-                let paths = match operands {
-                    _ if has_separator => after,
-                    [first, ..] if is_path(first) => operands,
-                    [_, paths @ ..] => paths,
-                    [] => &[],
-                };
-                if !paths.is_empty() || arguments.has(&["f", "force"]) {
-                    self.discard(paths, "git checkout");
-                }
+            "checkout" if !operands.is_empty() || arguments.has(&["f", "force"]) => {
+                self.discard(operands, "git checkout")
             }
-            "restore"
-                if !operands.is_empty()
-                    && (!arguments.has(&["S", "staged"]) || arguments.has(&["W", "worktree"])) =>
-            {
-                self.discard(operands, "git restore");
-            }
+            "restore" if arguments.has(&["S", "staged"]) && !arguments.has(&["W", "worktree"]) => {}
+            "restore" if !operands.is_empty() => self.discard(operands, "git restore"),
             "reset" if arguments.has(&["hard"]) => self.discard(&[], "git reset --hard"),
             // Only ignored files go with `-X`; with `-e` something is left out.
             "clean" if arguments.has(&["f", "force"]) && !arguments.has(&["e", "exclude", "X"]) => {
@@ -93,31 +75,22 @@ impl Interpreter {
         }
     }
 
-    /// Throws away what is not committed at these paths, or everywhere.
+    /// Throws away what is not committed: everywhere, here, or of the records. Other paths
+    /// are nobody's to judge, and with something left out the loss is not plain.
     fn discard(&mut self, paths: &[ShellWord], by: &str) {
-        let everything = [ShellWord::text(".")];
-        // With something left out, what is lost is not plain.
-        if !paths.iter().any(|path| {
+        let leaves_out = |path: &ShellWord| {
             [":!", ":^", ":(exclude"].iter().any(|sign| path.prefix().starts_with(sign))
-        }) {
-            let is_top = |path: &ShellWord| matches!(path.prefix(), ":/" | ":" | ":(top)");
-            let paths =
-                if paths.is_empty() || paths.iter().any(is_top) { &everything } else { paths };
-            self.write_all(paths, &WriteKind::Discard, by);
+        };
+        if paths.iter().any(leaves_out) {
+            return;
         }
+        let is_top = |path: &ShellWord| matches!(path.prefix(), ":/" | ":" | ":(top)");
+        if paths.is_empty() || paths.iter().any(is_top) {
+            return self.write(&ShellWord::text("."), WriteKind::Discard, by);
+        }
+        let may_hold_records = |path: &&ShellWord| {
+            matches!(path.prefix(), "." | "./" | "..") || path.prefix().contains(".twining")
+        };
+        self.write_all(paths.iter().filter(may_hold_records), &WriteKind::Discard, by);
     }
-}
-
-/// Whether the first operand of `git checkout` is a path: no name of a branch has a part
-/// that begins with a dot, and few end as files do.
-fn is_path(word: &ShellWord) -> bool {
-    let text = word.known().unwrap_or_default();
-    let ending = text
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.rsplit_once('.'))
-        .map_or("", |(_, ending)| ending);
-    let is_ending =
-        (1..=5).contains(&ending.len()) && ending.starts_with(|c: char| c.is_ascii_alphabetic());
-    text.split('/').any(|part| part.starts_with('.')) || text.ends_with('/') || is_ending
 }

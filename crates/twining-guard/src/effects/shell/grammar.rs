@@ -225,9 +225,6 @@ impl<'t, 's> ShellParser<'t, 's> {
         let is_captured = redirects.files.iter().any(|(_, _, is_stdout)| *is_stdout);
         for (located, operator, is_stdout) in redirects.files {
             let printed = if is_stdout { &output } else { &CommandOutput::unknown() };
-            if matches!(located, WordTarget::Path(_)) {
-                self.shell.insert(&printed.text);
-            }
             self.shell.write_located(located, printed.written(operator.ends_with(">>")), operator);
         }
         Ok(if is_captured { CommandOutput::default() } else { output })

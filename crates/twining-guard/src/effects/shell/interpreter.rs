@@ -122,13 +122,6 @@ impl Interpreter {
         }
     }
 
-    /// Remembers text that goes into a file.
-    pub(super) fn insert(&mut self, text: &str) {
-        if self.charge(text.len() / 64).is_ok() && !text.trim().is_empty() {
-            self.effects.inserted.push(text.to_owned());
-        }
-    }
-
     /// Writes the file that a word names, if it can be named.
     pub(super) fn write(&mut self, target: &ShellWord, kind: WriteKind, by: &str) {
         let located = self.state.dir.locate(target);
@@ -300,8 +293,6 @@ pub struct ShellEffects {
     pub writes: Vec<ShellWrite>,
     /// Every simple command that would run, wrappers such as `sudo` taken off.
     pub commands: Vec<SimpleCommand>,
-    /// Literal text that it puts into files.
-    pub inserted: Vec<String>,
     /// What could not be read, each in a few words; empty for plain lines.
     pub unread: Vec<String>,
 }
@@ -354,8 +345,6 @@ pub enum WriteKind {
         /// That file.
         from: String,
     },
-    /// Its mode, owner or time changes; its content stays.
-    Metadata,
     /// Uncommitted work at and below it is thrown away.
     Discard,
 }

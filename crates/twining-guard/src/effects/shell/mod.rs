@@ -12,8 +12,8 @@
 mod fuzz;
 mod git;
 mod grammar;
-mod inserted_text;
 mod interpreter;
+mod program_text;
 mod programs;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,12 @@
 //! Programs that write named files. Every other program runs unpredicted.
 
-use crate::effects::shell::inserted_text;
 use crate::effects::shell::interpreter::{CommandOutput, Interpreter, WordTarget};
 use crate::effects::shell::interpreter::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind};
+use crate::effects::shell::program_text;
 use crate::effects::shell::words::{ShellWord, WordPart};
 
 /// Most programs that only run another: `sudo env nice …`.
 const MAX_WRAPPERS: usize = 8;
-
-/// Options of `rsync` that have a value.
-const RSYNC: &str = "e: f: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: backup-dir: link-dest:";
 
 impl Interpreter {
     /// Runs a simple command.
@@ -52,16 +49,15 @@ impl Interpreter {
                     .filter_map(ShellWord::assignment)
                     .for_each(|(name, value)| self.assign(&name, value));
             }
-            "read" | "mapfile" | "readarray" | "unset" | "getopts" => {
-                words.iter().for_each(|word| self.forget(&word.text_lossy()))
-            }
-            "printf" if first == "-v" => {
+            "read" | "mapfile" | "readarray" | "unset" | "getopts" | "printf"
+                if name != "printf" || first == "-v" =>
+            {
                 words.iter().for_each(|word| self.forget(&word.text_lossy()))
             }
             ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "exit" | "return" | "mkdir" => {}
-            "echo" => return inserted_text::echo(words),
+            "echo" => return program_text::echo(words),
             "printf" => {
-                return inserted_text::printf(
+                return program_text::printf(
                     words.get(usize::from(first == "--")..).unwrap_or_default(),
                 );
             }
@@ -69,7 +65,6 @@ impl Interpreter {
                 return input.cloned().unwrap_or_else(CommandOutput::unknown);
             }
             "tee" | "sponge" => return self.tee(name, words, input),
-            "sed" | "gsed" | "yq" => return self.sed(name, words),
             "eval" => match words.iter().map(ShellWord::known).collect::<Option<Vec<_>>>() {
                 Some(words) => return self.run_nested(name, &words.join(" ")),
                 None => self.note("`eval`".to_owned()),
@@ -85,24 +80,12 @@ impl Interpreter {
 
     fn run_writer(&mut self, name: &str, words: &[ShellWord], input: Option<&CommandOutput>) {
         match name {
-            "rm" | "rmdir" | "unlink" | "touch" | "truncate" => self.each_operand(name, words),
-            "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
-            "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
-            "dd" => {
-                let outputs: Vec<ShellWord> = words
-                    .iter()
-                    .filter_map(ShellWord::assignment)
-                    .filter(|(name, _)| name == "of")
-                    .map(|(_, file)| file)
-                    .collect();
-                self.write_all(&outputs, &WriteKind::Create { content: None }, name);
-            }
-            "curl" | "wget" => self.download(name, words),
-            "patch" => self.patch(words, input),
-            "ed" | "ex" => self.note(format!("`{name}`")),
-            "tar" | "bsdtar" | "unzip" => self.unpack(name, words),
-            "find" => self.find(words, input),
-            "git" => self.git(words, input),
+            "rm" | "rmdir" | "unlink" | "truncate" => self.each_operand(name, words),
+            "cp" | "mv" | "ln" | "install" => self.copy(name, name, words),
+            "sed" | "gsed" | "yq" => self.sed(name, words),
+            "ed" | "ex" | "patch" => self.note(format!("the files of `{name}`")),
+            "find" => self.find(words),
+            "git" => self.git(words),
             _ => self.run_code(name, words, input),
         }
     }
@@ -118,12 +101,9 @@ impl Interpreter {
     }
 
     fn each_operand(&mut self, name: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(
-            words,
-            if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" },
-        );
+        let specification = if name == "truncate" { "s: r: size: reference:" } else { "" };
+        let arguments = ProgramArguments::parse(words, specification);
         let kind = match name {
-            "touch" => WriteKind::Metadata,
             "truncate" => WriteKind::Edit,
             "rm" if arguments.has(&["r", "R", "recursive"]) => WriteKind::RemoveTree,
             _ => WriteKind::Remove,
@@ -131,47 +111,22 @@ impl Interpreter {
         self.write_all(&arguments.operands, &kind, name);
     }
 
-    fn change_metadata(&mut self, name: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(
-            words,
-            if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" },
-        );
-        // `chmod -x file`: the mode looks like an option.
-        let has_mode = name == "setfacl"
-            || arguments.has(&["reference"])
-            || (name == "chmod" && arguments.has(&["r", "w", "x"]));
-        if !arguments.has(&["R", "recursive"]) {
-            self.write_all(
-                arguments.operands.iter().skip(usize::from(!has_mode)),
-                &WriteKind::Metadata,
-                name,
-            );
-        }
-    }
-
-    /// `cp`, `mv`, `ln`, `install` and `rsync`. What lies in a folder that is copied is not known.
+    /// `cp`, `mv`, `ln` and `install`. What lies in a folder that is copied is not known.
     pub(super) fn copy(&mut self, program: &str, by: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(
-            words,
-            if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" },
-        );
-        let copies_nothing =
-            arguments.has(if program == "install" { &["d", "directory"] } else { &["dry-run"] });
-        let copies_nothing = copies_nothing || (program == "rsync" && arguments.has(&["n"]));
+        let arguments = ProgramArguments::parse(words, "t: S: m: o: g: suffix: target-directory:");
         let folder = arguments.values(&["t", "target-directory"]).next().cloned();
+        let makes_folders = program == "install" && arguments.has(&["d", "directory"]);
         let mut sources = arguments.operands;
         if program == "ln" && sources.len() == 1 {
             sources.push(ShellWord::text("."));
         }
         let is_folder = folder.is_some() || sources.len() > 2;
-        let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else {
+        let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !makes_folders) else {
             return;
         };
-        let is_remote = program == "rsync"
-            && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
         let names_folder = matches!(target.0.as_slice(), [WordPart::Place(..)])
             || matches!(target.text_lossy().rsplit('/').next(), Some("" | "." | ".." | "~"));
-        for source in sources.iter().filter(|_| !is_remote) {
+        for source in &sources {
             self.copy_one(program, by, source, &target, is_folder || names_folder);
         }
     }
@@ -186,15 +141,12 @@ impl Interpreter {
     ) {
         let (shown, name) = (source.text_lossy(), source.file_name());
         // `cp -r a/. b` copies what is in there.
-        if shown.ends_with("/.")
-            || matches!(shown.as_str(), "." | "..")
-            || (program == "rsync" && shown.ends_with('/'))
-        {
+        if shown.ends_with("/.") || matches!(shown.as_str(), "." | "..") {
             return;
         }
         let kind = match (program, self.state.dir.locate(source)) {
             ("mv", WordTarget::Path(from)) if !from.contains('*') => WriteKind::Move { from },
-            ("cp" | "install" | "rsync", WordTarget::Path(from)) if !from.contains('*') => {
+            ("cp" | "install", WordTarget::Path(from)) if !from.contains('*') => {
                 WriteKind::Copy { from }
             }
             _ => WriteKind::Create { content: None },
@@ -225,42 +177,30 @@ impl Interpreter {
         let printed = input.cloned().unwrap_or_else(CommandOutput::unknown);
         let appends = arguments.has(&["a", "append"]);
         for file in &arguments.operands {
-            self.insert(&printed.text);
             self.write(file, printed.written(appends), name);
         }
         printed
     }
 
     /// `sed` and `yq`: a script, then files.
-    fn sed(&mut self, name: &str, words: &[ShellWord]) -> CommandOutput {
+    fn sed(&mut self, name: &str, words: &[ShellWord]) {
         let is_yq = name == "yq";
-        let arguments = ProgramArguments::parse(
-            words,
-            if is_yq {
-                "o: p: I: expression: from-file:"
-            } else {
-                "e: f: l: i:: expression: file:"
-            },
-        );
+        let specification = if is_yq {
+            "o: p: I: expression: from-file:"
+        } else {
+            "e: f: l: i:: expression: file:"
+        };
+        let arguments = ProgramArguments::parse(words, specification);
         // The sed of macOS takes the ending of its backup as a word of its own.
         let is_before = |word: &&ShellWord| {
-            matches!(word.text_lossy().as_str(), "")
-                || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"))
+            word.text_lossy().is_empty() || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"))
         };
-        let mut files = arguments.operands.iter().skip_while(is_before);
-        let mut scripts: Vec<&ShellWord> = arguments.values(&["e", "expression"]).collect();
-        if !arguments.has(&["e", "expression", "f", "file", "from-file"]) {
-            scripts.extend(files.next());
-        }
-        let inserted: Vec<String> = scripts
-            .iter()
-            .flat_map(|script| inserted_text::replacements(&script.text_lossy()))
-            .collect();
+        let files = arguments.operands.iter().skip_while(is_before);
+        let has_script = arguments.has(&["e", "expression", "f", "file", "from-file"]);
         if arguments.has(&["i", "in-place", "inplace"]) {
-            inserted.iter().for_each(|text| self.insert(text));
+            let files = files.skip(usize::from(!has_script));
             self.write_all(files, &WriteKind::Edit, &format!("{name} -i"));
         }
-        CommandOutput { text: inserted.join("\n"), is_partial: true }
     }
 
     fn shell(
@@ -287,125 +227,23 @@ impl Interpreter {
         CommandOutput::unknown()
     }
 
-    fn download(&mut self, name: &str, words: &[ShellWord]) {
-        let (specification, named) = match name {
-            "curl" => (
-                "A: b: c: C: d: D: e: E: F: H: K: m: o: P: Q: r: t: T: u: U: w: x: X: z: output: data: header: url:",
-                ["o", "output"],
-            ),
-            _ => (
-                "O: o: a: P: U: e: i: t: T: output-document: output-file: header:",
-                ["O", "output-document"],
-            ),
-        };
-        let arguments = ProgramArguments::parse(words, specification);
-        self.write_all(arguments.values(&named), &WriteKind::Create { content: None }, name);
-        if name == "curl" && arguments.has(&["O", "remote-name"]) {
-            let files: Vec<ShellWord> = arguments
-                .operands
-                .iter()
-                .filter(|url| url.prefix().contains("://"))
-                .map(ShellWord::file_name)
-                .collect();
-            self.write_all(&files, &WriteKind::Create { content: None }, name);
-        }
-    }
-
-    fn patch(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
-        let arguments = ProgramArguments::parse(
-            words,
-            "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:",
-        );
-        self.in_subshell(|shell| {
-            arguments
-                .values(&["d", "directory"])
-                .for_each(|folder| shell.state.dir.change("cd", Some(folder)));
-            match arguments.values(&["o", "output"]).next().or(arguments.operands.first()) {
-                _ if arguments.has(&["dry-run"]) => {}
-                Some(file) => shell.write(file, WriteKind::Edit, "patch"),
-                None => shell.apply_patch("patch", input),
-            }
-        });
-    }
-
-    /// Changes the files that a patch names, where the line holds it.
-    pub(super) fn apply_patch(&mut self, by: &str, patch: Option<&CommandOutput>) {
-        let Some(patch) = patch.map(|patch| &patch.text).filter(|patch| !patch.is_empty()) else {
-            return self.note(format!("the files of `{by}`"));
-        };
-        let added: Vec<&str> = patch
-            .lines()
-            .filter(|line| !line.starts_with("+++ "))
-            .filter_map(|line| line.strip_prefix('+'))
-            .collect();
-        self.insert(&added.join("\n"));
-        for name in patch.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next()) {
-            self.write(&ShellWord::text(name.trim().trim_start_matches("b/")), WriteKind::Edit, by);
-        }
-    }
-
-    fn unpack(&mut self, name: &str, words: &[ShellWord]) {
-        let arguments = ProgramArguments::parse(
-            words,
-            if name == "unzip" { "d: x:" } else { "f: C: X: T: file: directory: exclude:" },
-        );
-        let is_old_style = words.first().is_some_and(|letters| {
-            !letters.prefix().starts_with('-') && letters.prefix().contains('x')
-        });
-        if name == "unzip" || is_old_style || arguments.has(&["x", "extract", "get"]) {
-            for folder in arguments
-                .values(&["C", "directory", "d"])
-                .map(ShellWord::text_lossy)
-                .filter(|folder| !folder.starts_with("/tmp"))
-            {
-                self.note(format!("`{name}` unpacks into `{folder}`"));
-            }
-        }
-    }
-
-    fn find(&mut self, words: &[ShellWord], input: Option<&CommandOutput>) {
+    /// Removal by `find`; what else it runs is not predicted.
+    fn find(&mut self, words: &[ShellWord]) {
+        const TAKES_ALL: &str = "-delete -print -print0 -depth -type -mindepth -maxdepth -xdev";
         let is_test = |word: &ShellWord| word.prefix().starts_with(['-', '(', '!']);
-        let is_exec =
-            |word: &ShellWord| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
-        let takes_all = [
-            "-delete",
-            "-print",
-            "-print0",
-            "-depth",
-            "-type",
-            "-mindepth",
-            "-maxdepth",
-            "-xdev",
-            "-mount",
-        ];
-        let mut commands = words.split(is_exec);
-        let start = commands.next().unwrap_or_default();
-        let is_filtered =
-            start.iter().any(|word| is_test(word) && !takes_all.contains(&word.prefix()));
-        let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
-        for command in commands {
-            let words = command.iter().take_while(|word| !matches!(word.prefix(), ";" | "+"));
-            let words: Vec<ShellWord> = words
-                .map(|word| {
-                    if word.text_lossy().contains("{}") {
-                        ShellWord::unknown("{}")
-                    } else {
-                        word.clone()
-                    }
-                })
-                .collect();
-            let is_removal = words.first().is_some_and(|program| program_name(program) == "rm");
-            is_removing |= is_removal;
-            if !is_removal {
-                self.run_program(words, input);
-            }
-        }
+        let mut parts = words.split(|word| matches!(word.prefix(), "-exec" | "-execdir"));
+        let start = parts.next().unwrap_or_default();
+        let removes = words.iter().any(|word| word.prefix() == "-delete")
+            || parts.any(|run| run.first().is_some_and(|program| program_name(program) == "rm"));
+        let is_filtered = start
+            .iter()
+            .any(|word| is_test(word) && !TAKES_ALL.split(' ').any(|known| known == word.prefix()));
         let here = [ShellWord::text(".")];
         let folders =
             start.split(is_test).next().filter(|folders| !folders.is_empty()).unwrap_or(&here);
-        if is_removing && is_filtered {
+        if removes && is_filtered {
             self.note("the files that `find` removes".to_owned());
-        } else if is_removing {
+        } else if removes {
             self.write_all(folders, &WriteKind::RemoveTree, "find");
         }
     }
@@ -418,28 +256,20 @@ impl Interpreter {
                 "node" | "nodejs" | "bun" => {
                     ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"])
                 }
-                "perl" | "ruby" => ("+ e: E: I: i:: 0:: M::", &["e", "E"]),
-                "php" => ("+ r:", &["r"]),
+                "perl" | "ruby" => ("+ e: E: I: i:: 0:: M::", &[]),
                 _ => return,
             };
         let arguments = ProgramArguments::parse(words, specification);
-        let mut code: Vec<String> = arguments.values(options).map(ShellWord::text_lossy).collect();
         if arguments.has(&["i"]) {
-            code.iter()
-                .flat_map(|code| inserted_text::replacements(code))
-                .for_each(|text| self.insert(&text));
             self.write_all(&arguments.operands, &WriteKind::Edit, &format!("{name} -i"));
         }
+        let mut code: Vec<String> = arguments.values(options).map(ShellWord::text_lossy).collect();
         let is_stdin = code.is_empty()
             && !arguments.has(&["m"])
             && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
         code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
-        for (path, is_removed) in code.iter().flat_map(|code| inserted_text::code_writes(code)) {
-            self.write(
-                &ShellWord::text(path),
-                if is_removed { WriteKind::Remove } else { WriteKind::Edit },
-                name,
-            );
+        for (path, kind) in code.iter().flat_map(|code| program_text::code_writes(code)) {
+            self.write(&ShellWord::text(path), kind, name);
         }
     }
 }

@@ -1,8 +1,8 @@
-use super::inserted_text::code_writes;
 use super::interpreter::*;
+use super::program_text::code_writes;
 
 /// A line and what it writes: `> file`, `>> file`, `edit file`, `rm file`, `rm -r folder`,
-/// `a -> b` for a copy, `a => b` for a move, `meta file`, `discard folder`; `? …` for each
+/// `a -> b` for a copy, `a => b` for a move, `discard folder`; `? …` for each
 /// line of `unread`. Known content follows a `:`.
 pub(super) const LINES: &[(&str, &str)] = &[
     // Redirections.
@@ -50,7 +50,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("echo > fea\"ture\"-'list'.json", "> feature-list.json: \\n"),
     ("echo > fea\\ture", "> feature: \\n"),
     ("F=a.json; echo > $F", "> a.json: \\n"),
-    ("D=a F=$D/b; touch \"$D/${F}\"", "meta a/a/b"),
+    ("D=a F=$D/b; rm \"$D/${F}\"", "rm a/a/b"),
     ("FILES='a.txt b.txt'; rm $FILES", "? `$FILES` names a file"),
     ("export OUT=dist/x.js && cp a.js $OUT", "a.js -> dist/x.js"),
     ("F=a cp x.txt $F", "? `$F` names a file"),
@@ -80,7 +80,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("rm -f .twining/{a,b}.jsonl", "rm .twining/*.jsonl"),
     ("rm *.log", "? `*.log` names files"),
     ("cp src/*.json .twining/", "> .twining/*.json"),
-    ("mkdir -p src/{a,b} && touch src/a/x", "meta src/a/x"),
+    ("mkdir -p src/{a,b} && rm src/a/x", "rm src/a/x"),
     // Where the line is.
     ("cd a && rm b", "rm a/b"),
     ("cd a; rm ../b ./c", "rm b | rm a/c"),
@@ -126,22 +126,13 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("install -m 644 a.conf /etc/a.conf", "a.conf -> /etc/a.conf"),
     ("install -d dist", ""),
     ("ln -sf ../a.json b.json", "> b.json"),
-    ("rsync -a a.txt b.txt", "a.txt -> b.txt"),
     ("rsync -a dist/ host:/srv/", ""),
-    ("rsync -avn a.txt b.txt", ""),
-    // Removal and metadata.
+    // Removal.
     ("rm -rf dist", "rm -r dist"),
     ("rm -- -x", "rm -x"),
     ("sudo rm -fr a/", "rm -r a"),
     ("unlink a", "rm a"),
-    ("touch a", "meta a"),
-    ("touch -d 2020-01-01 a", "meta a"),
-    ("chmod +x a.sh", "meta a.sh"),
-    ("chmod -w a.sh", "meta a.sh"),
-    ("chmod 600 a b", "meta a | meta b"),
-    ("chown root:root a", "meta a"),
     ("truncate -s 0 a.log", "edit a.log"),
-    ("dd if=/dev/zero of=a.img bs=1M", "> a.img"),
     // Editors and filters.
     ("echo a | tee x y", "> x: a\\n | > y: a\\n"),
     ("echo a | sudo tee -a x > /dev/null", ">> x: a\\n"),
@@ -159,44 +150,37 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("yq -i '.a = 1' x.yml", "edit x.yml"),
     ("yq eval -i '.a = 1' x.yml", "edit x.yml"),
     ("yq '.a' x.yml", ""),
-    ("patch a.c < a.diff", "edit a.c"),
     ("patch -p1 < a.diff", "? the files of `patch`"),
-    ("git apply <<'EOF'\n--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-a\n+b\nEOF", "edit x.c"),
-    ("ed x <<< '1d'", "? `ed`"),
-    ("curl -sLo a.tgz https://h/x", "> a.tgz"),
-    ("curl -fsSL -O https://h/x.tgz", "> x.tgz"),
-    ("curl -o - https://h/x", ""),
-    ("wget -q -O a.tgz https://h/x", "> a.tgz"),
+    ("git apply a.diff", "? the files of `git apply`"),
+    ("ed x <<< '1d'", "? the files of `ed`"),
     ("tar xzf a.tgz", ""),
-    ("tar -xzf a.tgz -C vendor", "? `tar` unpacks into `vendor`"),
     ("tar czf a.tgz -C vendor .", ""),
-    ("unzip a.zip -d out", "? `unzip` unpacks into `out`"),
     // Git.
     ("git rm a", "rm a"),
     ("git rm -r d", "rm -r d"),
     ("git rm --cached a", ""),
     ("git mv a.c b.c", "a.c => b.c | rm a.c"),
     ("git -C sub rm a", "rm sub/a"),
-    ("git checkout -- a", "discard a"),
-    ("git checkout HEAD~1 -- a b", "discard a | discard b"),
+    ("git checkout -- a .twining/x", "discard .twining/x"),
+    ("git checkout HEAD~1 -- a b", ""),
     ("git checkout .", "discard ."),
     ("git checkout main", ""),
     ("git checkout -b feature/x.y", ""),
     ("git checkout feature/login", ""),
-    ("git checkout src/a.py", "discard src/a.py"),
+    ("cd d && git checkout .", "discard d"),
     ("git checkout --theirs .", ""),
     ("git restore .", "discard ."),
     ("git restore --staged a", ""),
-    ("git restore -s HEAD~2 a", "discard a"),
+    ("git restore -s HEAD~2 .twining", "discard .twining"),
     ("git reset --hard", "discard ."),
     ("git reset --hard origin/main", "discard ."),
     ("git reset HEAD a", ""),
     ("git clean -fd", "discard ."),
-    ("git clean -fdx build", "discard build"),
+    ("git clean -fdx build", ""),
     ("git clean -nd", ""),
     ("git clean -fd -e .twining", ""),
     ("git stash -u", "discard ."),
-    ("git stash push -m wip -- a", "discard a"),
+    ("git stash push -m wip -- a", ""),
     ("git stash && git pull --rebase && git stash pop", ""),
     ("git stash list", ""),
     ("git add -A && git commit -m 'x > y' && git push", ""),
@@ -222,7 +206,6 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("find d -delete", "rm -r d"),
     ("find . -name '*.pyc' -delete", "? the files that `find` removes"),
     ("find d -type f -exec rm {} +", "rm -r d"),
-    ("find . -name '*.ts' -exec sed -i s/a/b/ {} \\;", "? `{}` names a file"),
     ("find . -name '*.ts' -exec grep x {} \\;", ""),
     ("npx prettier --write . && make -C d all", ""),
     // Inline code.
@@ -230,9 +213,6 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("python3 -c \"print(open('x').read())\"", ""),
     ("python3 <<'EOF'\nimport os\nos.remove('x')\nEOF", "rm x"),
     ("node -e \"require('fs').writeFileSync('x', '')\"", "edit x"),
-    ("perl -e 'unlink \"x\"'", "rm x"),
-    ("perl -e \"open(F, '>', 'x')\"", "edit x"),
-    ("ruby -e \"File.write('x', 1)\"", "edit x"),
     ("cd d && python3 -c \"open('x','a')\"", "edit d/x"),
     // Honest lines that were once refused.
     ("rsync -a --exclude .git --exclude .twining ../template/ ./", ""),
@@ -281,7 +261,6 @@ fn shown(effects: &ShellEffects) -> String {
         WriteKind::RemoveTree => format!("rm -r {path}"),
         WriteKind::Copy { from } => format!("{from} -> {path}"),
         WriteKind::Move { from } => format!("{from} => {path}"),
-        WriteKind::Metadata => format!("meta {path}"),
         WriteKind::Discard => format!("discard {path}"),
     });
     let unread = effects.unread.iter().map(|what| format!("? {what}"));
@@ -340,24 +319,8 @@ fn a_command_is_listed_without_what_runs_it() {
 #[test]
 fn a_command_knows_its_folder() {
     let touched = |line: &str| shown(&read(line).expect("reads"));
-    assert_eq!(touched("cd a && (cd b; touch x) && touch y"), "meta a/b/x | meta a/y");
-    assert_eq!(touched("cd $X; touch x; cd /srv; touch y"), "meta /srv/y | ? `x` after `cd $X`");
-}
-
-#[test]
-fn text_on_its_way_into_a_file_is_kept() {
-    let inserted = |line: &str| read(line).expect("reads").inserted;
-    assert_eq!(inserted("echo \"import $x from 'moment'\" > a.ts"), ["import $x from 'moment'\n"]);
-    assert_eq!(inserted("cat >> a.ts <<'EOF'\nimport moment\nEOF"), ["import moment\n"]);
-    assert_eq!(inserted("sed -i 's/dayjs/moment/; 3a import x' a.ts"), ["moment", "import x"]);
-    assert_eq!(inserted("sed 's/dayjs/moment/' a.ts > b.ts"), ["moment"]);
-    assert_eq!(inserted("perl -pi -e 's|dayjs|moment|g' a.ts"), ["moment"]);
-    assert_eq!(inserted("git apply <<'EOF'\n+++ b/x\n-old moment\n+new dayjs\nEOF"), ["new dayjs"]);
-    assert_eq!(
-        inserted("echo moment; grep moment a.ts; echo moment > /dev/null"),
-        Vec::<String>::new()
-    );
-    assert_eq!(inserted("git commit -m 'drop moment'"), Vec::<String>::new());
+    assert_eq!(touched("cd a && (cd b; rm x) && rm y"), "rm a/b/x | rm a/y");
+    assert_eq!(touched("cd $X; rm x; cd /srv; rm y"), "rm /srv/y | ? `x` after `cd $X`");
 }
 
 #[test]
@@ -379,19 +342,14 @@ fn code_writes_what_its_literals_name() {
         ("io.open('a','r+')", &["a"]),
         ("Path('a').write_text('b')", &["a"]),
         ("pathlib.Path(\"a\").unlink()", &["a"]),
-        ("Path('a').open('w')", &["a"]),
         ("Path('a').read_text()", &[]),
         ("shutil.rmtree('a')", &["a"]),
-        ("os.rename('a', 'b')", &["a", "b"]),
-        ("shutil.copy('a', 'b')", &["b"]),
         ("names.remove('.twining')", &[]),
         ("text.replace('a', 'b')", &[]),
         ("fs.appendFileSync('a', 'b')", &["a"]),
         ("await fs.promises.writeFile(\"a\", x)", &["a"]),
         ("fs.writeFileSync(`a${i}`, 'b')", &[]),
         ("fs.rmSync('a', {recursive: true})", &["a"]),
-        ("File.open('a', 'w') { |f| f << 1 }", &["a"]),
-        ("open(my $f, '>>', 'a')", &["a"]),
         ("# don't open('a', 'w') twice: open('b', 'w')", &["a", "b"]),
         ("if d in ('.git', '.twining'): continue", &[]),
     ];

@@ -1,6 +1,6 @@
-//! Text that programs print or put into files: `echo`, `printf`, `sed`, patches.
+//! Text that programs print, and the files that inline code names.
 
-use crate::effects::shell::interpreter::CommandOutput;
+use crate::effects::shell::interpreter::{CommandOutput, WriteKind};
 use crate::effects::shell::words::ShellWord;
 
 /// Longest text that `printf` is followed for.
@@ -48,46 +48,17 @@ fn unescape(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\")
 }
 
-/// Text that a script of `sed` or `perl` puts in: `new` of `s/old/new/`, the lines of `a`,
-/// `i` and `c`.
-pub(super) fn replacements(script: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for command in script.split(['\n', ';']) {
-        let is_address = |c: char| c.is_ascii_digit() || c.is_whitespace() || "$,!{".contains(c);
-        let command = command.trim_start_matches(is_address);
-        // `/pattern/` in front says for which lines.
-        let command = command
-            .strip_prefix('/')
-            .and_then(|rest| rest.split_once('/'))
-            .map_or(command, |(_, rest)| rest);
-        let mut chars = command.trim_start_matches(is_address).chars();
-        match (chars.next(), chars.next()) {
-            (Some('s'), Some(sign)) if !sign.is_alphanumeric() => {
-                found.extend(chars.as_str().split(sign).nth(1).map(str::to_owned))
-            }
-            (Some('a' | 'i' | 'c'), Some('\\' | ' ')) => found.push(chars.as_str().to_owned()),
-            _ => {}
-        }
-    }
-    found
-}
-
 /// Longest literal that names a file.
 const MAX_LITERAL: usize = 512;
 
 /// Calls that write the file named first.
-const WRITES: &str = "writeFileSync writeFile appendFileSync appendFile createWriteStream truncateSync file_put_contents File.write IO.write Bun.write";
+const WRITES: &str =
+    "writeFileSync writeFile appendFileSync appendFile createWriteStream Bun.write";
 /// Calls that remove the file named first.
-const REMOVES: &str =
-    "unlinkSync rmSync rmdirSync rmtree unlink rm_rf rm_f os.remove fs.rm File.delete Deno.remove";
-/// Calls that move the first file to the second.
-const MOVES: &str = "os.rename os.replace shutil.move rename renameSync";
-/// Calls that copy the first file to the second.
-const COPIES: &str = "shutil.copy shutil.copy2 copyfile copyFileSync";
+const REMOVES: &str = "unlinkSync rmSync rmdirSync rmtree unlink os.remove fs.rm";
 
-/// The paths that inline code opens for writing or removes by a plain string literal,
-/// each with whether it is removed.
-pub(super) fn code_writes(code: &str) -> Vec<(&str, bool)> {
+/// The paths that inline code opens for writing or removes by a plain string literal.
+pub(super) fn code_writes(code: &str) -> Vec<(&str, WriteKind)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices(['\'', '"']) {
         let Some((literal, after)) = literal_at(code.get(at..).unwrap_or_default()) else {
@@ -102,23 +73,11 @@ pub(super) fn code_writes(code: &str) -> Vec<(&str, bool)> {
         // `Path('x').write_text(…)`.
         let method = after.strip_prefix(").").filter(|_| is_one_of("Path")).unwrap_or_default();
         let is_method = |names: &[&str]| names.iter().any(|name| method.starts_with(name));
-        let opens = (is_one_of("open") && after.strip_prefix(',').is_some_and(is_writing_mode))
-            || method.strip_prefix("open(").is_some_and(is_writing_mode);
-        if opens || is_one_of(WRITES) || is_method(&["write_text(", "write_bytes(", "touch("]) {
-            found.push((literal, false));
-        } else if is_one_of(REMOVES) || is_one_of(MOVES) || is_method(&["unlink(", "rmdir("]) {
-            found.push((literal, true));
-        }
-        // Perl: `open(F, '>', 'x')`.
-        let is_mode = matches!(literal, ">" | ">>" | "+<")
-            && code.as_bytes()[at.saturating_sub(32)..at].windows(4).any(|name| name == b"open");
-        if is_mode || is_one_of(MOVES) || is_one_of(COPIES) {
-            found.extend(
-                after
-                    .strip_prefix(',')
-                    .and_then(|rest| literal_at(rest.trim_start()))
-                    .map(|(literal, _)| (literal, false)),
-            );
+        let opens = is_one_of("open") && after.strip_prefix(',').is_some_and(is_writing_mode);
+        if opens || is_one_of(WRITES) || is_method(&["write_text(", "write_bytes("]) {
+            found.push((literal, WriteKind::Edit));
+        } else if is_one_of(REMOVES) || is_method(&["unlink("]) {
+            found.push((literal, WriteKind::Remove));
         }
     }
     // A path with something filled in is no literal.
