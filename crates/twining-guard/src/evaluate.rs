@@ -122,7 +122,7 @@ fn finding(guard: &Guard, answer: GuardAnswer) -> GuardFinding {
     let otherwise = match (guard.otherwise.as_str(), answer.level) {
         ("", Verdict::Ask) => "a person agrees when the host asks them".to_owned(),
         ("", _) => {
-            format!("a person runs `twining guard bypass {} --for 30m --reason …`", guard.id)
+            format!("a person runs `twining guard bypass {} --for 30m --why …`", guard.id)
         }
         (otherwise, _) => otherwise.to_owned(),
     };

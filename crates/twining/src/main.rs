@@ -21,6 +21,7 @@ mod locate_project;
 mod mcp;
 mod merge_driver;
 mod output;
+mod overview;
 mod person_check;
 mod process;
 mod program_path;

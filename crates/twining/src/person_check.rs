@@ -26,7 +26,7 @@ const AGENT_VARIABLES: [&str; 8] = [
     "COPILOT_AGENT",
 ];
 /// Longest answer that is read.
-const ANSWER_BYTES: u64 = 1024;
+const ANSWER_BYTES: u64 = 4096;
 
 /// Makes sure that a person asks for this, who types `name` to confirm it.
 pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
@@ -36,14 +36,8 @@ pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
             "only a person can do this, and {why}. It would do this: {what}"
         )));
     }
-    let mut err = std::io::stderr().lock();
-    let asked = write!(err, "{}\nType {} to go on: ", text::visible(what), text::visible(name))
-        .and_then(|()| err.flush());
-    asked.map_err(|error| CommandError::of_error("OUTPUT", &error))?;
-    let mut typed = String::new();
-    let read = std::io::stdin().lock().take(ANSWER_BYTES).read_line(&mut typed);
-    read.map_err(|error| CommandError::of_error("INPUT", &error))?;
-    if typed.trim() != name {
+    let typed = ask(&format!("{}\nType {} to go on", text::visible(what), text::visible(name)))?;
+    if typed != name {
         return Err(CommandError::unavailable(
             "NEEDS_PERSON",
             "nothing was changed: something else was typed",
@@ -65,6 +59,24 @@ pub fn signed(name: Option<String>, trust: Trust) -> Caller {
 /// Why this shell is an agent's; nothing if it is not.
 pub fn agent_shell() -> Option<String> {
     agent_shell_in(|name| std::env::var_os(name))
+}
+
+/// Whether somebody is there to be asked: at a terminal that is not an agent's.
+pub fn is_person_here() -> bool {
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    not_a_person(is_terminal, |name| std::env::var_os(name)).is_none()
+}
+
+/// Asks for one line of text.
+pub fn ask(question: &str) -> Result<String, CommandError> {
+    let mut err = std::io::stderr().lock();
+    write!(err, "{question}: ")
+        .and_then(|()| err.flush())
+        .map_err(|error| CommandError::of_error("OUTPUT", &error))?;
+    let mut typed = String::new();
+    let read = std::io::stdin().lock().take(ANSWER_BYTES).read_line(&mut typed);
+    read.map_err(|error| CommandError::of_error("INPUT", &error))?;
+    Ok(typed.trim().to_owned())
 }
 
 /// The refusal of what only a person can do.

@@ -1,5 +1,7 @@
 //! The command-line door, from outside.
 
+use crate::common::repository::Repository;
+use crate::common::terminal::{at_terminal, typed_at_terminal};
 use crate::common::{Project, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -200,14 +202,239 @@ fn a_command_line_that_makes_no_sense_is_told_in_words_and_in_json() {
         assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{words:?}: {ran:?}");
         serde_json::from_str::<Value>(&ran.stdout).expect("prints JSON")
     };
-    assert_eq!(
-        told(&["why", "--json"]),
-        json!({"error": true, "code": "INVALID_INPUT", "message": "`scope` is required, or a commit in its place"})
-    );
     assert_eq!(told(&["--json", "statu"])["message"], "unrecognized subcommand 'statu'");
-    assert_eq!(told(&["--json"])["message"], "`command` is required");
-    let missing = said(&["--agent", "ada"]);
-    assert!(missing.contains("link-commit") && !missing.contains("link_commit"), "{missing}");
+}
+
+#[test]
+fn a_summary_and_a_reason_make_a_decision() {
+    let project = Project::new();
+    let decided =
+        project.json(&["decide", "Use stateless JWT", "--why", "no session store to run"]);
+    let stored = project.json(&["read", "--id", decided["id"].as_str().unwrap_or_default()]);
+    let stored = &stored["decisions"][0];
+    assert_eq!(
+        (&stored["domain"], &stored["scope"], &stored["context"], &stored["rationale"]),
+        (
+            &json!("implementation"),
+            &json!("project"),
+            &json!("not given"),
+            &json!("no session store to run")
+        )
+    );
+    let mut server = project.server(&[]);
+    server.initialize();
+    let by_tool = server.call(
+        "twining_decide",
+        &json!({"summary": "Log to stderr", "rationale": "stdout is data", "scope": "src/"}),
+    );
+    assert_eq!(by_tool["structuredContent"]["status"], "provisional", "{by_tool}");
+}
+
+#[test]
+fn what_a_decision_rules_out_is_its_clause() {
+    let project = Project::new();
+    let decided = project.json(&[
+        "decide",
+        "Use date-fns",
+        "--why",
+        "moment is unmaintained",
+        "--rules-out",
+        "moment,src/old/",
+    ]);
+    let stored = project.json(&["read", "--id", decided["id"].as_str().unwrap_or_default()]);
+    assert_eq!(stored["decisions"][0]["constraints"], json!(["must_not_use: moment, src/old/"]));
+    for wrong in ["two words", "", "moment,"] {
+        let ran = project.run(&["decide", "x", "--why", "y", "--rules-out", wrong, "--json"]);
+        assert_eq!(ran.code, 2, "{wrong}: {ran:?}");
+        assert!(ran.stdout.contains("`rules_out`"), "{wrong}: {ran:?}");
+    }
+}
+
+#[test]
+fn one_thing_has_one_flag_and_its_earlier_names_work() {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    let entry = project.json(&["post", "need", "keys", "--scope", "src/auth/"]);
+    let entry = entry["id"].as_str().unwrap_or_default();
+    let rows: [&[&str]; 15] = [
+        &["recent", "--limit", "1"],
+        &["recent", "--n", "1"],
+        &["recent", "src/auth/"],
+        &["recent", "1", "src/auth/"],
+        &["recent", "--scope", "src/auth/"],
+        &["read", "src/auth/"],
+        &["status", "src/auth/"],
+        &["status", "--scope", "src/auth/"],
+        &["claim", "src/a", "--why", "moving it"],
+        &["claim", "src/b", "--reason", "moving it"],
+        &["reconsider", &id, "--why", "it is slow"],
+        &["reconsider", &id, "--new-context", "it is slow"],
+        &["decide", "One", "--why", "a", "--file", "src/a.rs", "--domain", "one"],
+        &["decide", "Two", "--rationale", "a", "--affected-file", "src/a.rs", "--domain", "two"],
+        &["dismiss", entry, "--why", "done"],
+    ];
+    for words in rows {
+        let ran = project.run(words);
+        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+    }
+    assert_eq!(project.run(&["recent", "--lim", "1"]).code, 2, "no flag is guessed");
+}
+
+#[test]
+fn status_and_recent_tell_of_one_part_only() {
+    let project = Project::new();
+    project.decide("Use JWT", "src/auth/");
+    project.run(&["post", "need", "keys", "--scope", "src/auth/"]);
+    project.run(&["post", "need", "paint", "--scope", "docs/"]);
+    project.run(&["claim", "docs/"]);
+    let all = project.json(&["status"]);
+    assert_eq!(
+        (&all["open_needs"], &all["active_decisions"], &all["scope"]),
+        (&json!(2), &json!(1), &Value::Null)
+    );
+    let docs = project.json(&["status", "--scope", "docs/"]);
+    assert_eq!(
+        (&docs["open_needs"], &docs["active_decisions"], &docs["scope"]),
+        (&json!(1), &json!(0), &json!("docs/"))
+    );
+    assert_eq!(docs["claims"].as_array().map(Vec::len), Some(1));
+    assert_eq!(project.json(&["status", "src/auth/"])["claims"], Value::Null);
+    let recent = project.json(&["recent", "docs/"]);
+    assert_eq!(recent["entries"].as_array().map(Vec::len), Some(1), "{recent}");
+}
+
+#[test]
+fn an_unknown_flag_names_the_nearest_or_lists_those_there_are() {
+    let project = Project::new();
+    let told = |words: &[&str]| -> Value {
+        let ran = project.run(words);
+        assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{words:?}: {ran:?}");
+        serde_json::from_str(&ran.stdout).expect("prints JSON")
+    };
+    for (flag, near) in [("--limt", "--limit"), ("--scop", "--scope"), ("--max-reslts", "--limit")]
+    {
+        let told = told(&["read", flag, "1", "--json"]);
+        assert_eq!(told["code"], "INVALID_INPUT");
+        let hint = told["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains(near), "{flag}: {told}");
+    }
+    let far = told(&["read", "--zzzzzz", "--json"]);
+    let hint = far["hint"].as_str().unwrap_or_default();
+    assert!(
+        ["--type", "--tag", "--scope", "--since"].iter().all(|flag| hint.contains(flag)),
+        "{far}"
+    );
+    assert!(
+        told(&["read", "a", "b", "--json"])["message"].as_str().is_some_and(|m| m.contains("`b`"))
+    );
+    let words = project.run(&["read", "--zzzzzz"]);
+    assert!(
+        words.stderr.starts_with("error: ") && !words.stderr.contains("as a value"),
+        "{words:?}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_flag_and_an_example() {
+    let project = Project::new();
+    for (words, field, flag) in [
+        (&["decide", "Use JWT", "--json"][..], "`rationale`", "--why"),
+        (&["decide", "--json"], "`summary`", "--summary"),
+        (&["post", "finding", "--json"], "`summary`", "--summary"),
+        (&["override", "01M7EB3QWY4C5CPJF6982ZJQ18", "--json"], "`reason`", "--why"),
+    ] {
+        let ran = project.run(words);
+        assert_eq!(ran.code, 2, "{words:?}: {ran:?}");
+        let told: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
+        let said = |name: &str| told[name].as_str().unwrap_or_default();
+        assert!(said("message").contains(field), "{told}");
+        assert!(said("hint").contains(flag) && said("hint").contains("twining "), "{told}");
+    }
+}
+
+#[test]
+fn a_person_is_asked_for_what_a_decision_lacks_and_nobody_else_is() {
+    let project = Project::new();
+    let asked = at_terminal(&project, &["decide", "Use JWT"], "no store to run", None);
+    assert_eq!(asked.code, 0, "{asked:?}");
+    let why = project.json(&["why", "project"]);
+    assert_eq!(why["decisions"][0]["rationale"], "no store to run");
+    let agent = at_terminal(&project, &["decide", "Use Go"], "", Some("CLAUDECODE"));
+    assert_eq!(agent.code, 2, "{agent:?}");
+    assert_eq!(project.run_with(&["decide", "Use Go"], "because\n").code, 2);
+}
+
+#[test]
+fn a_decision_is_written_in_the_editor() {
+    let project = Project::new();
+    let editor = project.path().join("editor");
+    std::fs::write(
+        &editor,
+        "sed -i -e 's/^Summary:.*/Summary: Use Go/' -e 's/^Why:.*/Why: one binary/' \"$1\"",
+    )
+    .expect("writes");
+    for (words, summary) in
+        [(&["decide"][..], "Use Go"), (&["decide", "Use C", "--edit"], "Use Go")]
+    {
+        let mut command = project.command(words);
+        command
+            .env_remove("CLAUDECODE")
+            .env_remove("VISUAL")
+            .env("EDITOR", format!("sh {}", editor.display()));
+        let ran = typed_at_terminal(command, "");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let why = project.json(&["why", "project"]);
+        assert_eq!(
+            (&why["decisions"][0]["summary"], &why["decisions"][0]["rationale"]),
+            (&json!(summary), &json!("one binary"))
+        );
+    }
+}
+
+#[test]
+fn why_alone_is_about_the_changed_files() {
+    let repository = Repository::new();
+    repository.write("src/a.rs", "1");
+    repository.write("src/b.rs", "1");
+    repository.git(&["add", "."]);
+    repository.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"]);
+    let json = |words: &[&str]| -> Value {
+        let ran = repository.run(words);
+        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+        serde_json::from_str(&ran.stdout).expect("prints JSON")
+    };
+    assert_eq!(json(&["why", "--json"])["changed_files"], json!([]));
+    for (summary, scope) in [("One", "src/a.rs"), ("Other", "src/b.rs"), ("New", "src/c.rs")] {
+        json(&["decide", summary, "--why", "x", "--scope", scope, "--json"]);
+    }
+    repository.write("src/a.rs", "2");
+    repository.write("src/c.rs", "1");
+    let why = json(&["why", "--json"]);
+    assert_eq!(why["changed_files"], json!(["src/a.rs", "src/c.rs"]));
+    let mut found: Vec<&str> = why["decisions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|d| d["summary"].as_str())
+        .collect();
+    found.sort_unstable();
+    assert_eq!((found, &why["total_count"]), (vec!["New", "One"], &json!(2)));
+}
+
+#[test]
+fn the_program_alone_tells_where_things_stand_and_what_to_do() {
+    let project = Project::new();
+    let commands = || -> Vec<String> {
+        let next = project.json(&[])["next"].clone();
+        let steps = next.as_array().into_iter().flatten();
+        steps.filter_map(|step| step["command"].as_str()).map(str::to_owned).collect()
+    };
+    assert_eq!(commands(), ["twining init", "twining tour"]);
+    assert!(!project.path().join(".twining").exists(), "asking creates nothing");
+    project.run(&["post", "question", "who rotates keys?"]);
+    assert_eq!(commands().len(), 3);
+    assert_eq!(commands()[0], "twining read --type question");
+    assert_eq!(project.run(&[]).code, 0);
 }
 
 #[test]

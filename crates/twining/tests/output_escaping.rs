@@ -208,7 +208,7 @@ fn a_word_that_begins_with_a_dash_is_named_whole_with_how_to_say_it() {
     let project = Project::new();
     let ran = project.run(&["query", "-foo"]);
     assert!(
-        ran.code == 2 && ran.stderr.contains("'-foo'") && ran.stderr.contains("use '-- \"-foo\"'"),
+        ran.code == 2 && ran.stderr.contains("`-foo`") && ran.stderr.contains("-- \"-foo\""),
         "{ran:?}"
     );
     assert_eq!(project.run(&["query", "--", "-foo"]).code, 0);
@@ -239,7 +239,7 @@ fn a_value_may_begin_with_a_dash_and_a_flag_stays_a_flag() {
         ("--rationale", "--force loses data"),
         ("--context", "-----BEGIN x"),
         ("--rationale", "-1"),
-        ("--sum", "-x"),
+        ("--summary", "-x"),
     ] {
         let mut words = vec!["decide", "--domain", "testing", "--scope", "src/", flag, value];
         for (other, filled) in

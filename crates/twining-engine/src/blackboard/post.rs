@@ -255,7 +255,7 @@ impl Engine {
 
     /// Reads the newest entries.
     pub fn recent(&self, input: &RecentInput) -> Result<RecentOutcome, Failure> {
-        self.store().view(|view| blackboard::recent(view, input))
+        self.store().view(|view| blackboard::recent(view, input, self.store().root()))
     }
 
     /// Closes entries that need no answer.

@@ -69,6 +69,10 @@ pub struct RecentInput {
     #[serde(default)]
     #[schemars(extend("x-offered" = ENTRY_TYPES))]
     pub entry_types: Vec<String>,
+    /// Only what lies in it
+    ///
+    /// A file or directory, relative to the project
+    pub scope: Option<String>,
 }
 
 /// The newest entries, newest first.
@@ -188,8 +192,20 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
 }
 
 /// The newest entries, newest first.
-pub fn recent(view: &View<'_>, input: &RecentInput) -> Result<RecentOutcome, Failure> {
-    let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
+pub fn recent(
+    view: &View<'_>,
+    input: &RecentInput,
+    root: &ProjectRoot,
+) -> Result<RecentOutcome, Failure> {
+    let filter = EntryFilter {
+        types: entry_types(&input.entry_types)?,
+        scope: input
+            .scope
+            .as_deref()
+            .map(|scope| Scope::parse("scope", scope, root))
+            .transpose()?,
+        ..EntryFilter::default()
+    };
     let page = view.entries().newest(&filter, fields::page("n", input.n, 20)?)?;
     let (mut entries, truncated) = fit_reply(page.items);
     entries.iter_mut().for_each(fill_origin);

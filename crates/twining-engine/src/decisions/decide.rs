@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use twining_guard::ruled_out;
 use twining_model::{
     Alternative, Amendment, Authority, Change, CommitLink, Confidence, Decision, DecisionStatus,
     Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time, limits, text,
@@ -239,18 +240,28 @@ pub struct DecideInput {
     /// The choice in one line, at most 200 characters
     pub summary: String,
     /// architecture, implementation, testing, dependency, api, data, …
+    ///
+    /// Default: implementation
+    #[serde(default = "default_domain")]
     pub domain: String,
     /// File, directory, module or `project`
     ///
-    /// A path is relative to the project
+    /// A path is relative to the project; default: project
+    #[serde(default = "default_scope")]
     pub scope: String,
     /// What prompted it
+    ///
+    /// Default: not given
+    #[serde(default = "default_context")]
     pub context: String,
     /// Why this choice
     pub rationale: String,
     /// What limited the options; repeat the flag for more
     #[serde(default)]
     pub constraints: Vec<String>,
+    /// Libraries or paths that code in the scope must not use, with commas between
+    #[serde(default)]
+    pub rules_out: Vec<String>,
     /// An option not taken, as JSON: {"option":…,"reason_rejected":…}
     #[serde(default)]
     #[schemars(extend("items" = alternative_schema()))]
@@ -277,6 +288,18 @@ pub struct DecideInput {
     pub agent_id: Option<String>,
 }
 
+fn default_domain() -> String {
+    "implementation".to_owned()
+}
+
+fn default_scope() -> String {
+    "project".to_owned()
+}
+
+fn default_context() -> String {
+    "not given".to_owned()
+}
+
 redact_fields!(DecideInput {
     domain,
     scope,
@@ -284,6 +307,7 @@ redact_fields!(DecideInput {
     context,
     rationale,
     constraints,
+    rules_out,
     alternatives,
     affected_files,
     affected_symbols,
@@ -336,12 +360,7 @@ impl DecisionDraft {
             summary: text::summary("summary", &input.summary)?,
             context: text::required("context", &input.context)?,
             rationale: text::required("rationale", &input.rationale)?,
-            constraints: text::list(
-                "constraints",
-                &input.constraints,
-                limits::LIST,
-                limits::ELEMENT_BYTES,
-            )?,
+            constraints: constraints(input)?,
             alternatives: alternatives(&input.alternatives)?,
             depends_on: fields::decision_ids("depends_on", &input.depends_on)?,
             supersedes: input
@@ -375,6 +394,22 @@ impl DecisionDraft {
 pub(crate) fn confidence(field: &'static str, word: &str) -> Result<Confidence, InvalidInput> {
     let known = [Confidence::High, Confidence::Medium, Confidence::Low].map(|c| (c.as_str(), c));
     fields::one_of(field, word.trim(), &known)
+}
+
+/// The constraints, and one more for what is ruled out.
+fn constraints(input: &DecideInput) -> Result<Vec<String>, InvalidInput> {
+    let mut constraints = input.constraints.clone();
+    if !input.rules_out.is_empty() {
+        let clause = format!("must_not_use: {}", input.rules_out.join(", "));
+        if ruled_out(&clause).len() != input.rules_out.len() {
+            return Err(InvalidInput::new(
+                "rules_out",
+                "must name libraries or paths, without spaces",
+            ));
+        }
+        constraints.push(clause);
+    }
+    text::list("constraints", &constraints, limits::LIST, limits::ELEMENT_BYTES)
 }
 
 fn files(given: &[String], root: &ProjectRoot) -> Result<Vec<String>, InvalidInput> {

@@ -14,6 +14,7 @@ use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via,
 
 use crate::decisions::lookup::unreadable_files;
 use crate::decisions::{CommitDetails, decisions_of_commit, linked};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
 use crate::fields::fit_reply;
@@ -34,7 +35,7 @@ const UNREADABLE_LISTED: usize = 20;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WhyInput {
-    /// File, directory, module or symbol; or give commit
+    /// File, directory, module or symbol; default: the files changed in the working tree
     ///
     /// A path is relative to the project
     pub scope: Option<String>,
@@ -111,7 +112,7 @@ fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
 }
 
 /// Why a scope is as it is.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct WhyOutcome {
     /// Binding ones first, then by nearness, confidence and age.
     pub decisions: Vec<WhyDecision>,
@@ -179,6 +180,48 @@ pub fn why(
         decisions,
         unreadable,
     })
+}
+
+impl WhyOutcome {
+    /// Adds what bears on another scope, each decision once.
+    fn add(&mut self, other: Self) {
+        for decision in other.decisions {
+            if self.decisions.iter().any(|known| known.id == decision.id) {
+                continue;
+            }
+            match decision.status {
+                DecisionStatus::Active => self.active_count += 1,
+                DecisionStatus::Provisional => self.provisional_count += 1,
+                DecisionStatus::Superseded | DecisionStatus::Overridden => {}
+            }
+            self.total_count += 1;
+            self.decisions.push(decision);
+        }
+        self.contested |= other.contested;
+        self.unreadable = other.unreadable;
+    }
+}
+
+impl Engine {
+    /// What bears on any of these files, as `input` would ask of each.
+    pub fn why_files(
+        &self,
+        files: &[String],
+        input: &WhyInput,
+        moves: &RenameHistory,
+    ) -> Result<WhyOutcome, Failure> {
+        let limit = fields::page("limit", input.limit, 20)?;
+        let mut all = WhyOutcome::default();
+        for file in files {
+            let scope = Some(file.clone());
+            all.add(self.why_through(&WhyInput { scope, ..input.clone() }, moves)?);
+        }
+        all.decisions.sort_by_key(|decision| !decision.status.binds());
+        all.decisions.truncate(limit);
+        all.decisions = fit_reply(all.decisions).0;
+        all.omitted_count = all.total_count.saturating_sub(all.decisions.len() as u64);
+        Ok(all)
+    }
 }
 
 /// What bears on a scope: the nearest of each standing, and how many there are.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Claim, Time, limits};
+use twining_model::{Claim, DecisionStatus, Scope, Time, limits};
 use twining_store::config::VERSION;
 use twining_store::{AgentFiles, Config, EntryFilter, RecordCounts, View};
 
@@ -44,10 +44,14 @@ pub struct UnreadableFile {
     pub why: String,
 }
 
-/// What to add to the counts.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+/// What to count, and what to add.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusInput {
+    /// Count only entries, decisions and claims of this part
+    ///
+    /// A file or directory, relative to the project
+    pub scope: Option<String>,
     /// Also what knowledge is used for and costs, as counted on this machine
     #[serde(default)]
     pub metrics: bool,
@@ -58,6 +62,9 @@ pub struct StatusInput {
 pub struct StatusReport {
     /// What the project is called.
     pub project: String,
+    /// The part that entries, decisions and claims are counted in, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// Entries on the board.
     pub blackboard_entries: u64,
     /// Decisions in force.
@@ -137,6 +144,7 @@ pub fn status(
     let tally = &counts.tally;
     Ok(StatusReport {
         project,
+        scope: None,
         blackboard_entries: tally.entries,
         active_decisions: tally.active,
         provisional_decisions: tally.provisional,
@@ -468,6 +476,49 @@ impl Engine {
             }),
         }
         report.add_unreadable(unread);
+        Ok(report)
+    }
+
+    /// The same, with entries, decisions and claims of one scope only.
+    pub fn status_in(&self, scope: &str) -> Result<StatusReport, Failure> {
+        let (scope, mut report) =
+            (Scope::parse("scope", scope, self.store().root())?, self.status()?);
+        self.store().view(|view| {
+            let open = |kind: &str| {
+                let types = if kind.is_empty() { Vec::new() } else { vec![kind.to_owned()] };
+                let only_open = !types.is_empty();
+                let filter = EntryFilter {
+                    types,
+                    only_open,
+                    scope: Some(scope.clone()),
+                    ..EntryFilter::default()
+                };
+                view.entries().newest(&filter, 1).map(|page| page.total)
+            };
+            report.blackboard_entries = open("")?;
+            report.open_needs = open("need")?;
+            report.unanswered_questions = open("question")?;
+            report.open_warnings = open("warning")?;
+            let bearing = view.decisions().in_scope(&scope)?;
+            let having = |status: DecisionStatus| {
+                bearing.iter().filter(|row| row.status == status).count() as u64
+            };
+            report.active_decisions = having(DecisionStatus::Active);
+            report.provisional_decisions = having(DecisionStatus::Provisional);
+            report.superseded_decisions = having(DecisionStatus::Superseded);
+            report.overridden_decisions = having(DecisionStatus::Overridden);
+            Ok::<_, Failure>(())
+        })?;
+        let folding = self.store().folding();
+        report.claims.retain(|claim| {
+            claim.paths.iter().any(|path| Scope::read(path).overlaps(&scope, folding))
+        });
+        report.summary = format!(
+            "{}, {} in {scope}.",
+            fields::count(report.blackboard_entries, "blackboard entry", "blackboard entries"),
+            fields::count(report.active_decisions, "active decision", "active decisions"),
+        );
+        report.scope = Some(scope.to_string());
         Ok(report)
     }
 

@@ -28,7 +28,7 @@ impl Clause {
     pub(crate) fn to_guard(&self) -> Result<Guard, String> {
         let otherwise = match self.id.strip_prefix("decision-") {
             Some(decision) => {
-                format!("a person overrides the decision: `twining override {decision} --reason …`")
+                format!("a person overrides the decision: `twining override {decision} --why …`")
             }
             None => "propose another edge with twining_knowledge_update, for review".to_owned(),
         };

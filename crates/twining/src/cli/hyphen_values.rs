@@ -32,7 +32,7 @@ pub fn joined(command: &Command, words: &[OsString]) -> Option<Vec<OsString>> {
 }
 
 /// The flags of the command these words name, and of those above it.
-fn flags<'c>(command: &'c Command, words: &[OsString]) -> Vec<&'c Arg> {
+pub fn flags<'c>(command: &'c Command, words: &[OsString]) -> Vec<&'c Arg> {
     let (mut level, mut flags) = (command, command.get_arguments().collect::<Vec<_>>());
     for word in words.iter().skip(1) {
         if let Some(inner) = word.to_str().and_then(|word| level.find_subcommand(word)) {
@@ -53,29 +53,22 @@ fn wants_value(flags: &[&Arg], word: &OsString) -> bool {
     else {
         return false;
     };
-    let is_named = |flag: &&&Arg| {
-        flag.get_long() == Some(name)
-            || flag.get_all_aliases().is_some_and(|names| names.contains(&name))
-    };
-    let exact = flags.iter().find(is_named);
-    let mut alike =
-        flags.iter().filter(|flag| flag.get_long().is_some_and(|long| long.starts_with(name)));
-    let one = exact.or_else(|| alike.next().filter(|_| alike.next().is_none()));
-    one.is_some_and(|flag| {
+    flags.iter().find(|flag| is_named(flag, name)).is_some_and(|flag| {
         flag.get_action().takes_values()
             && flag.get_num_args().is_none_or(|many| many.min_values() > 0)
     })
+}
+
+fn is_named(flag: &Arg, name: &str) -> bool {
+    flag.get_long() == Some(name)
+        || flag.get_all_aliases().is_some_and(|names| names.contains(&name))
 }
 
 /// Whether a word is a flag that somebody knows, as far as a person would say.
 fn is_flag(flags: &[&Arg], word: &OsString) -> bool {
     let Some(word) = word.to_str() else { return false };
     let known = |name: &str| {
-        flags
-            .iter()
-            .filter_map(|flag| flag.get_long())
-            .chain(["help", "version"])
-            .any(|long| long.starts_with(name))
+        ["help", "version"].contains(&name) || flags.iter().any(|flag| is_named(flag, name))
     };
     let short = |letter: char| {
         flags

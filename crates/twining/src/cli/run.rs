@@ -21,7 +21,7 @@ use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
 use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
-use crate::{hook, knowledge_show, merge_driver, verify_ci};
+use crate::{hook, knowledge_show, merge_driver, overview, person_check, verify_ci};
 
 /// The command that hosts wait for.
 const HOOK: ToolCommand = TOOL_COMMANDS[1];
@@ -38,12 +38,23 @@ pub fn main() -> ExitCode {
     output::apply_terminal_settings();
     match read(&words) {
         Ok(matches) => match matches.subcommand() {
+            None => overview(&matches).into(),
             Some(("hook", given)) => hook(given),
             Some(("merge-driver", _)) => merge(&matches),
             _ => run(&matches).into(),
         },
-        Err(error) => usage_errors::tell(error, &words, format_of(&words)).into(),
+        Err(error) => {
+            let command = command_for(&words);
+            usage_errors::tell(error, &command, &words, format_of(&words)).into()
+        }
     }
+}
+
+/// Where things stand, for whoever names no command.
+fn overview(matches: &ArgMatches) -> ExitStatus {
+    let style = if matches.get_flag("json") { OutputFormat::Json } else { OutputFormat::Words };
+    overview::show(matches.get_one::<PathBuf>("project").cloned(), style)
+        .unwrap_or_else(|problem| output::problem(style, &problem))
 }
 
 /// Reads the words, once more where a value that begins with a dash was taken for a flag.
@@ -101,9 +112,6 @@ fn root() -> Command {
         .about("Shared memory for coding agents")
         .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
         .after_long_help(help::ENDINGS)
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .infer_long_args(true)
         .args(global_flags())
 }
 
@@ -246,6 +254,12 @@ fn run_verb(
         ))
     };
     let given = (verb.read_flags)(matches).map_err(refused)?;
+    let is_json = style == OutputFormat::Json || matches.contains_id(JSON_INPUT);
+    let given = if is_json || !person_check::is_person_here() {
+        given
+    } else {
+        (verb.ask)(given, matches)?
+    };
     let fields = match matches.get_one::<PathBuf>(JSON_INPUT) {
         Some(_) if !given.is_empty() => {
             return Err(refused(InvalidInput::new(
@@ -256,6 +270,10 @@ fn run_verb(
         Some(source) => read_json(source)?,
         None => given,
     };
+    if let Some((field, flag)) = (verb.missing)(&fields) {
+        let hint = format!("give it with --{flag}, for example: {}", one_line(verb.example));
+        return Err(CommandError::refused(&InvalidInput::new(field, "is required")).with_hint(hint));
+    }
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
@@ -277,6 +295,11 @@ fn run_verb(
         project.finish_writes();
     }
     Ok(ending)
+}
+
+/// An example that spans lines, on one.
+fn one_line(example: &str) -> String {
+    example.replace("\\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Reads a verb's JSON from a file, or from stdin for `-`.

@@ -267,9 +267,9 @@ fn guards(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let (what, named) =
         (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
     match what {
-        "bypass" => admin::bypass(project, named, text(given, "for"), text(given, "reason"), style),
+        "bypass" => admin::bypass(project, named, text(given, "for"), text(given, "why"), style),
         "promote" => admin::promote(project, named, style),
-        "allow" => admin::allow(project, named, text(given, "reason"), style),
+        "allow" => admin::allow(project, named, text(given, "why"), style),
         _ => list::run(project, what, named, style),
     }
 }

@@ -3,18 +3,26 @@
 
 use std::ffi::OsString;
 
-use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
 use twining_model::InvalidInput;
 
+use crate::cli::hyphen_values;
 use crate::output;
 use crate::output::OutputFormat;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
 
 /// Prints what the parser has to say: help that was asked for, or what is wrong.
-pub fn tell(mut error: Error, words: &[OsString], style: OutputFormat) -> ExitStatus {
-    name_whole_word(&mut error, words);
+pub fn tell(
+    mut error: Error,
+    command: &Command,
+    words: &[OsString],
+    style: OutputFormat,
+) -> ExitStatus {
+    if error.kind() == ErrorKind::UnknownArgument {
+        return output::problem(style, &unknown_argument(&error, command, words));
+    }
     redact_values(&mut error);
     if error.use_stderr() && style == OutputFormat::Json {
         return output::problem(style, &problem(&error));
@@ -25,25 +33,52 @@ pub fn tell(mut error: Error, words: &[OsString], style: OutputFormat) -> ExitSt
     if error.use_stderr() { ExitStatus::Misused } else { ExitStatus::Done }
 }
 
-/// Of a word that begins with a dash the parser names one letter; whoever meant the
-/// word is told how to say it.
-fn name_whole_word(error: &mut Error, words: &[OsString]) {
-    let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return };
-    if error.kind() != ErrorKind::UnknownArgument
-        || letter.starts_with("--")
-        || error.get(ContextKind::Suggested).is_none()
-    {
-        return;
-    }
-    let mut words = words.iter().filter_map(|word| word.to_str());
-    let Some(word) =
-        words.find(|word| word.len() > letter.len() && word.starts_with(letter.as_str()))
-    else {
-        return;
+/// A flag that this command has not, or a word that it has no place for.
+fn unknown_argument(error: &Error, command: &Command, words: &[OsString]) -> CommandError {
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) => given.as_str(),
+        _ => "",
     };
-    let tip = format!("to pass '{word}' as a value, use '-- \"{word}\"'");
-    error.insert(ContextKind::InvalidArg, ContextValue::String(word.to_owned()));
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    // Of a word that begins with one dash the parser names a letter.
+    let word = words
+        .iter()
+        .filter_map(|word| word.to_str())
+        .find(|word| !given.starts_with("--") && given.len() > 1 && word.starts_with(given))
+        .unwrap_or(given);
+    let (name, flags) = (command_named(command, words), hyphen_values::flags(command, words));
+    let shown = serde_messages::short(word);
+    if !word.starts_with('-') {
+        return CommandError::misuse(format!("`{shown}` is one word too many for `{name}`"))
+            .with_hint(format!("put quotes around a text with spaces; {name} --help"));
+    }
+    let longs: Vec<&str> = flags.iter().filter_map(|flag| flag.get_long()).collect();
+    let hint = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(near)) => {
+            let near = near.trim_start_matches("--").split([' ', '=']).next().unwrap_or_default();
+            let meant = flags
+                .iter()
+                .find(|flag| flag.get_all_aliases().is_some_and(|names| names.contains(&near)));
+            let near = meant.and_then(|flag| flag.get_long()).unwrap_or(near);
+            format!("did you mean --{near}?")
+        }
+        _ if !word.starts_with("--") => {
+            format!("to give a text that begins with a dash, write -- \"{shown}\"")
+        }
+        _ => format!("it has --{}", longs.join(", --")),
+    };
+    CommandError::misuse(format!("`{name}` has no flag `{shown}`")).with_hint(hint)
+}
+
+/// The command that these words call.
+fn command_named(command: &Command, words: &[OsString]) -> String {
+    let (mut level, mut name) = (command, "twining".to_owned());
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(inner) = level.find_subcommand(word) {
+            name = format!("{name} {}", inner.get_name());
+            level = inner;
+        }
+    }
+    name
 }
 
 /// What was typed is repeated only where it is short and no secret: this goes to

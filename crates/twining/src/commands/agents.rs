@@ -259,7 +259,7 @@ impl Verb for ClaimInput {
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Claim";
     const ABOUT: &'static str = "Hold paths or a feature for yourself before you edit; it ends by itself. CLAIMED says who has it. Release when done.";
-    const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --reason \"rewriting tokens\"";
+    const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --why \"rewriting tokens\"";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["paths"];
     const DESCRIBED: &'static [&'static str] = &["ttl"];

@@ -51,6 +51,7 @@ impl Verb for ReadInput {
     const EXAMPLE: &'static str =
         "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
     const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["scope"];
     const DESCRIBED: &'static [&'static str] = &["tags", "scope", "since", "limit", "ids"];
 
     type Output = ReadOutcome;
@@ -123,8 +124,8 @@ impl Verb for RecentInput {
     const ABOUT: &'static str = "The latest entries, newest first.";
     const EXAMPLE: &'static str = "twining recent 5 --type finding";
     const EFFECT: Effect = Effect::Reads;
-    const WORDS: &'static [&'static str] = &["n"];
-    const DESCRIBED: &'static [&'static str] = &["n"];
+    const WORDS: &'static [&'static str] = &["n", "scope"];
+    const DESCRIBED: &'static [&'static str] = &["n", "scope"];
 
     type Output = RecentOutcome;
 
@@ -145,7 +146,7 @@ impl Verb for DismissInput {
     const ABOUT: &'static str =
         "Close needs, questions or warnings that are settled. Nothing is deleted.";
     const EXAMPLE: &'static str =
-        "twining dismiss 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"fixed in 3f2a91c\"";
+        "twining dismiss 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"fixed in 3f2a91c\"";
     const EFFECT: Effect = Effect::AddsOnce;
     const WORDS: &'static [&'static str] = &["ids"];
     const DESCRIBED: &'static [&'static str] = &["reason", "agent_id"];

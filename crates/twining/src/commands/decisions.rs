@@ -1,7 +1,9 @@
 //! Decisions: what was chosen, and why.
 
+use clap::{ArgMatches, Command};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use twining_engine::{
     Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput,
     ImpactOutcome, LinkCommitInput, LinkCommitOutcome, OverrideInput, OverrideOutcome,
@@ -12,21 +14,24 @@ use twining_engine::{
 use twining_model::text::excerpt;
 use twining_model::{Authority, InvalidInput};
 
-use super::rows;
+use super::{decision_form, rows};
 use crate::project::CommandContext;
+use crate::render::command_error::CommandError;
 use crate::render::text_page::{
     TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when,
 };
 use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::{args, person_check};
+
+const EDIT: &str = "edit";
 
 impl Verb for DecideInput {
     const NAME: &'static str = "decide";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Record a decision";
     const ABOUT: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. The reply names decisions it conflicts with: tell the user.";
-    const EXAMPLE: &'static str = "twining decide \"Use JWT\" --why \"Stateless\" --domain architecture --scope src/auth/ \\
-      --context \"Sessions do not scale\" \\
-      --alternative '{\"option\":\"Redis\",\"reason_rejected\":\"One more service\"}'";
+    const EXAMPLE: &'static str =
+        "twining decide \"Use JWT\" --why \"no session store to run\" --rules-out express-session";
     const EFFECT: Effect = Effect::Adds;
     const ALWAYS_LOADED: bool = true;
     const WORDS: &'static [&'static str] = &["summary"];
@@ -45,6 +50,27 @@ impl Verb for DecideInput {
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<DecideOutcome, Failure> {
         ctx.engine.decide(&ctx.caller, self)
+    }
+
+    /// Only at a command line: a model writes its fields in one go.
+    fn flags(command: Command) -> Command {
+        command.arg(args::switch(EDIT, "Write it in $EDITOR, beginning with what is given"))
+    }
+
+    fn ask(
+        mut given: Map<String, Value>,
+        flags: &ArgMatches,
+    ) -> Result<Map<String, Value>, CommandError> {
+        let has_editor = decision_form::editor().is_some();
+        if flags.get_flag(EDIT) || (has_editor && !given.contains_key("summary")) {
+            return decision_form::edit(given);
+        }
+        for (field, question) in [("summary", "The choice, in one line"), ("rationale", "Why")] {
+            if !given.contains_key(field) {
+                given.insert(field.to_owned(), person_check::ask(question)?.into());
+            }
+        }
+        Ok(given)
     }
 
     fn show(decided: &DecideOutcome, page: &mut TextPage) {
@@ -75,11 +101,17 @@ impl Verb for DecideInput {
 pub struct WhyAnswer {
     #[serde(flatten)]
     outcome: WhyOutcome,
+    /// The files changed in the working tree, where neither a scope nor a commit was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_files: Option<Vec<String>>,
     #[serde(skip)]
     asked: String,
     #[serde(skip)]
     is_commit: bool,
 }
+
+/// Changed files that are asked about.
+const FILES_ASKED: usize = 100;
 
 impl Verb for WhyInput {
     const NAME: &'static str = "why";
@@ -104,10 +136,12 @@ impl Verb for WhyInput {
             }
             let outcome =
                 ctx.engine.why_commit(commit, self.limit, ctx.history.commit(commit).as_ref())?;
-            return Ok(WhyAnswer { outcome, asked: commit.clone(), is_commit: true });
+            let asked = commit.clone();
+            return Ok(WhyAnswer { outcome, changed_files: None, asked, is_commit: true });
         }
+        let Some(asked) = self.scope.clone() else { return why_changed(self, ctx) };
         let outcome = ctx.engine.why_through(self, &moves_to_head(ctx))?;
-        Ok(WhyAnswer { outcome, asked: self.scope.clone().unwrap_or_default(), is_commit: false })
+        Ok(WhyAnswer { outcome, changed_files: None, asked, is_commit: false })
     }
 
     fn show(explained: &WhyAnswer, page: &mut TextPage) {
@@ -117,6 +151,10 @@ impl Verb for WhyInput {
         }
         if outcome.total_count == 0 && explained.is_commit {
             page.line([dim("no decision is linked with commit"), place(&explained.asked)]);
+            return;
+        }
+        if explained.changed_files.as_ref().is_some_and(Vec::is_empty) {
+            page.line([dim("no file is changed here; name one: twining why src/auth/")]);
             return;
         }
         if outcome.total_count == 0 {
@@ -141,6 +179,16 @@ impl Verb for WhyInput {
             ))]);
         }
     }
+}
+
+/// What bears on the files that the working tree changed.
+fn why_changed(input: &WhyInput, ctx: &CommandContext<'_>) -> Result<WhyAnswer, Failure> {
+    let mut files = ctx.history.changed_files("HEAD", None).unwrap_or_default();
+    files.retain(|file| !file.starts_with(".twining/"));
+    files.truncate(FILES_ASKED);
+    let outcome = ctx.engine.why_files(&files, input, &moves_to_head(ctx))?;
+    let asked = files.join(", ");
+    Ok(WhyAnswer { outcome, changed_files: Some(files), asked, is_commit: false })
 }
 
 fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
@@ -218,7 +266,7 @@ impl Verb for ReconsiderInput {
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Reconsider a decision";
     const ABOUT: &'static str = "Flag a decision for review because something changed; it becomes provisional and the team is warned.";
-    const EXAMPLE: &'static str = "twining reconsider 01M7EB3QWY4C5CPJF6982ZJQ18 --new-context \"The library is no longer maintained\"";
+    const EXAMPLE: &'static str = "twining reconsider 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"The library is no longer maintained\"";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["decision_id"];
     const DESCRIBED: &'static [&'static str] = &["new_context", "agent_id"];
@@ -258,7 +306,7 @@ impl Verb for OverrideInput {
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Override a decision";
     const ABOUT: &'static str = "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it.";
-    const EXAMPLE: &'static str = "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"We stay on sessions\" --new-decision \"Keep sessions\"";
+    const EXAMPLE: &'static str = "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"We stay on sessions\" --new-decision \"Keep sessions\"";
     const EFFECT: Effect = Effect::Changes;
     const ASKS: bool = true;
     const WORDS: &'static [&'static str] = &["decision_id"];

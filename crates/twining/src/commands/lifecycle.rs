@@ -62,11 +62,15 @@ impl Verb for StatusInput {
     const ABOUT: &'static str = "Counts, health and what wants attention.";
     const EXAMPLE: &'static str = "twining status";
     const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["scope"];
 
     type Output = StatusReport;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<StatusReport, Failure> {
-        let mut report = ctx.engine.status()?;
+        let mut report = match &self.scope {
+            Some(scope) => ctx.engine.status_in(scope)?,
+            None => ctx.engine.status()?,
+        };
         if self.metrics {
             report.metrics = Some(ctx.engine.knowledge_metrics()?);
         }

@@ -19,6 +19,7 @@ use crate::verbs::verb::VerbEntry;
 mod agents;
 mod blackboard;
 mod context;
+mod decision_form;
 mod decisions;
 mod governance;
 mod graph;

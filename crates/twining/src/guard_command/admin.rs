@@ -216,7 +216,7 @@ fn open(project: Option<PathBuf>) -> Result<Project, CommandError> {
 
 fn reason_of(given: Option<&str>) -> Result<String, CommandError> {
     let reason = given.map(allowances::reason).filter(|reason| !reason.is_empty());
-    reason.ok_or_else(|| CommandError::refused(&InvalidInput::new("--reason", "is required")))
+    reason.ok_or_else(|| CommandError::refused(&InvalidInput::new("--why", "is required")))
 }
 
 /// `10m`, `2h`, `90` minutes; at most a day.

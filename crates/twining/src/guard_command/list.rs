@@ -27,8 +27,8 @@ pub fn flags(command: Command) -> Command {
         .arg(word("what", "WHAT", what).required(true).value_parser(["list", "test", "explain", "bypass", "promote", "allow"]))
         .arg(word("guard", "GUARD", guard).required_if_eq_any(needs_one))
         .arg(option("for", "TIME", "How long a bypass lasts: 10m, 2h; at most a day"))
-        .arg(option("reason", "TEXT", "Why it is lifted or allowed; recorded"))
-        .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --reason \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit")
+        .arg(option("why", "TEXT", "Why it is lifted or allowed; recorded").alias("reason"))
+        .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --why \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --why \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit")
 }
 
 /// Runs `list`, `test` or `explain`; the first two of one guard, where it is named.

@@ -113,7 +113,7 @@ pub fn check(project: Option<PathBuf>) -> bool {
         say(&format!("Blocked: {} [{}]", notice.text, notice.rule));
     }
     say(&format!(
-        "Nothing was committed. A person may answer: `twining guard allow {} --reason \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
+        "Nothing was committed. A person may answer: `twining guard allow {} --why \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
         first.rule
     ));
     false

@@ -14,11 +14,16 @@ use crate::verbs::serde_messages;
 /// Fields that flags of every command give.
 const EVERYWHERE: [&str; 3] = ["agent_id", "source_agent", "project"];
 
-/// Fields whose flag is not their name.
-const SPELLED: [(&str, &str); 20] = [
+/// Flags that every command has.
+const GLOBAL: [&str; 4] = ["agent", "project", "json", "json-input"];
+
+/// Fields whose flag is not their name; what is one thing is one flag in every verb.
+/// Their names, and those of others with that flag, are taken too.
+const SPELLED: [(&str, &str); 25] = [
     ("acceptance_criteria", "criterion"),
     ("acceptance_criteria_status", "criterion"),
     ("adds", "adds"),
+    ("affected_files", "file"),
     ("agent", "of"),
     ("blockers_found", "blocker"),
     ("capabilities", "can"),
@@ -29,9 +34,13 @@ const SPELLED: [(&str, &str); 20] = [
     ("entry_type", "type"),
     ("files_modified", "file"),
     ("lessons_from_turn", "lesson"),
+    ("max_results", "limit"),
+    ("n", "limit"),
+    ("new_context", "why"),
     ("operations", "op"),
     ("quality_gate_results", "gate-results"),
     ("rationale", "why"),
+    ("reason", "why"),
     ("required_capabilities", "needs"),
     ("story_id", "story"),
     ("target_agent", "to"),
@@ -85,7 +94,14 @@ pub fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -
     let fields = fields::<T>();
     let shorthands: Vec<&Field> = of_words(&fields, words).collect();
     let usage = usage(name, &fields, &shorthands);
-    let flags = fields.iter().map(|field| field.flag().hide(words.contains(&field.path.as_str())));
+    let flags = fields.iter().map(|field| {
+        let others = fields.iter().filter(|other| other.path != field.path);
+        let taken: Vec<&str> = others.map(|other| other.long.as_str()).chain(GLOBAL).collect();
+        field
+            .flag()
+            .hide(words.contains(&field.path.as_str()))
+            .aliases(field.aliases().into_iter().filter(|name| !taken.contains(&name.as_str())))
+    });
     command.args(shorthands.iter().map(|field| field.word())).args(flags).override_usage(usage)
 }
 
@@ -101,9 +117,14 @@ pub fn read<T: JsonSchema>(
         field.put(&mut given, &values)?;
     }
     let mut rest = of_words(&fields, words)
-        .flat_map(|field| matches.get_many::<String>(&field.word_id()).unwrap_or_default());
+        .flat_map(|field| matches.get_many::<String>(&field.word_id()).unwrap_or_default())
+        .peekable();
     for field in of_words(&fields, words) {
-        if given.contains_key(&field.path) {
+        // `recent src/` leaves out how many.
+        let is_passed_over = field.shape == Shape::CountKind
+            && words.last() != Some(&field.path.as_str())
+            && rest.peek().is_some_and(|word| number(word, field.shape).is_err());
+        if given.contains_key(&field.path) || is_passed_over {
             continue;
         }
         let most = if field.shape == FlagShape::Texts { usize::MAX } else { 1 };
@@ -114,6 +135,13 @@ pub fn read<T: JsonSchema>(
         Some(word) => Err(InvalidInput::new(serde_messages::short(word), "is one word too many")),
         None => Ok(given),
     }
+}
+
+/// The first field that must be given and is not, and its flag.
+pub fn missing<T: JsonSchema>(given: &Map<String, Value>) -> Option<(String, String)> {
+    let is_given = |field: &Field| given.get(&field.path).is_some_and(|value| !value.is_null());
+    let mut fields = fields::<T>().into_iter();
+    fields.find(|field| field.is_required && !is_given(field)).map(|field| (field.path, field.long))
 }
 
 fn fields<T: JsonSchema>() -> Vec<Field> {
@@ -212,8 +240,21 @@ impl Field {
             }
             _ => flag,
         };
-        let flag = if self.path == "rationale" { flag.alias("rationale") } else { flag };
         flag.value_parser(Offered(self.offered()))
+    }
+
+    /// Other names of its flag: its own, and those of every field that has this flag.
+    fn aliases(&self) -> Vec<String> {
+        let named = SPELLED.iter().filter(|(_, long)| *long == self.long).map(|(name, _)| *name);
+        let mut names: Vec<String> = named
+            .chain(self.path.rsplit('.').next())
+            .flat_map(|name| [name, name.strip_suffix('s').unwrap_or(name)])
+            .map(|name| name.replace('_', "-"))
+            .filter(|name| *name != self.long)
+            .collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     fn word(&self) -> Arg {
@@ -266,6 +307,7 @@ impl Field {
             {
                 "PATH"
             }
+            _ if name == "rules_out" => "LIB,PATH",
             _ if WHOLE.contains(&name) => "TEXT",
             _ => return self.long.replace('-', "_").to_uppercase(),
         };

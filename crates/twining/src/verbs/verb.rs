@@ -155,9 +155,17 @@ pub trait Verb: DeserializeOwned + JsonSchema + 'static {
         None
     }
 
-    /// Adds flags that only a command line has; [`Desk::flags`] holds what was given.
+    /// Adds flags that only a command line has; [`CommandContext::flags`] holds what was given.
     fn flags(command: Command) -> Command {
         command
+    }
+
+    /// Asks the person at this terminal for what their flags did not give.
+    fn ask(
+        given: Map<String, Value>,
+        _flags: &ArgMatches,
+    ) -> Result<Map<String, Value>, CommandError> {
+        Ok(given)
     }
 }
 
@@ -177,6 +185,9 @@ pub type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<Str
 /// A verb's work, its types erased.
 pub type RunFn =
     fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
+
+/// A verb's questions about what was not given, its types erased.
+pub type AskFn = fn(Map<String, Value>, &ArgMatches) -> Result<Map<String, Value>, CommandError>;
 
 /// A verb in the table, its types erased.
 pub struct VerbEntry {
@@ -202,6 +213,10 @@ pub struct VerbEntry {
     pub with_flags: fn(Command) -> Command,
     /// [`flags::read`].
     pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, InvalidInput>,
+    /// [`flags::missing`].
+    pub missing: fn(&Map<String, Value>) -> Option<(String, String)>,
+    /// [`Verb::ask`].
+    pub ask: AskFn,
     /// [`Verb::run`].
     pub run: RunFn,
     /// [`Verb::question`], of one that asks.
@@ -225,6 +240,8 @@ impl VerbEntry {
                 V::flags(flags::with_flags::<V>(command, &command_name(V::NAME), V::WORDS))
             },
             read_flags: |matches| flags::read::<V>(matches, V::WORDS),
+            missing: flags::missing::<V>,
+            ask: V::ask,
             run: run::<V>,
             question: if V::ASKS { Some(question::<V>) } else { None },
         }

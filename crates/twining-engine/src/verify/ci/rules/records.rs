@@ -58,7 +58,7 @@ fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
         }
         (DifferenceKind::Illegal { .. }, _) => {
             format!(
-                "Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`."
+                "Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --why`."
             )
         }
         (DifferenceKind::Duplicate, _) => {

@@ -1,0 +1,98 @@
+//! `twining` alone: where things stand, and what to do next.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::json;
+use twining_engine::{Changes, StatusReport};
+
+use crate::output;
+use crate::output::OutputFormat;
+use crate::project::{self, Project};
+use crate::render::command_error::{CommandError, ExitStatus};
+use crate::render::text_page::{TextPage, count, dim, plain, strong};
+
+/// What it suggests at once.
+const SUGGESTIONS: usize = 3;
+
+/// A command worth running now.
+#[derive(Debug, Serialize)]
+struct NextStep {
+    command: &'static str,
+    why: String,
+}
+
+/// Shows it for the project around the working directory, or the one that is named.
+pub fn show(project: Option<PathBuf>, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+    let located = project::find(project.clone())?;
+    if !located.place.project.join(".twining").exists() {
+        return Ok(introduce(style));
+    }
+    let project = Project::open(project)?;
+    let report = project.engine.status()?;
+    let changed = project.history.changed_files("HEAD", None).unwrap_or_default();
+    let is_code = |file: &&String| !file.starts_with(".twining/");
+    let steps = next_steps(&report, changed.iter().filter(is_code).count() as u64);
+    let to_json = || json!({ "project": report.project, "summary": report.summary, "next": steps });
+    let ending = output::answer(
+        style,
+        to_json,
+        |page| {
+            page.line([strong(&report.project), plain(&report.summary)]);
+            suggest(&steps, page);
+        },
+        ExitStatus::Done,
+    );
+    project.finish_reads();
+    Ok(ending)
+}
+
+fn introduce(style: OutputFormat) -> ExitStatus {
+    let about = [
+        "Twining gives every coding agent on a repository the same memory: decisions with their reasons, warnings, and what depends on what.",
+        "It is not set up here yet.",
+    ];
+    let steps = [
+        NextStep { command: "twining init", why: "set it up in this repository".to_owned() },
+        NextStep { command: "twining tour", why: "see it at work on a throwaway one".to_owned() },
+    ];
+    output::answer(
+        style,
+        || json!({ "summary": about.join(" "), "next": steps }),
+        |page| {
+            about.iter().for_each(|line| page.line([plain(*line)]));
+            suggest(&steps, page);
+        },
+        ExitStatus::Done,
+    )
+}
+
+fn suggest(steps: &[NextStep], page: &mut TextPage) {
+    page.heading("Next");
+    let rows = steps.iter().map(|step| vec![strong(step.command), dim(&step.why)]);
+    page.table(2, &rows.collect::<Vec<_>>());
+}
+
+/// What waits, the most urgent first; where nothing does, what is always of use.
+fn next_steps(report: &StatusReport, changed: u64) -> Vec<NextStep> {
+    let waiting = [
+        (report.warnings.len() as u64, "twining status", "see to", "notice"),
+        (report.unanswered_questions, "twining read --type question", "answer", "open question"),
+        (report.open_needs, "twining read --type need", "look at", "open need"),
+        (report.open_warnings, "twining read --type warning", "look at", "open warning"),
+        (changed, "twining why", "the decisions that bear on", "changed file"),
+    ];
+    let waiting = waiting.into_iter().filter(|(number, ..)| *number > 0).map(
+        |(number, command, does, noun)| NextStep {
+            command,
+            why: format!("{does} {}", count(number, noun)),
+        },
+    );
+    let always = [
+        ("twining decide \"…\" --why \"…\"", "record a choice that others must follow"),
+        ("twining recent", "what agents posted last"),
+        ("twining --help", "every command"),
+    ];
+    let always = always.map(|(command, why)| NextStep { command, why: why.to_owned() });
+    waiting.chain(always).take(SUGGESTIONS).collect()
+}
