@@ -121,7 +121,7 @@ pub fn read<T: JsonSchema>(
         .peekable();
     for field in of_words(&fields, words) {
         // `recent src/` leaves out how many.
-        let is_passed_over = field.shape == Shape::CountKind
+        let is_passed_over = field.shape == FlagShape::CountKind
             && words.last() != Some(&field.path.as_str())
             && rest.peek().is_some_and(|word| number(word, field.shape).is_err());
         if given.contains_key(&field.path) || is_passed_over {
