@@ -4,7 +4,7 @@ use twining_guard::checks::forbidden_use::contains_half;
 use twining_guard::{ForbiddenUse, Verdict};
 use twining_model::text;
 
-use super::{CheckNotice, NoticeLevel, Stage, TreeComparison};
+use super::comparison::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 
 /// Files that are looked into.
 const MAX_FILES: usize = 2_000;

@@ -5,7 +5,7 @@ use twining_guard::policy::builtin::{FEATURE_LISTS, TESTED};
 use twining_guard::{EvidenceLookup, FeatureProof};
 use twining_model::text;
 
-use super::{CheckNotice, NoticeLevel, Stage, TreeComparison};
+use super::comparison::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 
 /// Features of each list that changed.
 pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {

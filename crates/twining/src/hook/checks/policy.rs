@@ -6,7 +6,7 @@ use twining_guard::policy::PROJECT_FILE;
 use twining_guard::policy::builtin::{POLICY, WIRING, WIRING_FILES};
 use twining_guard::policy::policy_weakened;
 
-use super::{CheckNotice, NoticeLevel, TreeComparison};
+use super::comparison::{CheckNotice, NoticeLevel, TreeComparison};
 
 /// What the newest version before stops and this one does not.
 pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {

@@ -4,7 +4,7 @@ use twining_store::integrity::{
     Difference, DifferenceKind, RecordKind, RecordTree, compare_changed,
 };
 
-use super::{CheckNotice, NoticeLevel, TreeComparison};
+use super::comparison::{CheckNotice, NoticeLevel, TreeComparison};
 use crate::project::Project;
 
 /// The rule that these notices are about.

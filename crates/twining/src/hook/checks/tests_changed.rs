@@ -2,7 +2,7 @@
 
 use twining_guard::checks::tests_changed::{TestChanges, compare_files, is_test_file};
 
-use super::{CheckNotice, NoticeLevel, Stage, TreeComparison};
+use super::comparison::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 
 /// The rule that these notices are about.
 const RULE: &str = "tests-changed";

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, group, in_words};
+use super::host::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, group, in_words};
 use crate::init::patch::{FilePatch, PatchKind};
 
 const EVENTS: [(&str, Option<&str>); 9] = [

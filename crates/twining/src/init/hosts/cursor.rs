@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, in_words};
+use super::host::{HOOK_TIMEOUT_SECONDS, HostKind, InstallEnvironment, in_words};
 use crate::init::patch::{FilePatch, PatchKind};
 
 /// Events. None is `failClosed`, as in Claude Code.

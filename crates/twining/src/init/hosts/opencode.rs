@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::InstallEnvironment;
+use super::host::InstallEnvironment;
 use crate::init::patch::{FilePatch, PatchKind};
 
 /// What OpenCode needs.

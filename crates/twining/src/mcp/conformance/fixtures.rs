@@ -19,9 +19,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::BoxError;
 use super::answers::{self, complete, made, text};
 use super::rounds;
+use super::serve::BoxError;
 use crate::mcp::server::McpServer;
 use crate::mcp::server::ServerOptions;
 
