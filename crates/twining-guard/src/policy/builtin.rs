@@ -49,36 +49,36 @@ pub const WIRING_FILES: &str = ".claude/settings.json .claude/settings.local.jso
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
         guard(RECORDS, CheckKind::Records, Verdict::Block, RECORD_FILES, OWN_SETTINGS).with_messages(
-            "these are Twining's own records; edited by hand they no longer say who decided what",
+            "these are Twining's own records; after a manual edit they no longer show who decided what",
             "use the Twining tools: twining_post, twining_decide, twining_features, twining_report",
         ),
         guard(PERSON_COMMANDS, CheckKind::PersonCommands, Verdict::Block, "", "").with_messages(
-            "only a person lifts, promotes or trusts guards, or uninstalls Twining",
+            "only a person may lift, promote or trust guards, or uninstall Twining",
             "tell the person what stopped you and which command they could run",
         ),
         guard(TESTED, CheckKind::FeatureList, Verdict::Block, &FEATURE_LISTS.join(" "), "").with_messages(
-            "a feature is tested when a recorded run of its tests says so",
+            "a feature counts as tested only when a recorded run of its tests passed",
             "run its tests, then `twining report FEATURE --role tester --outcome passed`",
         ),
         guard(POLICY, CheckKind::PolicyWeakened, Verdict::Ask, ".twining/policy.yml", "").with_messages(
-            "agents may add guards to the project's policy, a person takes them out",
-            "leave that guard as it is, or ask the person to change policy.yml",
+            "agents may add guards to the project's policy; only a person may remove them",
+            "leave that guard unchanged, or ask the person to change policy.yml",
         ),
         guard(WIRING, CheckKind::Wiring, Verdict::Block, "", WIRING_FILES).with_messages(
-            "the host would no longer ask Twining before tools run, or git before a commit",
-            "make your change and leave the lines that call twining as they are",
+            "the host would no longer call Twining before tools run, or git before a commit",
+            "make your change without touching the lines that call twining",
         ),
         guard("no-edit-under-anothers-claim", CheckKind::Claims, Verdict::Block, "", "").with_messages(
-            "another agent works on this file",
-            "work on something else, or ask with twining_post question; the claim ends by itself",
+            "another agent has claimed this file",
+            "work on something else, or post a question with twining_post; the claim expires by itself",
         ),
         guard("read-logs-with-tools", CheckKind::Reads, Verdict::Warn, "**/*.log **/logs/**/*.txt", "").with_messages(
-            "a whole log costs more tokens than it tells",
+            "a whole log costs more tokens than it is worth",
             "search it: grep for the error, or read its last lines with tail",
         ),
         guard(RETURNS, CheckKind::Returns, Verdict::Block, "", "").with_messages(
-            "a coding agent was sent to change something",
-            "implement the task, or end with a sentence that says nothing was to be done, and why",
+            "a coding agent is expected to change something",
+            "implement the task, or end with a sentence that says nothing needed to be done, and why",
         ),
         guard("orchestrator-does-not-edit", CheckKind::Declared, Verdict::Off, "src/** lib/** app/** crates/**", "")
             .with_messages("the main agent delegates; it does not implement", "start a coding agent for this change"),
@@ -86,7 +86,7 @@ pub(crate) fn guards() -> Vec<Guard> {
     for guard in &mut guards {
         match guard.id.as_str() {
             PERSON_COMMANDS => {
-                guard.otherwise = "a person types it in a terminal of their own".to_owned()
+                guard.otherwise = "a person runs it in their own terminal".to_owned()
             }
             RETURNS => guard.events = vec![EventKind::SubagentStop],
             "orchestrator-does-not-edit" => {

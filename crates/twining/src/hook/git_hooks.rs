@@ -113,7 +113,7 @@ pub fn check(project: Option<PathBuf>) -> bool {
         say(&format!("Blocked: {} [{}]", notice.text, notice.rule));
     }
     say(&format!(
-        "Nothing was committed. A person may answer: `twining guard allow {} --reason \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
+        "Nothing was committed. A person can allow it: `twining guard allow {} --reason \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
         first.rule
     ));
     false
@@ -180,7 +180,7 @@ fn not_allowed(project: &Project, refused: Vec<CheckNotice>) -> Vec<CheckNotice>
     let findings: Vec<String> = refused.iter().map(|notice| notice.text.clone()).collect();
     match allowances::allow_commit(project, &reason, &findings) {
         Ok(()) => {
-            say(&format!("let through and recorded: {reason}"));
+            say(&format!("allowed and recorded: {reason}"));
             Vec::new()
         }
         Err(problem) => {

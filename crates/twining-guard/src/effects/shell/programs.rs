@@ -282,7 +282,7 @@ impl Interpreter {
             return self.in_subshell(|shell| shell.run_nested(name, line));
         }
         if !script.text.is_empty() {
-            self.note(format!("the command of `{name}`"));
+            self.note(format!("the command run by `{name}`"));
         }
         CommandOutput::unknown()
     }
@@ -331,7 +331,7 @@ impl Interpreter {
     /// Changes the files that a patch names, where the line holds it.
     pub(super) fn apply_patch(&mut self, by: &str, patch: Option<&CommandOutput>) {
         let Some(patch) = patch.map(|patch| &patch.text).filter(|patch| !patch.is_empty()) else {
-            return self.note(format!("the files of `{by}`"));
+            return self.note(format!("the files changed by `{by}`"));
         };
         let added: Vec<&str> = patch
             .lines()
@@ -358,7 +358,7 @@ impl Interpreter {
                 .map(ShellWord::text_lossy)
                 .filter(|folder| !folder.starts_with("/tmp"))
             {
-                self.note(format!("`{name}` unpacks into `{folder}`"));
+                self.note(format!("the files that `{name}` unpacks into `{folder}`"));
             }
         }
     }
