@@ -47,7 +47,7 @@ pub(crate) fn graph(
     if let Some(span) = builder.exhausted {
         errors.push(SpanDiagnostic::new(
             span,
-            "this makes the graph far larger than its text; it is not read further",
+            "this expands the graph far beyond the size of its text; the rest is not read",
         ));
     }
     builder.finished(syntax, &scope)

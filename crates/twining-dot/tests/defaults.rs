@@ -64,7 +64,7 @@ fn defaults_that_both_changed_clash_once_and_not_for_every_node() {
     let base = "digraph {\n  node [x=1];\n  a;\n  b;\n}\n";
     let result = merged(base, &base.replace("x=1", "x=2"), &base.replace("x=1", "x=3"));
     let told: Vec<String> = result.clashes.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["the defaults of nodes: `x` is 2 in ours and 3 in theirs; 2 stands"]);
+    assert_eq!(told, ["the node defaults: `x` is 2 in ours and 3 in theirs; 2 was kept"]);
 }
 
 #[test]

@@ -122,8 +122,8 @@ fn the_same_attribute_changed_twice_is_for_the_policy() {
     assert_eq!(
         told(&merged),
         [
-            "the node a: `new` is 1 in ours and 2 in theirs; 1 stands",
-            "the node a: `text` is mine in ours and yours in theirs; \"mine / yours\" stands"
+            "the node a: `new` is 1 in ours and 2 in theirs; 1 was kept",
+            "the node a: `text` is mine in ours and yours in theirs; \"mine / yours\" was kept"
         ]
     );
 }
@@ -139,10 +139,10 @@ fn what_one_side_removed_goes_unless_the_other_changed_it() {
     let changed = base.replace("x=1", "x=2");
     let kept = merged(base, &changed, gone);
     assert_eq!(text(&kept), changed.replace("  a -> c;\n", ""));
-    assert_eq!(told(&kept), ["the node b was removed in theirs and changed in ours; it stands"]);
+    assert_eq!(told(&kept), ["the node b was removed in theirs and changed in ours; it was kept"]);
     let kept = merged(base, gone, &changed);
     assert_eq!(text(&kept), "digraph {\n  a;\n  c;\n  b [x=2];\n}\n");
-    assert_eq!(told(&kept), ["the node b was removed in ours and changed in theirs; it stands"]);
+    assert_eq!(told(&kept), ["the node b was removed in ours and changed in theirs; it was kept"]);
 }
 
 #[test]
@@ -150,14 +150,17 @@ fn a_node_that_a_new_edge_needs_is_not_removed() {
     let base = "digraph {\n  a;\n  b;\n}\n";
     let merged = merged(base, "digraph {\n  a;\n  b;\n  a -> b;\n}\n", "digraph {\n  a;\n}\n");
     assert_eq!(text(&merged), "digraph {\n  a;\n  b;\n  a -> b;\n}\n");
-    assert_eq!(told(&merged), ["the node b was removed in theirs and changed in ours; it stands"]);
+    assert_eq!(
+        told(&merged),
+        ["the node b was removed in theirs and changed in ours; it was kept"]
+    );
 }
 
 #[test]
 fn an_attribute_removed_here_and_changed_there_stands_and_is_told() {
     let merged = merged("digraph { a [x=1] }", "digraph { a }", "digraph { a [x=2] }");
     assert_eq!(text(&merged), "digraph { a [x=2] }");
-    assert_eq!(told(&merged), ["the node a: `x` is nothing in ours and 2 in theirs; 2 stands"]);
+    assert_eq!(told(&merged), ["the node a: `x` is nothing in ours and 2 in theirs; 2 was kept"]);
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn edges_are_told_apart_by_what_the_policy_names() {
         .expect("valid sides");
     assert_eq!(
         told(&merged),
-        ["the edge a -> b (relation calls): `note` is k in ours and m in theirs; k stands"]
+        ["the edge a -> b (relation calls): `note` is k in ours and m in theirs; k was kept"]
     );
 }
 
@@ -236,10 +239,7 @@ fn a_subgraph_goes_with_the_last_of_its_nodes() {
     assert_eq!(text(&gone), "digraph {\n  a;\n  b;\n}\n");
     let kept = merged(base, &base.replace("x;", "x; y;"), without);
     assert_eq!(text(&kept), base.replace("x;", "y;"));
-    assert_eq!(
-        told(&kept),
-        ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]
-    );
+    assert_eq!(told(&kept), ["the subgraph cluster_a: theirs removed it; ours was kept"]);
 }
 
 #[test]
@@ -254,8 +254,8 @@ fn what_is_not_carried_over_is_told() {
     assert_eq!(
         told(&merged),
         [
-            "the graph: theirs made it strict; what stands in ours was kept",
-            "the graph: theirs names it G; what stands in ours was kept"
+            "the graph: theirs made it strict; ours was kept",
+            "the graph: theirs names it G; ours was kept"
         ]
     );
 }
@@ -382,10 +382,10 @@ fn a_subgraph_that_one_side_removed_and_the_other_filled_is_told_from_either_sid
     let without = "digraph {\n}\n";
     assert_eq!(
         told(&merged(base, &filled, without)),
-        ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]
+        ["the subgraph cluster_a: theirs removed it; ours was kept"]
     );
     assert_eq!(
         told(&merged(base, without, &filled)),
-        ["the subgraph cluster_a: ours removed it; what stands in ours was kept"]
+        ["the subgraph cluster_a: ours removed it; ours was kept"]
     );
 }

@@ -124,7 +124,7 @@ fn every_error_is_reported_and_what_is_right_is_served() {
             "2:16 expected `=` after the attribute `y`, found `,`",
             "3:8 expected a node or a subgraph, found `;`",
             "4:5 edges of a `digraph` are written `->`, not `--`",
-            "5:3 there is nothing before this `;`; Graphviz takes no empty statements, remove it",
+            "5:3 nothing comes before this `;`; Graphviz does not accept empty statements, so remove it",
             "7:5 expected `]` to close the list opened in line 6, found `->`",
         ]
     );
@@ -142,13 +142,13 @@ fn what_is_not_closed_is_told_where_it_began() {
     assert_eq!(
         errors("digraph {\n a [x=\"1]\n b\n}"),
         [
-            "2:7 this text has no closing quote `\"`",
+            "2:7 this string has no closing quote `\"`",
             "4:1 expected `]` to close the list opened in line 2, found `}`"
         ]
     );
     assert_eq!(errors("graph { /* a }\n}"), ["1:9 this comment has no closing `*/`"]);
-    assert_eq!(errors("graph { <a }\n}"), ["1:9 this HTML text has no closing `>`"]);
-    assert_eq!(errors("graph { a [x=\"\\\"] }")[0], "1:14 this text has no closing quote `\"`");
+    assert_eq!(errors("graph { <a }\n}"), ["1:9 this HTML string has no closing `>`"]);
+    assert_eq!(errors("graph { a [x=\"\\\"] }")[0], "1:14 this string has no closing quote `\"`");
 }
 
 #[test]
@@ -172,11 +172,11 @@ fn only_the_first_graph_counts_and_more_are_noticed() {
     );
     assert_eq!(
         document.warnings()[0].message,
-        "another graph starts here; only the first of a file is read"
+        "a second graph starts here; only the first one in a file is read"
     );
     let document = DotDocument::parse("graph { a } }\0 \" what");
     assert_eq!((document.errors().len(), document.more_graphs()), (0, 0));
-    assert_eq!(document.warnings()[0].message, "text behind the graph is not read");
+    assert_eq!(document.warnings()[0].message, "text after the graph is not read");
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn ids_run_together_are_legal_and_doubtful() {
     assert_eq!(
         warnings,
         [
-            "1:12 a new id starts here without a blank before it; `a-1` needs quotes: \"a-1\"",
-            "1:17 a new id starts here without a blank before it; `2b` needs quotes: \"2b\"",
+            "1:12 a new id starts here without a space before it; `a-1` needs quotes: \"a-1\"",
+            "1:17 a new id starts here without a space before it; `2b` needs quotes: \"2b\"",
         ]
     );
 }
@@ -275,7 +275,7 @@ fn a_few_bytes_that_ask_for_a_huge_graph_are_refused() {
     let found = check(format!("digraph {{ {{{many}}} -> {{{many}}} -> {{{many}}} }}").as_bytes());
     assert_eq!(
         found.errors[0].message,
-        "this makes the graph far larger than its text; it is not read further"
+        "this expands the graph far beyond the size of its text; the rest is not read"
     );
     let attributes: String = (0..3_000).map(|number| format!("x{number}=1 ")).collect();
     assert!(!check(format!("digraph {{ node [{attributes}] {many} }}").as_bytes()).ok);

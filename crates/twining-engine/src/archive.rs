@@ -19,7 +19,7 @@ const SUMMARY_CHARS: usize = 2000;
 /// Entries of one type that the summary quotes.
 const QUOTED: usize = 5;
 
-/// What to archive, in the caller's words.
+/// What to archive, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArchiveInput {
@@ -40,10 +40,10 @@ pub struct ArchiveOutcome {
     pub archived_count: u64,
     /// Where to, relative to `.twining`; empty if none.
     pub archive_file: String,
-    /// What they said, in short.
+    /// A summary of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Older ones that stay because they are open.
+    /// Older entries that stay because they are open.
     pub kept_open: u64,
     /// What was asked and not done.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -42,8 +42,8 @@ fn without_secret<'a>(field: &'static str, name: &'a str) -> Result<&'a str, Inv
     if redact_name(name).1.is_empty() {
         return Ok(name);
     }
-    Err(InvalidInput::new(field, "must not hold a secret")
-        .because("it would stand in every record of this agent"))
+    Err(InvalidInput::new(field, "must not contain a secret")
+        .because("it would appear in every record of this agent"))
 }
 
 /// What a plan may know of the world: the time, a source of ids, and who asks.

@@ -32,7 +32,7 @@ pub enum Failure {
     },
     /// A decision whose file is there and cannot be read, as after a merge that
     /// nobody resolved.
-    #[error("decision `{id}` cannot be read: its file `{file}` is there, but {why}")]
+    #[error("decision `{id}` cannot be read from `{file}`: {why}")]
     Unreadable {
         /// Which decision.
         id: Id,
@@ -42,7 +42,7 @@ pub enum Failure {
         why: String,
     },
     /// A name that several entities have.
-    #[error("`{name}` names {} entities: {}", candidates.len(), listed(candidates))]
+    #[error("`{name}` matches {} entities: {}", candidates.len(), listed(candidates))]
     Ambiguous {
         /// The name.
         name: String,
@@ -50,7 +50,7 @@ pub enum Failure {
         candidates: Vec<EntityCandidate>,
     },
     /// The beginning of several commits' hashes.
-    #[error("`{prefix}` is the beginning of {} commits: {}", hashes.len(), hashes.join(", "))]
+    #[error("`{prefix}` matches {} commits: {}", hashes.len(), hashes.join(", "))]
     AmbiguousCommit {
         /// The beginning that was given.
         prefix: String,
@@ -87,11 +87,11 @@ pub enum Failure {
         why: String,
     },
     /// Another agent holds it.
-    #[error("`{what}` is held by `{by}` until {until}: {reason}")]
+    #[error("`{what}` is claimed by `{by}` until {until}: {reason}")]
     Claimed {
         /// The path or feature.
         what: String,
-        /// Who holds it.
+        /// Who claimed it.
         by: String,
         /// Until when.
         until: String,
@@ -126,29 +126,31 @@ impl Failure {
         match self {
             Self::InvalidInput(_) | Self::NoEvidence { .. } => None,
             Self::NotFound { hint, .. } => Some(hint.clone()),
-            Self::Unreadable { file, .. } => Some(format!(
-                "mend `.twining/{file}` by hand; git may have left conflict markers in it"
-            )),
+            Self::Unreadable { file, .. } => {
+                Some(format!("fix `.twining/{file}` manually; it may contain git conflict markers"))
+            }
             Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
             Self::AmbiguousCommit { .. } => Some("give more digits of the hash".to_owned()),
             Self::OutOfStep { next_step, .. } => Some(next_step.clone()),
             Self::UnreadableList { path, .. } => Some(format!(
-                "mend `{path}` by hand, or bring back its last version with git; nothing is written over it"
+                "fix `{path}` manually, or restore its last version with git; Twining does not overwrite it"
             )),
             Self::Claimed { by, .. } => Some(format!(
-                "work elsewhere, wait until it ends, or ask `{by}` on the board to let it go (twining_claim, action release)"
+                "work elsewhere, wait until the claim expires, or ask `{by}` on the blackboard to release it (twining_claim, action release)"
             )),
             Self::Store(error) => error.hint(),
         }
     }
 
     pub(crate) fn no_decision(id: &Id) -> Self {
-        let hint = "twining_why lists the decisions of a scope, twining_search_decisions finds them by words".to_owned();
+        let hint =
+            "twining_why lists the decisions of a scope, twining_search_decisions searches them"
+                .to_owned();
         Self::NotFound { what: "decision", id: id.to_string(), hint }
     }
 
     pub(crate) fn no_entity(name: &str) -> Self {
-        let hint = "twining_graph_query finds entities by a part of their name, twining_add_entity makes one".to_owned();
+        let hint = "twining_graph_query finds entities by a part of their name, twining_add_entity creates one".to_owned();
         Self::NotFound { what: "entity", id: text::excerpt(name, 80), hint }
     }
 }

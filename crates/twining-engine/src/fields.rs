@@ -53,7 +53,7 @@ pub(crate) fn one_of<T: Copy>(
     known.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
         InvalidInput::new(field, format!("must be one of {}", words.join(", ")))
-            .because(format!("`{}` is none of them", text::excerpt(given, 40)))
+            .because(format!("`{}` is not one of them", text::excerpt(given, 40)))
     })
 }
 
@@ -173,8 +173,8 @@ pub(crate) fn fits<T: Serialize>(
 ) -> Result<(), InvalidInput> {
     let bytes = serde_json::to_vec_pretty(record).map_or(usize::MAX, |json| json.len());
     if bytes > most {
-        return Err(InvalidInput::new(field, format!("must be at most {most} bytes as a whole"))
-            .because(format!("it has {bytes}; say less, or split it")));
+        return Err(InvalidInput::new(field, format!("must be at most {most} bytes in total"))
+            .because(format!("it has {bytes}; shorten or split it")));
     }
     Ok(())
 }

@@ -16,14 +16,14 @@ use crate::failure::Failure;
 use crate::secrets;
 use crate::verify::{History, NoHistory};
 
-/// What came out of the queues.
+/// What the queues produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueueOutcome {
     /// Entries posted.
     pub posted: u64,
     /// Entries archived.
     pub archived: u64,
-    /// Lines set aside.
+    /// Lines rejected.
     pub rejected: u64,
 }
 

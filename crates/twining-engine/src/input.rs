@@ -50,7 +50,7 @@ pub(crate) const ENTITY_TYPES: [&str; 10] = [
     "agent",
     "commit",
 ];
-/// How two entities hang together.
+/// How two entities are connected.
 pub(crate) const RELATION_TYPES: [&str; 11] = [
     "depends_on",
     "implements",
@@ -77,7 +77,7 @@ pub(crate) const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "rec
 
 /// What can be done with the feature list.
 pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
-/// How far a feature is.
+/// A feature's status.
 pub(crate) const FEATURE_STATUSES: [&str; 5] =
     ["pending", "in_progress", "completed", "tested", "blocked"];
 
@@ -93,7 +93,7 @@ pub(crate) const REVIEW_KINDS: [&str; 3] = ["plan", "code", "budget"];
 /// Which entries a search may be narrowed to.
 pub(crate) const ENTRY_STANDINGS: [&str; 2] = ["open", "any"];
 
-/// How tests went, as a caller counted them.
+/// Test results, as counted by the caller.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TestCountsInput {

@@ -31,10 +31,10 @@ pub struct SecretFinding {
     pub kind: String,
 }
 
-/// What a look through the memory found.
+/// What a secret scan found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SecretScan {
-    /// Records looked at.
+    /// Records scanned.
     pub records: u64,
     /// Secrets in all.
     pub secrets: u64,

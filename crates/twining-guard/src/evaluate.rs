@@ -48,9 +48,7 @@ impl GuardSet {
             let why = match (&guard.standing, guard.action) {
                 (GuardHealth::Dead(why), _) => format!("dead: {why}"),
                 (_, Verdict::Off) => "off".to_owned(),
-                _ if !guard.is_asked(event) => {
-                    "not asked at this event or about this tool".to_owned()
-                }
+                _ if !guard.is_asked(event) => "does not apply to this event or tool".to_owned(),
                 _ => continue,
             };
             evaluation.findings.push(finding(guard, GuardAnswer::silent(&why)));
@@ -74,7 +72,7 @@ impl GuardSet {
             CheckKind::PersonCommands => records::check_person_command(guard, effects),
             CheckKind::Claims => claims::check(guard, effects, facts),
             CheckKind::ForbiddenUse => forbidden_use::check(guard, effects, facts),
-            CheckKind::Returns => GuardAnswer::silent("asked when a subagent returns"),
+            CheckKind::Returns => GuardAnswer::silent("checked when a subagent returns"),
             CheckKind::Reads => {
                 let is_whole =
                     matches!(event.action, ToolAction::Read(_) | ToolAction::ReadMany(_));
@@ -82,9 +80,9 @@ impl GuardSet {
                     Some(path) => GuardAnswer::about(
                         guard.action,
                         path,
-                        format!("`{path}` would be read whole"),
+                        format!("`{path}` would be read in full"),
                     ),
-                    None => GuardAnswer::silent("no log is read whole"),
+                    None => GuardAnswer::silent("no log is read in full"),
                 }
             }
         }
@@ -94,7 +92,7 @@ impl GuardSet {
     fn unreadable(&self, effects: &Effects) -> Option<GuardFinding> {
         let first = effects.unread.first().filter(|_| self.on_unreadable > Verdict::Off)?;
         let guard = Guard {
-            say: "the person's policy says `on_unreadable`".to_owned(),
+            say: "the user's policy sets `on_unreadable`".to_owned(),
             next_step: "name the files on the command line, or make the change with an edit tool"
                 .to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
@@ -120,7 +118,7 @@ fn finding(guard: &Guard, answer: GuardAnswer) -> GuardFinding {
     let speaks = answer.level > Verdict::Off;
     let if_speaking = |text: String| if speaks { text } else { String::new() };
     let otherwise = match (guard.otherwise.as_str(), answer.level) {
-        ("", Verdict::Ask) => "a person agrees when the host asks them".to_owned(),
+        ("", Verdict::Ask) => "a person approves it when the host asks".to_owned(),
         ("", _) => {
             format!("a person runs `twining guard bypass {} --for 30m --why …`", guard.id)
         }

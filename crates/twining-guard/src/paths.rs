@@ -90,7 +90,7 @@ impl PathGlobs {
         for glob in globs {
             if glob.matches("**").count() > MAX_DEEP_STARS || glob.len() > 512 {
                 return Err(format!(
-                    "the glob `{}` has more than {MAX_DEEP_STARS} `**` or 512 bytes",
+                    "the glob `{}` has more than {MAX_DEEP_STARS} `**` or is longer than 512 bytes",
                     text::excerpt(glob, 40)
                 ));
             }

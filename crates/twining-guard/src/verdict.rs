@@ -10,10 +10,10 @@ use twining_model::text;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing: it is off, or has nothing to say.
+    /// Nothing: it is off, or does not apply.
     #[default]
     Off,
-    /// Tells the agent, and lets it.
+    /// Warns the agent, but allows it.
     Warn,
     /// Asks the person.
     Ask,
@@ -54,7 +54,7 @@ pub struct GuardFinding {
     /// The file it is about, where it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What would happen, or why it is silent.
+    /// What would happen, or why not.
     pub effect: String,
     /// Why that is ruled out.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -62,20 +62,20 @@ pub struct GuardFinding {
     /// What to do instead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub instead: String,
-    /// Who may decide otherwise, and how.
+    /// Who may allow it anyway, and how.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub otherwise: String,
-    /// The command that decides, where it speaks.
+    /// The command that decides, if it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyCommand>,
 }
 
-/// A command that a guard wants to be run before it speaks.
+/// A command to run before a guard gives its verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifyCommand {
-    /// The text of it, which a person has to allow.
+    /// Its text, which a person has to allow.
     pub command: String,
-    /// What the guard does where it is not run.
+    /// What the guard does if it is not run.
     pub unverified: Verdict,
 }
 
@@ -133,7 +133,7 @@ pub struct Evaluation {
     pub verdict: Verdict,
     /// Every guard's answer, in order.
     pub findings: Vec<GuardFinding>,
-    /// What could not be read, and was let through.
+    /// What could not be read, and was allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
 }

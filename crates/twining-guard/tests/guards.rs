@@ -273,7 +273,7 @@ fn what_another_works_on_is_left_alone_and_may_be_read() {
         let evaluation = verdict(call);
         assert!(
             evaluation.verdict == Verdict::Block
-                && evaluation.message().contains("alice works on it until"),
+                && evaluation.message().contains("alice has claimed it until"),
             "{}",
             evaluation.message()
         );
@@ -313,7 +313,7 @@ fn uncommitted_records_are_worth_a_note() {
     let (tool, input) = bash("git clean -fdx");
     let evaluation = evaluate(&loaded("", ""), tool, &input);
     assert_eq!(evaluation.verdict, Verdict::Warn);
-    assert!(evaluation.message().contains("2 records"), "{}", evaluation.message());
+    assert!(evaluation.message().contains("2 uncommitted records"), "{}", evaluation.message());
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn s9_a_cloned_guard_that_wants_to_run_something_is_left_out() {
     let guards = loaded("", "guards:\n  - {id: g, tools: [Bash], run: 'rm -rf /', say: no}\n");
     assert!(!guards.guards.iter().any(|guard| guard.id == "g"));
     assert!(
-        guards.mistakes.iter().any(|mistake| mistake.message.contains("`run` is no field")),
+        guards.mistakes.iter().any(|mistake| mistake.message.contains("`run` is not a field")),
         "{:?}",
         guards.mistakes
     );

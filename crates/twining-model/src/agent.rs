@@ -35,7 +35,7 @@ pub struct Agent {
     pub extra: Map<String, Value>,
 }
 
-/// What came of one part of the work that is handed over.
+/// The result of one part of the work handed over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HandoffResult {
@@ -43,7 +43,7 @@ pub struct HandoffResult {
     pub description: String,
     /// `completed`, `partial`, `blocked` or `failed`.
     pub status: String,
-    /// Files it left.
+    /// Files it produced.
     #[serde(deserialize_with = "or_nothing", skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
     /// What to know about it.
@@ -51,7 +51,7 @@ pub struct HandoffResult {
     pub notes: Option<String>,
 }
 
-/// What held when the work was handed over.
+/// The context when the work was handed over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HandoffSnapshot {
@@ -59,7 +59,7 @@ pub struct HandoffSnapshot {
     pub decision_ids: Vec<String>,
     /// Open warnings.
     pub warning_ids: Vec<String>,
-    /// Findings that bear on it.
+    /// Relevant findings.
     pub finding_ids: Vec<String>,
     /// Open needs and questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -106,12 +106,12 @@ pub struct Handoff {
     pub extra: Map<String, Value>,
 }
 
-/// A part of the project that one agent holds for a while, on this machine.
+/// A part of the project that one agent claims for a while, on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// Its id.
     pub id: String,
-    /// Who holds it.
+    /// Who claimed it.
     pub agent_id: String,
     /// In which session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub struct Claim {
     pub reason: String,
     /// Since when.
     pub since: String,
-    /// Until when; after that nobody has to heed it.
+    /// Until when; after that it has expired.
     pub until: String,
 }
 

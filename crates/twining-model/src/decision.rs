@@ -63,10 +63,10 @@ words! {
 pub struct Alternative {
     /// What it was.
     pub option: String,
-    /// What spoke for it.
+    /// Arguments for it.
     #[serde(default)]
     pub pros: Vec<String>,
-    /// What spoke against it.
+    /// Arguments against it.
     #[serde(default)]
     pub cons: Vec<String>,
     /// Why it was not taken.
@@ -84,7 +84,7 @@ pub struct CommitLink {
     pub summary: Option<String>,
     /// When it was linked.
     pub linked_at: Time,
-    /// What the link rests on: `trailer` or `files`; somebody's word if nothing is said.
+    /// What the link is based on: `trailer` or `files`; if absent, the caller's claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -102,7 +102,7 @@ pub struct StatusChange {
     pub reason: String,
 }
 
-/// A decision, as its file holds it.
+/// A decision, as stored in its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// ULID, also the file's name.
@@ -134,7 +134,7 @@ pub struct Decision {
     /// What was not taken.
     #[serde(default)]
     pub alternatives: Vec<Alternative>,
-    /// Decisions this one rests on.
+    /// Decisions this one depends on.
     #[serde(default)]
     pub depends_on: Vec<String>,
     /// The decision this one replaces.
@@ -146,7 +146,7 @@ pub struct Decision {
     /// How sure the author is.
     #[serde(default)]
     pub confidence: Confidence,
-    /// Where it stands.
+    /// Its status.
     #[serde(default)]
     pub status: DecisionStatus,
     /// Whether it can be undone.
@@ -161,7 +161,7 @@ pub struct Decision {
     /// Commits that carry it out.
     #[serde(default)]
     pub commit_hashes: Vec<String>,
-    /// The same commits with what is known of them.
+    /// The same commits with their details.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<CommitLink>,
     /// Who overrode it.
@@ -170,7 +170,7 @@ pub struct Decision {
     /// Why it was overridden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_reason: Option<String>,
-    /// How sure we are that a person did.
+    /// How sure we are that a person did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_authority: Option<Authority>,
     /// Every change of status since it was made.
@@ -179,10 +179,10 @@ pub struct Decision {
     /// Whether the author had assembled context before deciding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assembled_before: Option<bool>,
-    /// Who wrote it, as the server knows.
+    /// Who wrote it, as seen by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,

@@ -79,19 +79,19 @@ words! {
     }
 }
 
-/// Who wrote a record, as the server knows it; beside `agent_id`, which is what
+/// Who wrote a record, as seen by the server; unlike `agent_id`, which is what
 /// the author calls itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
-    /// The program at the other end, by its own name.
+    /// The client program, by its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// The session it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How it came.
+    /// How it arrived.
     pub via: Channel,
-    /// How far to believe it; a word that only a newer version knows is believed least.
+    /// How far to trust it; a value that only a newer version knows is trusted least.
     #[serde(deserialize_with = "known_trust")]
     pub trust: Trust,
 }
@@ -111,11 +111,11 @@ impl Origin {
 
 /// One line of the blackboard.
 ///
-/// Types are loose where a file may hold what we do not know: a newer entry
-/// type, an id that is no ULID, extra fields.
+/// Types are loose where a file may contain unknown values: a newer entry
+/// type, an id that is not a ULID, extra fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
-    /// ULID; hooks of the TypeScript server wrote others.
+    /// ULID; hooks of the TypeScript server wrote other ids.
     pub id: String,
     /// ISO 8601.
     #[serde(default)]
@@ -141,10 +141,10 @@ pub struct Entry {
     /// Full context.
     #[serde(default)]
     pub detail: String,
-    /// Who wrote it, as the server knows.
+    /// Who wrote it, as seen by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,

@@ -39,7 +39,7 @@ pub struct Entity {
     /// What it is.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// What is known of it.
+    /// Its properties.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
     /// When it was first seen.
@@ -51,10 +51,10 @@ pub struct Entity {
     /// Who wrote it last, by the name they gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Who wrote it last, as the server knows.
+    /// Who wrote it last, as seen by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,
@@ -71,10 +71,10 @@ pub struct Relation {
     /// The entity it points to.
     #[serde(default)]
     pub target: String,
-    /// How they hang together.
+    /// How they are related.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// What is known of it.
+    /// Its properties.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
     /// When it was first seen.
@@ -83,10 +83,10 @@ pub struct Relation {
     /// Who wrote it last, by the name they gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Who wrote it last, as the server knows.
+    /// Who wrote it last, as seen by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,

@@ -38,8 +38,8 @@ impl Id {
         canonical.eq_ignore_ascii_case(text).then_some(Self(canonical))
     }
 
-    /// The id that a time and some bits always give: for a record that came from
-    /// elsewhere and must be the same when it comes again.
+    /// The id derived from a time and some bits, always the same: for a record from
+    /// elsewhere that must get the same id when it comes again.
     #[must_use]
     pub fn from_parts(at: Time, bits: u128) -> Self {
         let ms = u64::try_from(at.as_ms()).unwrap_or(0);

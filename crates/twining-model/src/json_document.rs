@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for JsonDocument {
                 let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if key == "id" && fields.iter().any(|(name, _)| name == "id") {
-                        return Err(A::Error::custom("the field `id` stands twice"));
+                        return Err(A::Error::custom("the field `id` appears twice"));
                     }
                     fields.push((key, value));
                 }

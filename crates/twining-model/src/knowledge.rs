@@ -77,7 +77,7 @@ digraph ProjectKnowledge {
         example="logger.Info(\"user created\", \"user_id\", userID)"
     ];
 
-    // Rules: what every change is held against
+    // Rules: what every change is checked against
     "api-standards" [
         type="rule"
         level="architecture"

@@ -24,11 +24,11 @@ pub const PROJECT: &str = "project";
 #[serde(transparent)]
 pub struct Scope(String);
 
-/// The project folder, under each name an agent may call it by.
+/// The project folder, under every path an agent may use for it.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectRoot(Vec<String>);
 
-/// Whether two spellings name one file on the volume that holds the project.
+/// Whether file names on the project's volume are case-sensitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaseFolding {
     /// `Src` and `src` are two names.
@@ -84,8 +84,8 @@ impl Scope {
             return Err(InvalidInput::new(field, "must be one line without control characters"));
         }
         let outside = || {
-            InvalidInput::new(field, "must lie inside the project")
-                .because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)))
+            InvalidInput::new(field, "must be inside the project")
+                .because(format!("`{}` is outside it", text::excerpt(trimmed, 80)))
         };
         let path = slashes(trimmed);
         let relative = if is_absolute(&path) {

@@ -71,7 +71,7 @@ pub fn list(
         no_nul(field, item)?;
         let item = item.trim();
         if item.is_empty() {
-            return Err(InvalidInput::new(field, "must not hold an empty element"));
+            return Err(InvalidInput::new(field, "must not contain an empty element"));
         }
         if !kept.iter().any(|k| k == item) {
             kept.push(item.to_owned());

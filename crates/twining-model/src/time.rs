@@ -47,7 +47,7 @@ impl Time {
         })
     }
 
-    /// Reads a time from a file, where a wrong one is no reason to stop.
+    /// Reads a time from a file, where an invalid one is not an error.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -65,7 +65,7 @@ impl Time {
         self.to_string().chars().take(10).collect()
     }
 
-    /// Time passed since `earlier`, zero if that lies ahead.
+    /// Time passed since `earlier`, zero if that is in the future.
     #[must_use]
     pub fn since(self, earlier: Self) -> std::time::Duration {
         std::time::Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))

@@ -26,7 +26,7 @@ words! {
     }
 }
 
-/// Who was at what.
+/// Who was doing what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TraceContext {
@@ -38,7 +38,7 @@ pub struct TraceContext {
     /// The task.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub task: String,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,
@@ -56,7 +56,7 @@ pub struct TraceEvent {
     /// Why.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,
@@ -108,10 +108,10 @@ struct PartialEvent {
 
 /// One line of `traces.jsonl`.
 ///
-/// Types are loose where a file may hold what we do not know.
+/// Types are loose where a file may contain unknown values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trace {
-    /// ULID; first, so that a line tells it without being read whole.
+    /// ULID; first, so that it is found without parsing the whole line.
     pub id: String,
     /// ISO 8601.
     #[serde(default)]
@@ -119,7 +119,7 @@ pub struct Trace {
     /// One of the trace types.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// Who was at what.
+    /// Who was doing what.
     #[serde(default)]
     pub context: TraceContext,
     /// What happened.
@@ -128,25 +128,25 @@ pub struct Trace {
     /// Where it comes from: `enforcement_hook`, `user_correction`, `auto_detected`, `person`, `reported`.
     #[serde(default)]
     pub source: String,
-    /// The guard that spoke, or was lifted.
+    /// The guard that applied, or was lifted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
     /// What was tried, in a few words: the tool, and a command or a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// Whether it was kept from happening.
+    /// Whether it was blocked.
     #[serde(default, skip_serializing_if = "is_false")]
     pub blocked: bool,
-    /// Whether nobody said so and we only think it.
+    /// Whether it was inferred and nobody stated it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub guessed: bool,
-    /// The recorded tool call it is about; of the machine that wrote it.
+    /// The recorded tool call it is about, on the machine that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// Who wrote it, as the server knows.
+    /// Who wrote it, as seen by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Fields of other versions, kept as they are.
+    /// Fields from other versions, unchanged.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,
@@ -294,13 +294,13 @@ impl<'l> BorrowedTrace<'l> {
         &self.context.agent.0
     }
 
-    /// The guard that spoke, or was lifted.
+    /// The guard that applied, or was lifted.
     #[must_use]
     pub fn guard(&self) -> Option<&str> {
         self.guard.as_ref().map(|guard| &*guard.0)
     }
 
-    /// Whether it was kept from happening.
+    /// Whether it was blocked.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.blocked

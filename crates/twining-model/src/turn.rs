@@ -118,8 +118,8 @@ pub fn number_of(file: &str) -> Option<u32> {
     (number > 0 && number.to_string() == digits).then_some(number)
 }
 
-/// A turn as its file holds it. What another program left out, or wrote as
-/// `null`, is as good as not written; fields we do not know stay in the file.
+/// A turn as stored in its file. What another program left out, or wrote as
+/// `null`, counts as missing; unknown fields stay in the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Turn {
@@ -129,7 +129,7 @@ pub struct Turn {
     /// The feature that is built.
     #[serde(deserialize_with = "or_nothing")]
     pub feature_id: String,
-    /// The task of it that this turn worked on.
+    /// The feature's task of this turn.
     #[serde(deserialize_with = "or_nothing")]
     pub task_id: String,
     /// From 1.
@@ -153,13 +153,13 @@ pub struct Turn {
     /// How far the task is.
     #[serde(deserialize_with = "or_nothing")]
     pub progress_summary: String,
-    /// What stood in the way.
+    /// What blocked it.
     #[serde(deserialize_with = "or_nothing", skip_serializing_if = "Vec::is_empty")]
     pub blockers_found: Vec<String>,
-    /// Each criterion's standing: `verified`, `pending`, `rejected` or `blocked`.
+    /// Each criterion's status: `verified`, `pending`, `rejected` or `blocked`.
     #[serde(deserialize_with = "or_nothing", skip_serializing_if = "BTreeMap::is_empty")]
     pub acceptance_criteria_status: BTreeMap<String, String>,
-    /// What the gates said.
+    /// The gate results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quality_gate_results: Option<Value>,
     /// Files that were changed.
@@ -174,10 +174,10 @@ pub struct Turn {
     /// Coverage as a fraction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
-    /// The architecture review's score, to 100.
+    /// The architecture review's score, 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arch_score: Option<f64>,
-    /// When the turn began, if its writer knew.
+    /// When the turn began, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
     /// When it ended.
@@ -186,7 +186,7 @@ pub struct Turn {
     /// How long it took, where both ends are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_seconds: Option<f64>,
-    /// What it taught.
+    /// Lessons learned.
     #[serde(deserialize_with = "or_nothing", skip_serializing_if = "Vec::is_empty")]
     pub lessons_from_turn: Vec<String>,
     /// Where the next turn should begin.
@@ -195,10 +195,10 @@ pub struct Turn {
     /// Whether the feature was finished with this turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature_completed: Option<bool>,
-    /// Who recorded it, by their own word.
+    /// Who recorded it, self-reported.
     #[serde(deserialize_with = "or_nothing", skip_serializing_if = "String::is_empty")]
     pub agent_id: String,
-    /// Who recorded it, as the server knows it.
+    /// Who recorded it, as seen by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// When it was first recorded.

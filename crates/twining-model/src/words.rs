@@ -29,7 +29,7 @@ macro_rules! words {
                 Self::read(word.trim()).ok_or_else(|| {
                     let known = Self::ALL.map(Self::as_str).join(", ");
                     $crate::limits::InvalidInput::new(field, format!("must be one of {known}"))
-                        .because(format!("`{}` is none of them", $crate::text::excerpt(word, 40)))
+                        .because(format!("`{}` is not one of them", $crate::text::excerpt(word, 40)))
                 })
             }
         }

@@ -6,16 +6,16 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// Others planned meanwhile: follow, and plan again.
-    #[error("others wrote meanwhile")]
+    #[error("other writers changed the log in the meantime")]
     Behind,
     /// Whether the lines were accepted is not known: send them again under the same keys.
-    #[error("the log was lost while it answered: {0}")]
+    #[error("the connection to the log was lost before it answered: {0}")]
     Unknown(String),
     /// It cannot be reached.
     #[error("the log cannot be reached: {0}")]
     Unreachable(String),
     /// It does not take the lines.
-    #[error("the log refuses it: {0}")]
+    #[error("the log rejected it: {0}")]
     Refused(String),
 }
 
@@ -53,7 +53,7 @@ pub enum StoreError {
     },
     /// The folder was written by a newer version.
     #[error(
-        "`.twining/config.yml` says format version {found}, and this program writes version {known}"
+        "`.twining/config.yml` has format version {found}, but this program writes version {known}"
     )]
     TooNew {
         /// The version found.
@@ -119,42 +119,42 @@ impl StoreError {
         let hint = match self {
             Self::Locked { holder: Some(pid), waited_ms, .. } => {
                 return Some(format!(
-                    "process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"
+                    "process {pid} has held it for {waited_ms} ms or more; if it hangs, kill it: that releases the lock"
                 ));
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "the disk is full; nothing was written, make room and try again"
+                "the disk is full; nothing was written; free some space and try again"
             }
             Self::Index(rusqlite::Error::SqliteFailure(failure, _))
                 if failure.code == rusqlite::ErrorCode::DiskFull =>
             {
-                "the disk is full, and reading needs a little of it for the index; the files are whole, make room and try again"
+                "the disk is full, and reading needs some space for the index; the files are intact; free some space and try again"
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-                "a sandbox keeps this shell out of the memory: use the MCP tool of the same name; reading works all the same"
+                "a sandbox makes the memory read-only for this shell: use the MCP tool of the same name; reading still works"
             }
             error if error.is_forbidden() => {
-                "check who owns the `.twining` folder; reading works all the same"
+                "check who owns the `.twining` folder; reading still works"
             }
             Self::Locked { .. } => {
-                "try again; if it stays so, look for a stopped `twining` process"
+                "try again; if this persists, look for a stopped `twining` process"
             }
             Self::Unsafe { path, .. } if path.contains(".twining/local/") => {
-                "a file of Twining's own belongs there: `twining doctor --fix` moves it aside, and Twining makes the file anew"
+                "this path is reserved for one of Twining's own files: `twining doctor --fix` moves the current one aside, and Twining recreates its file"
             }
             Self::Unsafe { .. } => {
-                "move it away if you did not put it there; Twining follows no links and leaves no project"
+                "move it away if you did not put it there; Twining does not follow links or leave the project"
             }
             Self::TooNew { .. } => {
                 "update twining; until then this folder can be read but not written"
             }
             Self::Unfinished(_) => {
-                "do not repeat it: put right what the cause says, and any write completes this one"
+                "do not retry: fix the cause, and the next write completes this one"
             }
-            Self::Log(LogError::Behind) => "others write a lot just now; try again",
-            Self::Log(_) => "nothing is lost: try again when the log is there",
+            Self::Log(LogError::Behind) => "others are writing a lot right now; try again",
+            Self::Log(_) => "nothing is lost: try again when the log can be reached",
             Self::Index(_) => {
-                "the index is only a cache: `twining reindex` builds it anew from the files"
+                "the index is only a cache: `twining reindex` rebuilds it from the files"
             }
             _ => return None,
         };

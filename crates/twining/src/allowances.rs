@@ -84,7 +84,10 @@ impl PersonAllowances {
     /// Keeps it.
     pub fn write(&self, store: &Store) -> Result<(), CommandError> {
         let path = file(store).ok_or_else(|| {
-            CommandError::unavailable("NOT_FOUND", "this system does not say where settings go")
+            CommandError::unavailable(
+                "NOT_FOUND",
+                "the user's settings folder cannot be determined",
+            )
         })?;
         let bytes = serde_json::to_vec_pretty(self)
             .map_err(|error| CommandError::of_error("OUTPUT", &error))?;
@@ -159,7 +162,7 @@ pub fn from_environment() -> Option<String> {
 pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result<(), CommandError> {
     let caller = person_check::signed(project.history.user_name(), Trust::Agent);
     let what = format!(
-        "a commit was let through by {VARIABLE} (claimed: nobody was asked): {}",
+        "a commit was allowed by {VARIABLE} (claimed: no person confirmed it): {}",
         text::excerpt(&findings.join("; "), REASON)
     );
     project.engine.approve(&caller, "commit-check", &what, why)?;

@@ -22,9 +22,9 @@ pub fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comma
             true => page.line([
                 good("written"),
                 place(POLICY),
-                dim("edit it; what you take out is as compiled in"),
+                dim("edit it; whatever you remove falls back to the built-in default"),
             ]),
-            false => page.line([place(POLICY), dim("is there already, and stays as it is")]),
+            false => page.line([place(POLICY), dim("already exists and was not changed")]),
         },
         ExitStatus::Done,
     ))

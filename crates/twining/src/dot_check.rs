@@ -37,7 +37,7 @@ struct DotError {
 pub fn flags(command: Command) -> Command {
     command.subcommand_required(true).arg_required_else_help(true).subcommand(
         Command::new("check")
-            .about("Say whether Graphviz would take each file, and every error with its line and column")
+            .about("Check whether Graphviz accepts each file; list every error with its line and column")
             .arg(path(word("files", "FILE", "DOT files; `-` is stdin"), ValueHint::FilePath).required(true).num_args(1..))
             .after_help("Example:\n  twining dot check docs/*.dot --json"),
     )

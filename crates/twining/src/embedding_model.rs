@@ -22,7 +22,7 @@ fn read() -> Result<Model, String> {
                 format!("`{shown}`, which {VARIABLE} names, cannot be read: {error}")
             })?;
             Model::from_bytes(bytes).map_err(|damaged| {
-                format!("`{shown}`, which {VARIABLE} names, is no usable model: {damaged}")
+                format!("`{shown}`, which {VARIABLE} names, is not a usable model: {damaged}")
             })
         }
         _ => built_in(),

@@ -31,7 +31,7 @@ pub fn command() -> Command {
         ]))
         .arg(option("around", "ID", "Only what is around this node"))
         .arg(
-            option("depth", "N", "So many steps around it; default 1")
+            option("depth", "N", "Number of steps around it; default 1")
                 .value_parser(value_parser!(usize))
                 .requires("around"),
         )

@@ -57,7 +57,7 @@ pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
                     .join(", ");
                 let more = merged.contested.len().saturating_sub(NAMED);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                say(&format!("twining: {shown}: both sides were kept of {what}{more}\n"));
+                say(&format!("twining: {shown}: kept both sides of {what}{more}\n"));
             }
             ExitCode::SUCCESS
         }
@@ -103,8 +103,8 @@ impl MergeInputs {
         ];
         let limit = u64::try_from(most).unwrap_or(u64::MAX);
         let too_large = |name: &str| {
-            CommandError::unavailable("MERGE", format!("{name} has more than {most} bytes, and is not merged"))
-                .with_hint("ours was left as it is; make the larger version smaller, or settle it by hand, then git add")
+            CommandError::unavailable("MERGE", format!("{name} has more than {most} bytes, so it was not merged"))
+                .with_hint("our version was not changed; make the larger version smaller, or resolve the conflict manually, then git add")
         };
         for (name, file) in named {
             if fs::metadata(file).map_err(|error| failed(name, "read", &error))?.len() > limit {
@@ -198,7 +198,7 @@ pub const DRIVERS: [MergeDriver; 5] = [
     },
     MergeDriver {
         kind: "lines",
-        about: "Unite files of one record a line",
+        about: "Merge files with one record per line",
         files: &[
             ".twining/blackboard.jsonl",
             ".twining/traces.jsonl",
@@ -217,7 +217,7 @@ pub const DRIVERS: [MergeDriver; 5] = [
     },
     MergeDriver {
         kind: "features",
-        about: "Merge feature lists; what is tested on one side only is not tested",
+        about: "Merge feature lists; a feature tested on one side only counts as not tested",
         files: &[".twining/features.json", ".claude/progress/feature-list.json"],
     },
     MergeDriver {
@@ -268,7 +268,9 @@ pub fn manual_setup() -> String {
     let attributes =
         DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
     let (settings, attributes): (String, String) = (settings.collect(), attributes.collect());
-    format!("By hand, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}")
+    format!(
+        "To set it up manually, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}"
+    )
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
     if typed != name {
         return Err(CommandError::unavailable(
             "NEEDS_PERSON",
-            "nothing was changed: something else was typed",
+            "nothing was changed: the typed text did not match",
         ));
     }
     let here = std::env::current_dir().ok();
@@ -81,9 +81,8 @@ pub fn ask(question: &str) -> Result<String, CommandError> {
 
 /// The refusal of what only a person can do.
 pub fn required(why: &str) -> CommandError {
-    CommandError::unavailable("NEEDS_PERSON", why).with_hint(
-        "a person runs the command in a terminal window of their own; any window will do",
-    )
+    CommandError::unavailable("NEEDS_PERSON", why)
+        .with_hint("a person must run the command in their own terminal window")
 }
 
 fn agent_shell_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
@@ -94,7 +93,7 @@ fn agent_shell_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<String>
 }
 
 fn not_a_person(is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
-    if is_terminal { agent_shell_in(variable) } else { Some("this is no terminal".to_owned()) }
+    if is_terminal { agent_shell_in(variable) } else { Some("this is not a terminal".to_owned()) }
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl RunningProcess {
                 let _ = self.child.wait();
                 let said =
                     ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
-                return if done { Ok(said) } else { Err("it gives no answer".to_owned()) };
+                return if done { Ok(said) } else { Err("it does not answer".to_owned()) };
             }
             std::thread::sleep(STEP);
         }
@@ -155,7 +155,7 @@ pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
             Ok(Some(status)) => {
                 return CommandVerdict::Failed(status.code().map_or_else(
                     || "it was killed".to_owned(),
-                    |code| format!("it ended with {code}"),
+                    |code| format!("it exited with code {code}"),
                 ));
             }
             Ok(None) if started.elapsed() < TIMEOUT => {
@@ -188,7 +188,10 @@ mod tests {
     fn a_command_says_yes_no_or_nothing() {
         let here = Path::new(".");
         assert_eq!(run_check("true", here), CommandVerdict::Passed);
-        assert_eq!(run_check("exit 3", here), CommandVerdict::Failed("it ended with 3".to_owned()));
+        assert_eq!(
+            run_check("exit 3", here),
+            CommandVerdict::Failed("it exited with code 3".to_owned())
+        );
         assert!(matches!(run_check("sleep 60 & wait", here), CommandVerdict::Unknown(_)));
     }
 }

@@ -30,7 +30,7 @@ pub fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
     let real = found.canonicalize().map_err(|error| format!("`{}`: {error}", found.display()))?;
     let inside = project.canonicalize().is_ok_and(|project| real.starts_with(project));
     if inside {
-        Err(format!("`{}` lies in the project and is not run", found.display()))
+        Err(format!("`{}` is inside the project, so it is not run", found.display()))
     } else {
         Ok(real)
     }
@@ -52,7 +52,7 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
     if is_ours {
         Ok(found)
     } else {
-        Err("does not start Twining but another program, which was not started".to_owned())
+        Err("starts another program instead of Twining, so it was not started".to_owned())
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
         std::fs::write(dir.path().join("twining"), "").expect("writes");
         let planted = dir.path().join("twining").display().to_string();
         assert!(
-            outside(&planted, dir.path()).is_err_and(|why| why.contains("lies in the project"))
+            outside(&planted, dir.path()).is_err_and(|why| why.contains("is inside the project"))
         );
         assert!(outside("./twining", dir.path()).is_err());
     }

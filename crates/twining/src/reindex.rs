@@ -53,7 +53,7 @@ pub fn rebuild(
 fn make_vectors(project: &Project) -> Result<(), CommandError> {
     if let ModelState::Unusable(why) = project.engine.model_state()? {
         return Err(CommandError::unavailable("NO_MODEL", why)
-            .with_hint("install twining anew, or unset TWINING_MODEL"));
+            .with_hint("reinstall twining, or unset TWINING_MODEL"));
     }
     let mut progress = Progress::new("vectors");
     let embedding_worker = project.engine.embedding_worker();

@@ -15,7 +15,7 @@ pub fn read() -> UserPolicy {
     match file(|name| std::env::var_os(name)) {
         Some(path) if path.exists() && is_cloned(&path) => UserPolicy {
             name: path.display().to_string(),
-            file: TextFile::Unusable("it lies inside the project".to_owned()),
+            file: TextFile::Unusable("it is inside the project".to_owned()),
         },
         Some(path) => UserPolicy { name: path.display().to_string(), file: content(&path) },
         None => UserPolicy::default(),

@@ -28,20 +28,20 @@ pub fn flags(command: Command) -> Command {
     let args = [
         switch("ci", "Verify a pull request by the rules of its base; exit 3 on findings")
             .requires("base"),
-        flag("base", "COMMIT", "The branch it is for; the rules come from here"),
+        flag("base", "COMMIT", "The target branch; its rules apply"),
         flag("head", "COMMIT", "The pull request; default: HEAD"),
         many(path(flag("junit", "FILE", "JUnit reports of the head's tests"), ValueHint::FilePath)),
         many(path(
             flag("base-junit", "FILE", "JUnit reports of the base's tests"),
             ValueHint::FilePath,
         )),
-        flag("approve", "WHAT", "Let a milder policy pass")
+        flag("approve", "WHAT", "Accept a weaker policy")
             .value_parser(["policy"])
             .action(ArgAction::Append),
         many(flag(
             "agent-author",
             "PATTERN",
-            "Glob over `Name <address>` of commits that agents make",
+            "Glob for the author `Name <address>` of agents' commits",
         )),
         path(flag("sarif", "FILE", "Also write the findings as SARIF"), ValueHint::FilePath),
     ];

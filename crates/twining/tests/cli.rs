@@ -42,7 +42,7 @@ fn a_person_reads_what_agents_wrote() {
     wait_for_vectors(&project, 0);
     assert_snapshot!(normal(&project.run(&["query", "clocks"]).stdout), @"
     100%  [ID-1]  [TIME]  warning  src/auth/  ada  Clocks differ by 5 minutes
-    2 texts can be found by words alone so far; `twining reindex --vectors` makes their vectors now
+    2 texts not embedded yet, found by keywords only; `twining reindex --vectors` embeds them now
     ");
     wait_for_vectors(&project, 60_000);
     let answer = project.json(&["query", "clocks"]);
@@ -148,7 +148,7 @@ fn exit_codes_are_as_promised() {
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
     assert_snapshot!(normal(&missing.stderr), @"
     error: there is no decision `[ID-1]`
-      hint: twining why lists the decisions of a scope, twining search-decisions finds them by words
+      hint: twining why lists the decisions of a scope, twining search-decisions searches them
     ");
     let refused = project.run(&["post", "finding", ""]);
     assert_eq!(refused.code, 2);
@@ -467,7 +467,7 @@ fn a_broken_memory_is_told_once() {
 #[test]
 fn a_place_without_decisions_is_named() {
     let project = Project::new();
-    assert_snapshot!(project.run(&["why", "nothing/"]).stdout, @"no decision bears on nothing/ yet");
+    assert_snapshot!(project.run(&["why", "nothing/"]).stdout, @"no decision applies to nothing/ yet");
     assert_eq!(project.json(&["why", "nothing/"])["total_count"], 0);
 }
 
@@ -507,7 +507,7 @@ fn only_a_limit_that_was_too_small_is_to_be_raised() {
     for number in 0..3 {
         project.run(&["post", "finding", &format!("finding {number}")]);
     }
-    assert_snapshot!(project.run(&["read", "--limit", "2"]).stdout.lines().last().unwrap_or_default(), @"1 entry older left out; raise --limit");
+    assert_snapshot!(project.run(&["read", "--limit", "2"]).stdout.lines().last().unwrap_or_default(), @"1 entry not shown (older); raise --limit");
     let mut server = project.server(&[]);
     server.initialize();
     for _ in 0..20 {
@@ -625,9 +625,9 @@ fn the_tour_plays_to_its_end() {
         "contested",
         "deny",
         "[tested-needs-evidence]",
-        "goes ahead",
-        "merges them by lines: conflict",
-        "merges them with our driver: clean",
+        "no rule applies",
+        "merges them line by line: conflict",
+        "merges them with Twining's driver: clean",
         "logout-service, token-issuer",
         "twining init",
     ] {

@@ -147,7 +147,7 @@ fn everything_else_works(model: &Path, why: &str) {
     let doctor = named.run(&["doctor"]);
     assert_eq!(doctor.code, 0, "the memory is in order: {doctor:?}");
     assert!(
-        doctor.stdout.contains("by words alone") && doctor.stdout.contains("unset TWINING_MODEL"),
+        doctor.stdout.contains("keywords only") && doctor.stdout.contains("unset TWINING_MODEL"),
         "{doctor:?}"
     );
     let checked = named.json(&["doctor"]);
@@ -172,7 +172,7 @@ fn a_model_that_is_missing_costs_search_by_meaning_alone() {
 fn a_model_that_is_truncated_costs_search_by_meaning_alone() {
     let weights = weights();
     let (_dir, path) = file_of(&weights[..weights.len() / 2]);
-    everything_else_works(&path, "no usable model");
+    everything_else_works(&path, "not a usable model");
 }
 
 #[test]
@@ -181,13 +181,13 @@ fn a_model_with_one_flipped_bit_costs_search_by_meaning_alone() {
     let middle = weights.len() / 2;
     weights[middle] ^= 4;
     let (_dir, path) = file_of(&weights);
-    everything_else_works(&path, "no usable model");
+    everything_else_works(&path, "not a usable model");
 }
 
 #[test]
 fn a_model_that_is_empty_costs_search_by_meaning_alone() {
     let (_dir, path) = file_of(b"");
-    everything_else_works(&path, "no usable model");
+    everything_else_works(&path, "not a usable model");
 }
 
 #[test]

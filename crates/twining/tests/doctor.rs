@@ -48,7 +48,7 @@ fn a_wired_project_is_proven_to_work() {
             "{words}"
         );
     }
-    assert_eq!(said(&told, "index", "says what the files say").0, "ok");
+    assert_eq!(said(&told, "index", "matches the files").0, "ok");
     assert_eq!(said(&told, "secrets", "").0, "ok");
     assert_eq!(said(&told, "trust", "codex is not on PATH").0, "not_checked");
     assert_eq!(said(&told, "trust", "claude").0, "not_checked");
@@ -80,7 +80,7 @@ fn the_program_that_git_starts_is_looked_at_and_set_right() {
     let shop = wired("none");
     fs::remove_file(shop.path("bin/twining")).expect("removes");
     let ran = shop.run(&["doctor"]);
-    assert!(ran.code == 3 && ran.stdout.contains("which is gone"), "{ran:?}");
+    assert!(ran.code == 3 && ran.stdout.contains("which does not exist"), "{ran:?}");
     let told = examined(&shop, &["--fix"]);
     assert!(told["fixed"].to_string().contains(".git/config"), "{told}");
     assert_eq!(said(&told, "git", env!("CARGO_BIN_EXE_twining")).0, "ok");
@@ -88,7 +88,7 @@ fn the_program_that_git_starts_is_looked_at_and_set_right() {
     // As it was written before: by name, so that anybody's program is started.
     let by_name = shop.read(".git/config").replace(env!("CARGO_BIN_EXE_twining"), "twining");
     shop.write(".git/config", &by_name);
-    assert_eq!(said(&examined(&shop, &[]), "git", "by its name").0, "warn");
+    assert_eq!(said(&examined(&shop, &[]), "git", "` by name, so").0, "warn");
 
     // One that came with the project is never tried.
     let trap = shop.path("trapped");
@@ -100,9 +100,9 @@ fn the_program_that_git_starts_is_looked_at_and_set_right() {
             &format!("driver = {}", shop.file("tools/twining").display()),
         ),
     );
-    assert_eq!(said(&examined(&shop, &[]), "git", "lies in the project").0, "fail");
+    assert_eq!(said(&examined(&shop, &[]), "git", "is inside the project").0, "fail");
     assert!(!trap.exists());
-    assert_eq!(said(&examined(&shop, &["--fix"]), "git", "trial merges came out right").0, "ok");
+    assert_eq!(said(&examined(&shop, &["--fix"]), "git", "trial merges succeeded").0, "ok");
 }
 
 #[test]
@@ -137,13 +137,10 @@ fn a_hook_that_the_host_overlooks_is_no_hook() {
     let flat = r#"{"hooks":{"PreToolUse":[{"type":"command","command":"twining hook --agent claude PreToolUse"}]}}"#;
     shop.write(".claude/settings.json", flat);
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "hook", "not in a shape the host reads").0, "fail");
+    assert_eq!(said(&told, "hook", "not in a format that").0, "fail");
     assert_eq!(said(&told, "hook", "nothing calls twining").0, "fail");
     let tested = shop.run(&["guard", "test"]);
-    assert!(
-        tested.code == 3 && tested.stdout.contains("not in a shape the host reads"),
-        "{tested:?}"
-    );
+    assert!(tested.code == 3 && tested.stdout.contains("not in a format that"), "{tested:?}");
     let told = examined(&shop, &["--fix"]);
     assert_eq!(said(&told, "hook", "claude").0, "ok", "{told:#}");
     assert_eq!(shop.run(&["doctor"]).code, 0);
@@ -156,7 +153,7 @@ type Harm<'a> = &'a dyn Fn(&Repository);
 fn what_git_no_longer_does_is_an_error_and_is_mended() {
     let all = ["decision", "lines", "array", "features", "knowledge"];
     let broken: [(&str, Harm); 9] = [
-        ("post-commit no longer asks twining", &|shop| {
+        ("post-commit no longer calls twining", &|shop| {
             fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes")
         }),
         ("post-commit is not executable", &|shop| {
@@ -183,7 +180,7 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
         ("info/attributes", &|shop| {
             fs::remove_file(shop.file(".git/info/attributes")).expect("removes")
         }),
-        ("no longer asks twining", &|shop| {
+        ("no longer calls twining", &|shop| {
             shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
         }),
         ("not executable", &|shop| {
@@ -200,7 +197,7 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
         let ran = shop.run(&["doctor"]);
         assert!(ran.code == 3 && ran.stdout.contains(says), "{says}: {ran:?}");
         let told = examined(&shop, &["--fix"]);
-        assert_eq!(said(&told, "git", "trial merges came out right").0, "ok", "{says}: {told:#}");
+        assert_eq!(said(&told, "git", "trial merges succeeded").0, "ok", "{says}: {told:#}");
         assert_eq!(shop.run(&["doctor"]).code, 0, "{says}");
         shop.told(&["uninstall", "--purge", "--yes"]);
         assert!(!shop.read(".git/config").contains("twining"), "{says}: nothing is left");
@@ -209,12 +206,12 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
     let shop = wired("none");
     fs::remove_file(shop.file(".twining/local/receipt")).expect("removes");
     fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes");
-    assert_eq!(said(&examined(&shop, &[]), "git", "post-commit no longer asks twining").0, "fail");
+    assert_eq!(said(&examined(&shop, &[]), "git", "post-commit no longer calls twining").0, "fail");
     // What nobody ever set up is only told.
     let bare = Repository::new();
     bare.run(&["post", "finding", "hello"]);
     let told = examined(&bare, &[]);
-    assert_eq!(said(&told, "git", "knows no hooks of ours").0, "warn");
+    assert_eq!(said(&told, "git", "is not set up for Twining").0, "warn");
 }
 
 #[test]
@@ -224,7 +221,7 @@ fn a_memory_that_is_gone_is_not_one_that_was_never_there() {
     assert_eq!(said(&examined(&shop, &[]), "folder", "no memory yet").0, "ok");
     shop.told(&["init", "--agent", "none"]);
     fs::remove_dir_all(shop.file(".twining")).expect("removes");
-    assert_eq!(said(&examined(&shop, &[]), "folder", "its memory is gone").0, "fail");
+    assert_eq!(said(&examined(&shop, &[]), "folder", "its memory is missing").0, "fail");
 }
 
 #[test]
@@ -342,7 +339,7 @@ fn what_only_looks_ours_is_never_started() {
     shop.write(".claude/settings.json", &settings);
     shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "hook", "lies in the project").0, "fail");
+    assert_eq!(said(&told, "hook", "is inside the project").0, "fail");
     assert!(!trap.exists());
 }
 
@@ -404,7 +401,7 @@ fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
     let told = examined(&shop, &[]);
     assert_eq!(said(&told, "lock", "TypeScript").0, "warn");
     assert_eq!(said(&told, "folder", ".gitattributes").0, "warn");
-    assert_eq!(said(&told, "git", "knows no hooks of ours").0, "warn");
+    assert_eq!(said(&told, "git", "is not set up for Twining").0, "warn");
     let told = examined(&shop, &["--fix"]);
     assert!(
         !shop.file(".twining/blackboard.jsonl.lock").exists()
@@ -511,7 +508,7 @@ fn a_memory_that_cannot_be_written_is_no_healthy_one() {
     }
     let ran = shop.run(&["doctor"]);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("sets");
-    assert!(ran.code == 3 && ran.stdout.contains("cannot be written to"), "{ran:?}");
+    assert!(ran.code == 3 && ran.stdout.contains("is not writable"), "{ran:?}");
 }
 
 #[test]
@@ -653,6 +650,11 @@ fn a_program_that_is_not_on_path_is_no_fault_of_the_entries() {
     assert!(lost.iter().any(|check| check["name"] == "hook"), "{told:#}");
     for check in lost.iter().filter(|check| check["finding"] != "not_checked") {
         let hint = check["hint"].as_str().unwrap_or_default();
-        assert!(hint.contains("to PATH") && !hint.contains("twining init"), "{check:#}");
+        assert!(
+            hint.contains("PATH")
+                && hint.contains("restart the host")
+                && !hint.contains("twining init"),
+            "{check:#}"
+        );
     }
 }

@@ -84,7 +84,7 @@ fn the_newest_run_of_the_feature_s_tests_decides() {
     assert_eq!(passed(&project, &[]).code, 1, "another feature's tests");
     ran(&project, "pytest tests/test_a.py", 0, "3 passed in 0.1s\n");
     assert_eq!(passed(&project, &[]).code, 0);
-    assert_eq!(verified_by(&project)["note"], "narrower than the failed `pytest`");
+    assert_eq!(verified_by(&project)["note"], "does not cover the failed run of `pytest`");
 }
 
 #[test]

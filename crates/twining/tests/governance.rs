@@ -50,7 +50,7 @@ fn a_team_works_by_roles_gates_and_turns() {
       default  Decide how the player implements it
       default  Change acceptance criteria while the task runs
 
-    Escalates when
+    Must escalate when
       default  Tests still fail after three attempts
       default  The implementation breaks the agreed architecture
       default  An acceptance criterion cannot be met as it is written
@@ -123,8 +123,8 @@ fn gates_are_judged_by_reports_on_disk() {
     assert_snapshot!(passed.stdout, @"
     pass QG-feature-4-6
       pass  tests         report   2 run, 2 passed, 0 failed
-      pass  coverage      report   80% is covered; 80% is wanted
-      pass  architecture  claimed  the architecture scores 72; 60 is wanted
+      pass  coverage      report   coverage is 80% (80% required)
+      pass  architecture  claimed  the architecture score is 72 (60 required)
 
     Next
       every gate passed: approve if each acceptance criterion is verified too
@@ -144,11 +144,11 @@ fn gates_are_judged_by_reports_on_disk() {
     assert_snapshot!(harder.stdout, @"
     fail QG-feature-7-10
       pass     tests         report  2 run, 2 passed, 0 failed
-      fail     coverage      report  80% is covered, and 85% is wanted
-      unknown  architecture          no architecture score was given; 70 is wanted
+      fail     coverage      report  coverage is 80%, below the required 85%
+      unknown  architecture          no architecture score was given; 70 is required
 
     Next
-      cover more: tests for what is untested, from 80% to 85%
+      add tests for untested code to raise coverage from 80% to 85%
       review the architecture, and give its score
       do not approve: send it back with the reasons above, and check again after the change
     note 90 run, 90 passed, 0 failed were claimed, and the reports say 2 run, 2 passed, 0 failed; the reports count
@@ -362,7 +362,7 @@ fn guardkit_settings_are_taken_over_once() {
     let imported = project.run(&["import", "guardkit"]);
     assert_snapshot!(imported.stdout, @"
     written .twining/policy.yml from .guardkit/config/entity-overrides.yaml
-    left out .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a value of a gate; known are complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
+    left out .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a gate key; known are complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
     ");
     assert_eq!(project.json(&["gates", "feature", "5"])["profile"]["coverage_threshold"], 0.85);
     assert_eq!(

@@ -57,7 +57,7 @@ fn an_event_that_cannot_be_read_stops_nobody_and_says_why() {
             (1, ""),
             "{event}: hosts go on after exit code 1"
         );
-        assert!(broken.stderr.contains("no JSON"), "{broken:?}");
+        assert!(broken.stderr.contains("is not JSON"), "{broken:?}");
     }
     assert_eq!(project.run_with(&["hook", "AnEventOfTomorrow"], "").code, 0);
     assert_eq!(project.run_with(&["hook", "--agent", "eliza", "Stop"], "{}").code, 2);
@@ -189,7 +189,7 @@ fn hooks_in_codex_own_settings_are_tried_too() {
     for (text, says) in [
         (config(&format!("{program} hook --agent codex PostToolUse")), "did not fire"),
         (config("nowhere/twining hook PreToolUse"), "does not start Twining"),
-        (config("sh -c 'twining hook PreToolUse'"), "not plainly"),
+        (config("sh -c 'twining hook PreToolUse'"), "is not a plain"),
         (
             config(&format!("{program} hook --agent codex PreToolUse"))
                 + "[features]\nhooks = false\n",

@@ -729,7 +729,7 @@ fn a_hook_that_does_not_fire_is_found_out() {
     for (matcher, command, says) in [
         ("Write|Edit", "twining hook --agent claude PreToolUse", "no hook is called before `Bash`"),
         ("*", "twining hook --agent claude Stop", "did not fire"),
-        ("*", "no-such-twining hook PreToolUse", "not plainly"),
+        ("*", "no-such-twining hook PreToolUse", "is not a plain"),
         ("*", "twining hook PreToolUse; touch ran-it", "needs a shell"),
     ] {
         wired(&project, ".claude/settings.json", &claude(matcher, command));
@@ -768,6 +768,6 @@ fn s9_a_program_that_comes_with_the_project_is_not_run() {
     wired(&project, ".claude/settings.json", &settings);
     let (code, told) = guard_test(&project);
     assert_eq!(code, 3);
-    assert!(told["wiring"][0]["problems"].to_string().contains("lies in the project"), "{told}");
+    assert!(told["wiring"][0]["problems"].to_string().contains("is inside the project"), "{told}");
     assert!(!project.path().join("ran-it").exists());
 }

@@ -27,7 +27,7 @@ fn records_are_tried_imported_and_known() {
     assert_eq!(told.code, 0, "{told:?}");
     insta::assert_snapshot!(told.stdout, @"
     imported  1 decision
-    not read: template.md:1 no `# title` in it
+    not read: template.md:1 it has no `# title`
     ");
     assert_eq!(
         project.json(&["import", "adr", "docs/adr"])["decisions"],

@@ -72,7 +72,7 @@ fn hooks_that_were_there_still_run() {
     let python = "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n";
     shop.write_program(".git/hooks/post-commit", python);
     let told = shop.told(&["init", "--agent", "none"]);
-    assert!(told["notes"].to_string().contains("post-commit` is no shell script"), "{told}");
+    assert!(told["notes"].to_string().contains("post-commit` is not a shell script"), "{told}");
     shop.program(
         "twining",
         "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n",
@@ -147,7 +147,7 @@ fn a_program_in_a_folder_of_any_name_merges_and_is_asked() {
     assert_eq!(init(&["init", "--agent", "none"]).code, 0);
     let told: Value =
         serde_json::from_str(&init(&["doctor", "--json"]).stdout).expect("prints JSON");
-    assert!(told.to_string().contains("5 trial merges came out right"), "{told:#}");
+    assert!(told.to_string().contains("5 trial merges succeeded"), "{told:#}");
     let graph = merged(&shop);
     assert!(
         graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"),
@@ -208,7 +208,7 @@ fn a_hook_that_is_no_text_is_kept_and_told() {
         .expect("sets");
     let before = shop.tree();
     let told = shop.told(&["init", "--agent", "none"]);
-    assert!(told["notes"].to_string().contains("is no shell script"), "{told}");
+    assert!(told["notes"].to_string().contains("is not a shell script"), "{told}");
     shop.told(&["uninstall", "--purge", "--yes"]);
     assert_eq!(changed(&before, &shop.tree()), [""; 0]);
 }
@@ -299,7 +299,7 @@ fn a_folder_in_a_project_is_told_whose_memory_it_shares() {
     );
     assert!(!shop.file("web/.twining").exists());
     let own = shop.run_in(&shop.file("web"), &["init", "--agent", "none", "--project", "."]);
-    assert!(own.code == 0 && own.stdout.contains("which has a memory of its own"), "{own:?}");
+    assert!(own.code == 0 && own.stdout.contains("which has its own memory"), "{own:?}");
     assert!(shop.file("web/.twining").exists());
 }
 
@@ -321,7 +321,7 @@ fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
         for dir in [&a, &b] {
             let ran = shop.run_in(dir, &["doctor"]);
             assert!(
-                ran.code == 0 && ran.stdout.contains("trial merges came out right"),
+                ran.code == 0 && ran.stdout.contains("trial merges succeeded"),
                 "{state}: {ran:?}"
             );
         }
@@ -407,7 +407,7 @@ fn a_bare_repository_is_refused_and_a_plain_folder_is_fine() {
 
     let loose = Repository::without_git();
     let told = loose.told(&["init", "--agent", "claude"]);
-    assert!(told["notes"].to_string().contains("no version control"), "{told}");
+    assert!(told["notes"].to_string().contains("not under version control"), "{told}");
     assert!(loose.file(".mcp.json").exists());
     loose.told(&["uninstall", "--purge", "--yes"]);
     assert_eq!(fs::read_dir(loose.path("shop")).expect("lists").count(), 0);

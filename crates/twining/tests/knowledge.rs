@@ -55,7 +55,7 @@ fn the_check_prints_places_that_editors_can_jump_to() {
     assert_eq!(missing.code, 0, "{missing:?}");
     insta::assert_snapshot!(missing.stdout, @"
     .twining/knowledge.dot: there is no knowledge graph yet
-        suggestion: `twining knowledge check --create` starts one
+        suggestion: `twining knowledge check --create` creates one
     valid: .twining/knowledge.dot 0 nodes, 0 edges
     ");
     let made = project.run(&["knowledge", "check", "--create"]);
@@ -95,7 +95,7 @@ fn the_tool_and_the_command_give_the_same_pack() {
     digraph ProjectKnowledge {
         "test-coverage" [type="rule", level="implementation", status="current", description="New code is covered by tests, at least 80%", priority="critical"];
     }
-    // 1 found, 0 around them
+    // matches: 1, neighbours: 0
     "#);
     let by_hand = project.json(&[
         "knowledge",
@@ -260,7 +260,7 @@ fn a_conflict_that_people_must_settle_stops_the_merge_with_valid_dot_and_a_way_f
         String::from_utf8_lossy(&text)
     );
     project.git(["add", "-A"]);
-    project.git(["commit", "-q", "-m", "Settle the knowledge graph"]);
+    project.git(["commit", "-q", "-m", "Resolve the knowledge graph conflict"]);
 }
 
 #[test]

@@ -318,7 +318,7 @@ fn a_command_runs_only_after_a_person_allowed_exactly_this_text() {
     fs::remove_file(project.path().join("ran-1")).expect("removes");
     let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git commit"}});
     let explained = project.run_with(&["guard", "explain"], &event.to_string());
-    assert!(explained.stdout.contains("not run to explain") && !ran("ran-1"), "{explained:?}");
+    assert!(explained.stdout.contains("not run by explain") && !ran("ran-1"), "{explained:?}");
     write(policy("touch ran-2"));
     assert_eq!(bash(&project, "git commit"), "deny");
     assert!(!ran("ran-2"), "a pull changed the text");

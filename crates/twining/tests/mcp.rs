@@ -371,7 +371,7 @@ fn a_value_of_the_wrong_kind_is_told_in_plain_words() {
     let told = server.call("twining_read", &json!({"limit": "many"}));
     assert_eq!(
         told["structuredContent"]["message"],
-        "`limit` cannot be read; a positive whole number is wanted, the text \"many\" was given"
+        "`limit` cannot be read; expected a positive whole number, got the text \"many\""
     );
 }
 
@@ -521,7 +521,7 @@ fn an_answer_in_the_first_call_is_a_claim() {
         "We stay on sessions",
         Some(accepting("confirm")),
     ));
-    assert_eq!(structured(&done["result"])["authority"], "claimed", "nobody was asked");
+    assert_eq!(structured(&done["result"])["authority"], "claimed", "no person confirmed it");
 }
 
 #[test]
@@ -567,6 +567,6 @@ fn a_policy_can_ask_for_a_persons_word_on_every_override() {
     std::fs::write(project.path().join(".twining/policy.yml"), "overrides: sometimes\n")
         .expect("writes");
     let told = project.json(&["role", "coach"]);
-    assert!(told.to_string().contains("`confirmed` or `claimed` is wanted"), "{told}");
+    assert!(told.to_string().contains("expected `confirmed` or `claimed`"), "{told}");
     assert_eq!(project.json(&words)["authority"], "claimed", "a mistaken word changes nothing");
 }

@@ -218,7 +218,7 @@ fn a_word_that_begins_with_a_dash_is_named_whole_with_how_to_say_it() {
 fn a_commit_that_no_decision_is_linked_with_is_told_as_such() {
     let project = Project::new();
     let ran = project.run(&["why", "--commit", "deadbeef"]);
-    assert_eq!((ran.code, ran.stdout.trim()), (0, "no decision is linked with commit deadbeef"));
+    assert_eq!((ran.code, ran.stdout.trim()), (0, "no decision is linked to commit deadbeef"));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn an_agents_shell_is_told_that_a_person_is_needed_and_which_window_will_do() {
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(
         refused.stderr.contains("CODEX_SANDBOX is set")
-            && refused.stderr.contains("any window will do"),
+            && refused.stderr.contains("in their own terminal window"),
         "{refused:?}"
     );
     assert_eq!(approvals(&project).len(), 0);

@@ -27,7 +27,10 @@ fn records_are_written_by_our_tools() {
     let workspace = Workspace::new();
     let line = json!({"command": "echo '{}' >> .twining/blackboard.jsonl"});
     let instead = refused(&workspace, "protect-twining-state", "Bash", &line);
-    assert!(instead.contains("twining_post") && instead.contains("twining_decide"), "{instead}");
+    assert!(
+        instead.contains("a question with twining_post") && instead.contains("twining_decide"),
+        "{instead}"
+    );
     let posted =
         workspace.agent_runs("twining post finding 'totals are rounded once' --scope src/cart.py");
     assert_eq!(posted, "");
@@ -75,7 +78,7 @@ fn a_claimed_file_is_left_for_another_and_its_holder_can_be_asked() {
         &edit("src/payments/charge.py"),
     );
     assert!(
-        instead.contains("something else") && instead.contains("twining_post question"),
+        instead.contains("something else") && instead.contains("a question with twining_post"),
         "{instead}"
     );
     allowed(&workspace, "Write", &edit("src/cart.py"));
@@ -109,7 +112,7 @@ fn settings_change_around_the_lines_that_call_us() {
     let settings = workspace.read(".claude/settings.json");
     let write = |text: &str| json!({"file_path": ".claude/settings.json", "content": text});
     let instead = refused(&workspace, "hooks-stay-wired", "Write", &write("{}\n"));
-    assert!(instead.contains("leave the lines that call twining"), "{instead}");
+    assert!(instead.contains("without touching the lines that call twining"), "{instead}");
     allowed(&workspace, "Write", &write(&settings.replacen('{', "{\n  \"model\": \"opus\",", 1)));
 }
 

@@ -160,7 +160,7 @@ fn a_file_of_one_host_that_is_broken_says_nothing_of_the_others() {
     shop.write(".mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
     let ran = shop.run(&["doctor"]);
     assert!(ran.code == 3 && ran.stdout.contains("cannot change `.mcp.json`: line 2"), "{ran:?}");
-    assert!(ran.stdout.contains("cursor is wired up as it should be"), "{ran:?}");
+    assert!(ran.stdout.contains("cursor is wired up correctly"), "{ran:?}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn comments_that_a_host_does_not_take_are_told_and_those_it_takes_are_not() {
     assert!(
         told["notes"]
             .to_string()
-            .contains("claude takes plain JSON only and reads nothing of `.claude/settings.json`"),
+            .contains("claude accepts only plain JSON and ignores `.claude/settings.json`"),
         "{told}"
     );
     assert!(!told["notes"].to_string().contains("gemini"), "{told}");

@@ -110,7 +110,7 @@ fn an_agent_in_its_own_shell_takes_nothing_away() {
             .expect("runs");
         assert!(!ran.status.success(), "{ran:?}");
         assert!(
-            String::from_utf8_lossy(&ran.stderr).contains("only a person takes Twining away"),
+            String::from_utf8_lossy(&ran.stderr).contains("only a person can uninstall Twining"),
             "{ran:?}"
         );
         assert_eq!(changed(&before, &shop.tree()), Vec::<String>::new());
@@ -411,7 +411,8 @@ fn a_linked_worktree_leaves_by_itself_and_the_main_checkout_stays_whole() {
     assert!(shop.read(".twining/blackboard.jsonl").contains("precious"));
     let again = shop.run_in(&shop.path("fix"), &["uninstall"]);
     assert!(
-        again.code == 0 && again.stdout.contains("Nothing of ours was found in this worktree"),
+        again.code == 0
+            && again.stdout.contains("Nothing written by Twining was found in this worktree"),
         "{again:?}"
     );
 

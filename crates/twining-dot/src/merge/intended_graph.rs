@@ -159,7 +159,7 @@ impl ValueMismatch<'_> {
         DotClash {
             subject,
             kind: DotClashKind::NotCarriedOver(format!(
-                "the defaults of the two sides do not go together: {what}"
+                "the defaults of the two sides conflict: {what}"
             )),
         }
     }

@@ -51,7 +51,7 @@ pub enum MergeError {
         problem: Diagnostic,
     },
     /// One is a `graph`, the other a `digraph`.
-    #[error("ours and theirs are not of one kind: one is a `graph`, the other a `digraph`")]
+    #[error("ours and theirs are different graph types: one is a `graph`, the other a `digraph`")]
     TwoKinds,
     /// The result cannot be written.
     #[error("the merge cannot be written")]
@@ -219,7 +219,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         if more > self.ours.document.more_graphs().max(self.base.document.more_graphs()) {
             self.clash(
                 Subject::Graph,
-                DotClashKind::NotCarriedOver("theirs has another graph behind it".to_owned()),
+                DotClashKind::NotCarriedOver("theirs has a second graph after it".to_owned()),
             );
         }
         if theirs.is_strict() != ours.is_strict() && theirs.is_strict() != base.is_strict() {

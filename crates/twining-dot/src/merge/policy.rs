@@ -29,9 +29,9 @@ impl std::fmt::Display for Subject {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Graph => out.write_str("the graph"),
-            Self::Defaults(Target::Node) => out.write_str("the defaults of nodes"),
-            Self::Defaults(Target::Edge) => out.write_str("the defaults of edges"),
-            Self::Defaults(Target::Graph) => out.write_str("the defaults of graphs"),
+            Self::Defaults(Target::Node) => out.write_str("the node defaults"),
+            Self::Defaults(Target::Edge) => out.write_str("the edge defaults"),
+            Self::Defaults(Target::Graph) => out.write_str("the graph defaults"),
             Self::Subgraph(path) => write!(
                 out,
                 "the subgraph {}",
@@ -128,19 +128,19 @@ impl std::fmt::Display for DotClash {
             DotClashKind::Attribute { name, ours, theirs, kept, .. } => {
                 write!(
                     out,
-                    "{subject}: `{name}` is {} in ours and {} in theirs; {kept} stands",
+                    "{subject}: `{name}` is {} in ours and {} in theirs; {kept} was kept",
                     shown(ours),
                     shown(theirs)
                 )
             }
             DotClashKind::RemovedByOurs => {
-                write!(out, "{subject} was removed in ours and changed in theirs; it stands")
+                write!(out, "{subject} was removed in ours and changed in theirs; it was kept")
             }
             DotClashKind::RemovedByTheirs => {
-                write!(out, "{subject} was removed in theirs and changed in ours; it stands")
+                write!(out, "{subject} was removed in theirs and changed in ours; it was kept")
             }
             DotClashKind::NotCarriedOver(what) => {
-                write!(out, "{subject}: {what}; what stands in ours was kept")
+                write!(out, "{subject}: {what}; ours was kept")
             }
         }
     }

@@ -121,7 +121,9 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         if left > 0 {
             self.clash(
                 Subject::Subgraph(path.to_vec()),
-                DotClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")),
+                DotClashKind::NotCarriedOver(format!(
+                    "{left} nodes were taken out of it in theirs"
+                )),
             );
         }
     }

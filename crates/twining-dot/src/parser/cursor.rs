@@ -19,8 +19,8 @@ impl DotParser<'_> {
             self.token = self.lexer.next_token();
             if !self.token.closed {
                 let what = match self.token.kind {
-                    TokenKind::Quoted => "this text has no closing quote `\"`",
-                    TokenKind::Html => "this HTML text has no closing `>`",
+                    TokenKind::Quoted => "this string has no closing quote `\"`",
+                    TokenKind::Html => "this HTML string has no closing `>`",
                     _ => "this comment has no closing `*/`",
                 };
                 self.errors.push(SpanDiagnostic::new(self.token.span, what));
@@ -53,8 +53,7 @@ impl DotParser<'_> {
     /// Passes over the rest of a file that is hardly DOT: each mistake takes memory.
     pub(super) fn give_up(&mut self) {
         if self.token.kind != TokenKind::End {
-            let message =
-                format!("{MOST_ERRORS} mistakes stand before this one; the rest is not read");
+            let message = format!("{MOST_ERRORS} errors before this one; the rest is not read");
             self.errors.push(SpanDiagnostic::new(self.token.span, message));
         }
         let end = Span { start: self.source.len(), end: self.source.len() };
@@ -166,7 +165,7 @@ impl DotParser<'_> {
             && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.')
         {
             let message = format!(
-                "a new id starts here without a blank before it{}",
+                "a new id starts here without a space before it{}",
                 self.quote_hint(self.last_end)
             );
             self.warnings.push(SpanDiagnostic::new(self.token.span, message));

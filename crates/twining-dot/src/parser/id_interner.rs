@@ -61,10 +61,8 @@ impl DotParser<'_> {
             let mut joined = spelled.id.as_str().to_owned();
             while self.eat(b'+') {
                 if self.token.kind != TokenKind::Quoted {
-                    return self.fail(format!(
-                        "only texts in quotes are joined by `+`, found {}",
-                        self.found()
-                    ));
+                    return self
+                        .fail(format!("`+` joins only quoted strings, found {}", self.found()));
                 }
                 let part = self.unescaped(inner(self.token.span));
                 joined.push_str(&part);

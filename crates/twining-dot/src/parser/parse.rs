@@ -196,7 +196,7 @@ impl<'a> DotParser<'a> {
                 }
             }
             TokenKind::Mark(b';') => return self.fail(
-                "there is nothing before this `;`; Graphviz takes no empty statements, remove it",
+                "nothing comes before this `;`; Graphviz does not accept empty statements, so remove it",
             ),
             TokenKind::Keyword(_) => {
                 let found = self.found();
@@ -207,7 +207,7 @@ impl<'a> DotParser<'a> {
             }
             TokenKind::Mark(b',') => {
                 return self.fail(
-                    "expected a statement, found `,`; outside of brackets attributes end in `;`",
+                    "expected a statement, found `,`; outside brackets, attributes end with `;`",
                 );
             }
             _ => {
@@ -438,9 +438,9 @@ impl<'a> DotParser<'a> {
                 TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph)
             );
             let what = if another {
-                "another graph starts here; only the first of a file is read"
+                "a second graph starts here; only the first one in a file is read"
             } else {
-                "text behind the graph is not read"
+                "text after the graph is not read"
             };
             self.warnings.push(SpanDiagnostic::new(self.token.span, what));
             let mut braces = 0_usize;

@@ -20,7 +20,7 @@ use crate::fields;
 use crate::input::{CLAIM_ACTIONS, number_or_text};
 use crate::secrets::{Redaction, redact_fields};
 
-/// What to hold or let go, in the caller's words.
+/// What to claim or release, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimInput {
@@ -45,18 +45,18 @@ pub struct ClaimInput {
 
 redact_fields!(ClaimInput { paths, feature, reason, agent_id });
 
-/// What is held now.
+/// The current claims.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClaimOutcome {
     /// The claim that was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    /// Claims that were let go.
+    /// Claims that were released.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub released: Vec<String>,
-    /// Everything that somebody holds.
+    /// All active claims.
     pub claims: Vec<Claim>,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -94,7 +94,7 @@ impl ClaimDraft {
             let path = Scope::parse("paths", given, root)?;
             if path.key(CaseFolding::Exact).is_empty() {
                 return Err(InvalidInput::new("paths", "must name a part of the project")
-                    .because("the whole of it cannot be held by one"));
+                    .because("one agent cannot claim the whole project"));
             }
             paths.push(path);
         }
@@ -111,10 +111,10 @@ impl ClaimDraft {
                 {
                     return Err(InvalidInput::new(
                         "paths",
-                        "must name files and folders as they are, without * ? { }",
+                        "must name files and folders literally, without * ? { }",
                     )
                     .because(format!(
-                        "`{}` is a pattern, and would be held letter by letter",
+                        "`{}` is a glob, and globs are not expanded here",
                         text::excerpt(pattern, 80)
                     )));
                 }
@@ -129,7 +129,7 @@ impl ClaimDraft {
                 if paths.is_empty() && feature.is_none() {
                     return Err(InvalidInput::new(
                         "paths",
-                        "must name a path, or `feature` a feature",
+                        "must name a path unless `feature` is given",
                     ));
                 }
                 let reason = input
@@ -281,7 +281,7 @@ pub(crate) fn plan_claim(
                     "paths",
                     format!("would be claim number {}", limits::CLAIMS + 1),
                 )
-                .because(format!("at most {} hold at one time", limits::CLAIMS))
+                .because(format!("at most {} claims can be active at one time", limits::CLAIMS))
                 .into());
             }
             let claim = Claim {
@@ -345,7 +345,7 @@ pub(crate) fn plan_claim(
 fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
     let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
     let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.agent_id, 40));
-    let summary = format!("{who} let go of what {whose} held: {}", fields::shorten(what, 80));
+    let summary = format!("{who} released the claim of {whose}: {}", fields::shorten(what, 80));
     let scope = claim.paths.first().map_or("project", String::as_str);
     Entry { tags: vec!["claim".to_owned()], ..note(stamp, EntryType::Status, scope, &summary) }
 }

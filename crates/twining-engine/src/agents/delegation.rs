@@ -20,18 +20,18 @@ const TOLD: usize = 10;
 /// The tag of a need that was delegated.
 const TAG: &str = "delegation";
 
-/// What is to be done, in the caller's words.
+/// The task, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelegateInput {
     /// What is to be done
     pub summary: String,
-    /// What it takes, with commas between
+    /// Capabilities needed, comma-separated
     pub required_capabilities: Vec<String>,
-    /// How soon; default normal
+    /// Urgency; default normal
     #[schemars(extend("enum" = URGENCIES))]
     pub urgency: Option<String>,
-    /// How long it waits; by its urgency by default
+    /// Timeout; default depends on urgency
     pub timeout_ms: Option<u64>,
     /// File, directory, module or `project` (default)
     ///
@@ -46,34 +46,34 @@ pub struct DelegateInput {
 
 redact_fields!(DelegateInput { summary, required_capabilities, scope, tags, agent_id });
 
-/// Somebody offered this.
+/// A matching offer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OfferMatch {
     /// The offer on the board.
     pub id: String,
-    /// Whose it is.
+    /// Who made it.
     pub agent_id: String,
-    /// Its line.
+    /// Its summary.
     pub summary: String,
-    /// What it offers of what is wanted.
+    /// The needed capabilities it offers.
     pub matched: Vec<String>,
 }
 
-/// What was asked for, and of whom.
+/// The request, and who could do it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DelegateOutcome {
     /// The need on the board; answer it with `relates_to`.
     pub id: String,
     /// When.
     pub timestamp: String,
-    /// Until when it waits.
+    /// When it expires.
     pub expires_at: String,
-    /// Who could, best first.
+    /// Matching agents, best first.
     pub suggested_agents: Vec<AgentMatch>,
-    /// Who offered it.
+    /// Matching offers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<OfferMatch>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }

@@ -25,13 +25,13 @@ const STATUSES: [(&str, &str); 4] = [
     ("failed", "failed"),
 ];
 
-/// What is handed over, in the caller's words.
+/// What is handed over, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandoffInput {
-    /// One line: where it stands
+    /// One-line status
     pub summary: String,
-    /// What came of a part, as JSON: {"description":…,"status":…}; repeat the flag for more
+    /// Result of one part, as JSON: {"description":…,"status":…}; repeat the flag for more
     #[schemars(extend("items" = result_schema()))]
     pub results: Vec<HandoffResult>,
     /// Leave out for anyone
@@ -42,9 +42,9 @@ pub struct HandoffInput {
     ///
     /// A path is relative to the project
     pub scope: Option<String>,
-    /// Whether to add what holds there; default true
+    /// Whether to add a context snapshot; default true
     pub auto_snapshot: Option<bool>,
-    /// Token budget of that
+    /// Snapshot token budget
     pub max_tokens: Option<usize>,
     /// Your name
     pub source_agent: Option<String>,
@@ -55,22 +55,22 @@ redact_fields!(HandoffInput { summary, results, scope, source_agent, target_agen
 /// What was handed over.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HandoffOutcome {
-    /// Its id, to acknowledge it by.
+    /// Its id, for twining_acknowledge.
     pub id: String,
     /// When.
     pub created_at: String,
     /// The file, inside `.twining`.
     pub path: String,
-    /// The entry that tells of it.
+    /// The entry that announces it.
     pub entry: String,
-    /// What held then.
+    /// The context then.
     pub context_snapshot: HandoffSnapshot,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
 
-/// Which handoff is taken, and by whom.
+/// Which handoff to acknowledge, as whom.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcknowledgeInput {
@@ -96,13 +96,13 @@ pub struct HandoffSummary {
     pub scope: String,
     /// One line.
     pub summary: String,
-    /// What came of it, where all is told.
+    /// Its results, in the full view only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<HandoffResult>,
-    /// What held then, where all is told.
+    /// The context then, in the full view only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_snapshot: Option<HandoffSnapshot>,
-    /// Who took it.
+    /// Who acknowledged it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<String>,
     /// When.
@@ -123,8 +123,8 @@ impl HandoffDraft {
     pub(crate) fn parse(input: &HandoffInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         limits::at_most("results", &input.results, limits::HANDOFF_RESULTS)?;
         if input.results.is_empty() {
-            return Err(InvalidInput::new("results", "must tell at least one result")
-                .because("`description` and `status` say what came of it"));
+            return Err(InvalidInput::new("results", "must have at least one result")
+                .because("each result needs a `description` and a `status`"));
         }
         let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -184,7 +184,7 @@ pub(crate) fn plan_handoff(
     };
     fields::fits("results", &handoff, limits::RECORD_BYTES / 2)?;
     let text = serde_json::to_string_pretty(&handoff).map_err(StoreError::from)? + "\n";
-    let to = draft.target.as_deref().unwrap_or("whoever takes it");
+    let to = draft.target.as_deref().unwrap_or("anyone");
     let described =
         draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
     let entry = Entry {
@@ -226,7 +226,7 @@ pub(crate) fn plan_acknowledge(
     let bytes = agent_files.handoff(id)?.ok_or_else(|| Failure::NotFound {
         what: "handoff",
         id: id.to_string(),
-        hint: "twining_agents lists handoffs that nobody took".to_owned(),
+        hint: "twining_agents lists unacknowledged handoffs".to_owned(),
     })?;
     let damaged = |error: serde_json::Error| {
         Failure::from(StoreError::Damaged {
@@ -241,19 +241,23 @@ pub(crate) fn plan_acknowledge(
         }
         (Some(taken), _) => {
             return Err(Failure::OutOfStep {
-                why: format!("`{}` took this handoff already", text::excerpt(taken, 60)),
-                next_step: "ask them on the board, or hand over to you what is left".to_owned(),
+                why: format!(
+                    "`{}` has already acknowledged this handoff",
+                    text::excerpt(taken, 60)
+                ),
+                next_step: "ask them on the blackboard, or have them hand the rest over to you"
+                    .to_owned(),
             });
         }
         (None, Some(target)) if target != me => {
             return Err(Failure::OutOfStep {
                 why: format!(
-                    "this was handed over to `{}`, and you are `{}`",
+                    "this handoff is for `{}`, but you are `{}`",
                     text::excerpt(target, 60),
                     text::excerpt(me, 60)
                 ),
                 next_step:
-                    "give agent_id if that is you; otherwise let its source hand over to you"
+                    "if that is you, pass agent_id; otherwise ask the source to hand over to you"
                         .to_owned(),
             });
         }

@@ -19,38 +19,38 @@ use crate::failure::Failure;
 use crate::secrets::{Redaction, clean, redact_fields};
 use crate::{agents, fields};
 
-/// What an agent says of itself.
+/// What an agent says about itself.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterInput {
     /// Your name
     pub agent_id: Option<String>,
-    /// What you can do, with commas between; added to what is known
+    /// Your capabilities, comma-separated; added to known ones
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// Your part in the team
+    /// Your role in the team
     pub role: Option<String>,
-    /// What else there is to say
+    /// Anything else about you
     pub description: Option<String>,
 }
 
 redact_fields!(RegisterInput { capabilities, role, description, agent_id });
 
-/// What the registry says of it now.
+/// Its current registry record.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RegisterOutcome {
     /// Who.
     pub agent_id: String,
-    /// All that it can do.
+    /// All its capabilities.
     pub capabilities: Vec<String>,
-    /// Since when it is known.
+    /// When it was registered.
     pub registered_at: String,
-    /// Whether it was known before.
+    /// Whether it was known already.
     pub updated: bool,
     /// What a person should look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -59,7 +59,7 @@ pub struct RegisterOutcome {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentsInput {
-    /// Also those who are gone
+    /// Also `gone` agents
     #[serde(default)]
     pub include_gone: bool,
 }
@@ -69,76 +69,76 @@ pub struct AgentsInput {
 pub struct AgentSummary {
     /// What it calls itself.
     pub agent_id: String,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Vec<String>,
-    /// Its part in the team.
+    /// Its role in the team.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What else there is to say.
+    /// Anything else about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it is at work.
+    /// Whether it is active.
     pub liveness: AgentLiveness,
-    /// When it was last heard of.
+    /// When it was last active.
     pub last_active: String,
-    /// Since when it is registered; none if it only called.
+    /// When it was registered; none if it never registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registered_at: Option<String>,
-    /// Why its name may be made to be taken for another.
+    /// Why its name may be an imitation of another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspicious: Option<String>,
 }
 
-/// Who is there.
+/// The known agents.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgentsOutcome {
-    /// Those heard of last come first.
+    /// Most recently active first.
     pub agents: Vec<AgentSummary>,
-    /// How many are left out because they are gone.
+    /// How many `gone` agents are left out.
     pub gone: u64,
-    /// Parts of the project that somebody holds.
+    /// Active claims.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// Handoffs that nobody took yet, newest first.
+    /// Unacknowledged handoffs, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<HandoffSummary>,
 }
 
-/// Whom to look for.
+/// Which agents to find.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiscoverInput {
-    /// What they must be able to do, with commas between
+    /// Capabilities needed, comma-separated
     pub required_capabilities: Vec<String>,
-    /// Also those who are gone
+    /// Also `gone` agents
     #[serde(default)]
     pub include_gone: bool,
-    /// Leave out worse fits; from 0 to 1
+    /// Minimum fit, from 0 to 1
     pub min_score: Option<f64>,
 }
 
-/// Somebody who fits.
+/// A matching agent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgentMatch {
     /// What it calls itself.
     pub agent_id: String,
     /// How well it fits, from 0 to 1.
     pub score: f64,
-    /// What it can of what is wanted.
+    /// The needed capabilities it has.
     pub matched: Vec<String>,
-    /// What it cannot.
+    /// Needed ones it lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Whether it is at work.
+    /// Whether it is active.
     pub liveness: AgentLiveness,
 }
 
-/// Who fits, best first.
+/// Matching agents, best first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiscoverOutcome {
-    /// Those who can at least some of it.
+    /// Agents that match at least partly.
     pub agents: Vec<AgentMatch>,
-    /// How many were looked at.
+    /// How many were checked.
     pub registered: u64,
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn plan_register(
     if known.is_none() && agents.len() >= limits::AGENTS {
         return Err(InvalidInput::new(
             "agent_id",
-            format!("would be one more than the {} agents a registry holds", limits::AGENTS),
+            format!("would exceed the limit of {} registered agents", limits::AGENTS),
         )
         .into());
     }
@@ -366,15 +366,15 @@ fn resembling<'n>(name: &str, others: impl Iterator<Item = &'n String>) -> Optio
     }
 }
 
-/// How long ago an agent was last heard of, from near to far.
+/// How recently an agent was active, most recent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentLiveness {
-    /// At work.
+    /// Active now.
     Active,
-    /// Quiet for a while.
+    /// Not active for a while.
     Idle,
-    /// Away.
+    /// Inactive.
     Gone,
 }
 

@@ -14,7 +14,7 @@ use crate::secrets::{Redaction, redact_fields};
 /// The tag of an entry that dismisses others.
 const DISMISSED: &str = "dismissed";
 
-/// What to dismiss, in the caller's words.
+/// What to dismiss, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DismissInput {
@@ -35,12 +35,12 @@ pub struct DismissOutcome {
     pub dismissed: Vec<String>,
     /// Closed before.
     pub already_closed: Vec<String>,
-    /// On no line of the board.
+    /// Not on the blackboard.
     pub not_found: Vec<String>,
     /// The entry that closes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }

@@ -17,7 +17,7 @@ use crate::input::POSTABLE;
 use crate::secrets::{Redaction, clean, redact_fields};
 use crate::{blackboard, fields};
 
-/// What to post, in the caller's words.
+/// What to post, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PostInput {
@@ -40,7 +40,7 @@ pub struct PostInput {
     pub relates_to: Vec<String>,
     /// Your name
     pub agent_id: Option<String>,
-    /// Post it even if somebody said the same a moment ago
+    /// Post it even if it repeats a recent entry
     #[serde(default)]
     pub force: bool,
 }
@@ -50,17 +50,17 @@ redact_fields!(PostInput { summary, detail, tags, scope, relates_to, agent_id })
 /// What was posted.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PostOutcome {
-    /// The new entry, or the one that says this already.
+    /// The new entry, or the existing duplicate.
     pub id: String,
     /// When.
     pub timestamp: String,
-    /// The entry that says this already; nothing was written.
+    /// The existing duplicate; nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
-    /// What else is to be known about it.
+    /// Anything else to know about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -122,7 +122,7 @@ impl PostOutcome {
     /// The answer to a post that was not written.
     pub(crate) fn repeats((id, timestamp): (String, String)) -> Self {
         let note =
-            "nothing was written: this entry says it already; give force to post it all the same"
+            "nothing was written: this entry already says the same; pass force to post it anyway"
                 .to_owned();
         Self {
             duplicate_of: Some(id.clone()),
@@ -139,7 +139,7 @@ impl PostOutcome {
 pub(crate) fn unknown_ids_note(unknown: &[String]) -> String {
     let names = fields::some_names(unknown.iter().map(String::as_str));
     format!(
-        "posted; but relates_to names what is not here: {names}. If it should close or answer something, post it again with the right id"
+        "posted, but relates_to has unknown ids: {names}. If it should close or answer something, post it again with the right id"
     )
 }
 

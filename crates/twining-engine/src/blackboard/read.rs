@@ -28,7 +28,7 @@ pub struct ReadInput {
     /// Any of these
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Only what lies in it
+    /// Only inside this scope
     ///
     /// A file or directory, relative to the project
     pub scope: Option<String>,
@@ -36,7 +36,7 @@ pub struct ReadInput {
     pub since: Option<String>,
     /// Default 50
     pub limit: Option<usize>,
-    /// These entries or decisions, such as assemble omitted
+    /// Ids of entries or decisions, such as assemble omitted
     #[serde(default)]
     pub ids: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub struct ReadOutcome {
     /// Decisions among the ids that were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decision>,
-    /// Ids that name nothing here.
+    /// Ids that do not exist here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -69,7 +69,7 @@ pub struct RecentInput {
     #[serde(default)]
     #[schemars(extend("x-offered" = ENTRY_TYPES))]
     pub entry_types: Vec<String>,
-    /// Only what lies in it
+    /// Only inside this scope
     ///
     /// A file or directory, relative to the project
     pub scope: Option<String>,
@@ -118,7 +118,7 @@ pub struct EntryHit {
     pub entry: Entry,
     /// From 0 to 1.
     pub relevance: f64,
-    /// What each signal gave of it.
+    /// Each signal's contribution.
     pub why: ScoreParts,
 }
 
@@ -129,7 +129,7 @@ pub struct QueryOutcome {
     pub results: Vec<EntryHit>,
     /// How it was searched.
     pub mode: SearchMode,
-    /// Texts that could be found by their words alone, as their meaning is not known yet.
+    /// Texts not embedded yet, found by keyword only.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_yet_embedded: u64,
     /// Whether weaker ones were left out for size.

@@ -34,7 +34,7 @@ const HOSTS: [(&str, usize); 3] = [("claude", 2500), ("codex", 2500), ("mcp", 25
 /// The largest budget.
 const MOST_TOKENS: usize = limits::ANSWER_BYTES / 8;
 
-/// What an agent is about to do, in its words.
+/// What an agent is about to do, as it puts it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AssembleInput {
@@ -46,7 +46,7 @@ pub struct AssembleInput {
     pub scope: String,
     /// Token budget
     pub max_tokens: Option<usize>,
-    /// Fit the reply to a host's cap
+    /// Fit the reply to this host's cap
     #[schemars(extend("enum" = HOSTS.map(|(word, _)| word)))]
     pub host: Option<String>,
     /// Your name
@@ -61,7 +61,7 @@ pub struct ContextEntity {
     /// What it is.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it hangs together with, in words.
+    /// Its relations, as text.
     pub relations: Vec<String>,
 }
 
@@ -70,9 +70,9 @@ pub struct ContextEntity {
 pub struct OmittedRecord {
     /// Its id.
     pub id: String,
-    /// Its line.
+    /// Its summary.
     pub summary: String,
-    /// Where it stands, if it is a decision that is provisional or no longer in force.
+    /// Its status, if it is a decision that is provisional or no longer in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
 }
@@ -90,30 +90,30 @@ pub struct AssembledContext {
     pub token_estimate: u64,
     /// How it was searched.
     pub mode: SearchMode,
-    /// Texts that could be found by their words alone, as their meaning is not known yet.
+    /// Texts not embedded yet, found by keyword only.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_yet_embedded: u64,
     /// Decisions to follow.
     pub active_decisions: Vec<ContextDecision>,
-    /// Needs nobody met.
+    /// Unmet needs.
     pub open_needs: Vec<ContextEntry>,
     /// What others found.
     pub recent_findings: Vec<ContextEntry>,
-    /// Warnings nobody settled.
+    /// Unresolved warnings.
     pub active_warnings: Vec<ContextEntry>,
-    /// Questions nobody answered.
+    /// Unanswered questions.
     pub recent_questions: Vec<ContextEntry>,
     /// Entities nearby.
     pub related_entities: Vec<ContextEntity>,
-    /// What others hold here: leave it to them.
+    /// Others' claims here: leave these alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ContextClaim>,
-    /// Work that waits for you, or for anyone here.
+    /// Open handoffs to you, or to anyone here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<ContextHandoff>,
-    /// What did not fit, as far as it could be named.
+    /// What did not fit, as far as it could be listed.
     pub omitted: Vec<OmittedRecord>,
-    /// How many did not fit; decisions beyond those looked at are counted to a thousand.
+    /// How many did not fit; decisions that were not examined count up to 1000.
     pub omitted_count: u64,
 }
 
@@ -384,10 +384,10 @@ const TOLD: usize = 5;
 const PATHS: usize = 5;
 const LINE: usize = 120;
 
-/// A part of the project that another agent holds.
+/// A claim of another agent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextClaim {
-    /// Who holds it.
+    /// Who claimed it.
     pub agent_id: String,
     /// Files and directories.
     pub paths: Vec<String>,
@@ -400,14 +400,14 @@ pub struct ContextClaim {
     pub reason: String,
 }
 
-/// Work that waits to be taken over.
+/// A handoff that is still open.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextHandoff {
     /// Its id, for twining_acknowledge.
     pub id: String,
     /// Who hands over.
     pub source_agent: String,
-    /// To whom; to anyone if it names nobody.
+    /// To whom; to anyone if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent: Option<String>,
     /// One line.

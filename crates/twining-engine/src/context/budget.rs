@@ -428,16 +428,16 @@ pub struct ContextDecision {
     pub id: Id,
     /// Its choice.
     pub summary: String,
-    /// Its reasons, shortened; none where it is told in brief.
+    /// Its reasons, shortened; none in the brief form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
     /// How sure its author is.
     pub confidence: Confidence,
     /// Active or provisional.
     pub status: DecisionStatus,
-    /// What it speaks of.
+    /// Its scope.
     pub scope: String,
-    /// Decisions in force that say otherwise.
+    /// Active decisions that conflict with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested_by: Vec<Id>,
     /// Files it affects.
@@ -447,20 +447,20 @@ pub struct ContextDecision {
     pub why: String,
 }
 
-/// An entry to know of.
+/// A relevant entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextEntry {
     /// Its id.
     pub id: String,
-    /// What kind it is, where the list does not say.
+    /// Its type, if the list does not imply it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_type: Option<String>,
-    /// Its line.
+    /// Its summary.
     pub summary: String,
-    /// The rest, shortened; none where it is told in brief.
+    /// The rest, shortened; none in the brief form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What it speaks of.
+    /// Its scope.
     pub scope: String,
     /// When.
     pub timestamp: String,
@@ -529,14 +529,14 @@ fn reasons(why: &ScoreParts, binds: bool) -> String {
         (why.lexical, "words"),
         (why.semantic, "meaning"),
         (why.scope, "scope"),
-        (why.author, "author named"),
+        (why.author, "author match"),
         (why.kind, "kind"),
         (why.graph, "linked"),
         (why.recency, "recent"),
-        (why.human, "a person said it"),
+        (why.human, "from a person"),
     ];
     parts.sort_by(|a, b| b.0.total_cmp(&a.0));
     let named = parts.iter().filter(|(worth, _)| *worth >= 0.02).map(|(_, name)| *name).take(3);
-    let first = binds.then_some("binds here");
+    let first = binds.then_some("binding here");
     first.into_iter().chain(named).collect::<Vec<_>>().join(", ")
 }

@@ -24,7 +24,7 @@ pub struct WhatChangedInput {
     ///
     /// File, directory or module; a path is relative to the project
     pub scope: Option<String>,
-    /// Of each list; default 50
+    /// Limit per list; default 50
     pub limit: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ pub struct ChangedDecision {
     pub summary: String,
 }
 
-/// A decision that was given up or doubted, and why.
+/// A decision that is no longer active, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EndedDecision {
     /// Its id.
@@ -55,7 +55,7 @@ pub struct NewEntry {
     pub id: String,
     /// What it is.
     pub entry_type: String,
-    /// Its line.
+    /// Its summary.
     pub summary: String,
 }
 
@@ -64,15 +64,15 @@ pub struct NewEntry {
 pub struct WhatChangedOutcome {
     /// Decisions made.
     pub new_decisions: Vec<ChangedDecision>,
-    /// Entries posted, but for the announcements of decisions.
+    /// Entries posted, except announcements of decisions.
     pub new_entries: Vec<NewEntry>,
-    /// Decisions rejected.
+    /// Decisions overridden.
     pub overridden_decisions: Vec<EndedDecision>,
-    /// Decisions put in doubt.
+    /// Decisions made provisional.
     pub reconsidered_decisions: Vec<EndedDecision>,
     /// Decisions replaced by another.
     pub superseded_decisions: Vec<EndedDecision>,
-    /// Decisions that came into force after they had been in doubt.
+    /// Provisional decisions that became active.
     pub promoted_decisions: Vec<ChangedDecision>,
     /// How many more there are.
     #[serde(skip_serializing_if = "is_zero")]

@@ -51,7 +51,7 @@ pub(super) struct ContextCandidate {
     pub(super) is_exact: bool,
     /// Whether it was taken for where it stands, whatever it speaks of.
     pub(super) in_scope: bool,
-    /// Decisions in force that say otherwise.
+    /// Active decisions that conflict with it.
     pub(super) contested_by: Vec<Id>,
 }
 

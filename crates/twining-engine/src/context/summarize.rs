@@ -41,13 +41,13 @@ pub struct ScopeSummary {
     pub scope: String,
     /// Decisions in force.
     pub active_decisions: u64,
-    /// Decisions in doubt.
+    /// Provisional decisions.
     pub provisional_decisions: u64,
-    /// Needs nobody met.
+    /// Unmet needs.
     pub open_needs: u64,
-    /// Warnings nobody settled.
+    /// Unresolved warnings.
     pub active_warnings: u64,
-    /// Questions nobody answered.
+    /// Unanswered questions.
     pub unanswered_questions: u64,
     /// The most important first.
     pub recent_activity_summary: String,
@@ -200,7 +200,7 @@ impl SummaryWriter {
         if !lines.is_empty() {
             let total = lines.len() as u64;
             lines.truncate(NAMED);
-            self.sentences.push(format!("No longer settled: {}.", listed(&lines, total)));
+            self.sentences.push(format!("No longer active: {}.", listed(&lines, total)));
         }
     }
 
@@ -211,7 +211,7 @@ impl SummaryWriter {
             .map(|entry| self.line(&entry.summary, &entry.timestamp))
             .collect();
         if !lines.is_empty() {
-            self.sentences.push(format!("Found lately: {}.", listed(&lines, findings.total)));
+            self.sentences.push(format!("Recent findings: {}.", listed(&lines, findings.total)));
         }
     }
 
@@ -250,8 +250,8 @@ impl SummaryWriter {
 
 fn word(status: DecisionStatus) -> &'static str {
     match status {
-        DecisionStatus::Active => "in force again",
-        DecisionStatus::Provisional => "put in doubt",
+        DecisionStatus::Active => "active again",
+        DecisionStatus::Provisional => "made provisional",
         DecisionStatus::Superseded => "superseded",
         DecisionStatus::Overridden => "overridden",
     }

@@ -126,7 +126,7 @@ pub(crate) fn overridden(
     if authority == Authority::Claimed {
         let _ = write!(
             detail,
-            "\n\nAn agent said that a person wants this. Until one confirms it, it lifts no guard."
+            "\n\nAn agent says that a person wants this. Until a person confirms it, no guard is lifted."
         );
     }
     change.entries.push(Entry {

@@ -22,7 +22,7 @@ const SURELY_ONE: usize = 7;
 /// Commits that an error lists.
 const CANDIDATES: usize = 20;
 
-/// Which commit to link, in the caller's words.
+/// Which commit to link, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkCommitInput {
@@ -49,7 +49,7 @@ pub struct LinkCommitOutcome {
     pub commit_hash: String,
     /// The decision's choice.
     pub decision_summary: String,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -109,11 +109,11 @@ pub struct CommitDecision {
     pub id: Id,
     /// Its choice.
     pub summary: String,
-    /// The kind of question.
+    /// Its domain.
     pub domain: String,
     /// What it governs.
     pub scope: String,
-    /// Where it stands.
+    /// Its status.
     pub status: DecisionStatus,
     /// How sure its author is.
     pub confidence: Confidence,
@@ -123,10 +123,10 @@ pub struct CommitDecision {
     pub commit_hash: String,
 }
 
-/// What a commit carries out.
+/// The decisions of a commit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommitsOutcome {
-    /// The hash as stored, or as asked if none is.
+    /// The stored hash; the given one if none.
     pub commit_hash: String,
     /// Newest first.
     pub decisions: Vec<CommitDecision>,

@@ -60,7 +60,7 @@ pub struct DecideOutcome {
     /// What stays ruled out although the new decision drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_ruled_out: Option<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -225,7 +225,7 @@ fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<InvalidInput
     let refused = InvalidInput::new(field, "must name a decision that exists");
     Ok(match unreadable(view, id)? {
         Some(bad) => refused.because(format!(
-            "the file `{}` is there, but cannot be read: {}",
+            "the file `{}` exists but cannot be read: {}",
             bad.file,
             text::excerpt(&bad.why, 200)
         )),
@@ -233,7 +233,7 @@ fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<InvalidInput
     })
 }
 
-/// What to decide, in the caller's words.
+/// What to decide, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideInput {
@@ -266,7 +266,7 @@ pub struct DecideInput {
     #[serde(default)]
     #[schemars(extend("items" = alternative_schema()))]
     pub alternatives: Vec<Alternative>,
-    /// Decisions it rests on
+    /// Decisions it depends on
     #[serde(default)]
     pub depends_on: Vec<String>,
     /// Decision it replaces
@@ -276,7 +276,7 @@ pub struct DecideInput {
     pub confidence: Option<String>,
     /// Whether it can be undone; default true
     pub reversible: Option<bool>,
-    /// Files it affects, with commas between; relative to the project
+    /// Files it affects, comma-separated; relative to the project
     #[serde(default)]
     pub affected_files: Vec<String>,
     /// A function or type it affects; repeat the flag for more
@@ -318,7 +318,7 @@ redact_fields!(DecideInput {
 /// A decision to be, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionDraft {
-    /// The kind of question.
+    /// Its domain.
     pub domain: String,
     /// The part of the project it governs.
     pub scope: Scope,
@@ -485,7 +485,7 @@ pub(crate) fn amendment(before: &Decision, after: &Decision) -> Result<Amendment
 fn fields(decision: &Decision) -> Map<String, Value> {
     match serde_json::to_value(decision) {
         Ok(Value::Object(fields)) => fields,
-        _ => unreachable!("a decision is a JSON object with text for keys"),
+        _ => unreachable!("a decision must be a JSON object with string keys"),
     }
 }
 

@@ -31,11 +31,11 @@ pub struct TraceLink {
     pub id: Id,
     /// Its choice.
     pub summary: String,
-    /// What it rests on.
+    /// What it depends on.
     pub depends_on: Vec<String>,
-    /// What rests on it.
+    /// What depends on it.
     pub dependents: Vec<Id>,
-    /// Where it stands.
+    /// Its status.
     pub status: DecisionStatus,
 }
 
@@ -44,12 +44,12 @@ pub struct TraceLink {
 pub struct TraceOutcome {
     /// The decision itself first, then by distance.
     pub chain: Vec<TraceLink>,
-    /// Ids in the chain that lead nowhere.
+    /// Ids in the chain that do not exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Whether the chain goes on.
+    /// Whether the chain continues.
     pub truncated: bool,
-    /// Whether it leads back to where it began, as only files made by hand can.
+    /// Whether it contains a cycle, which only manually edited files can.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_loop: bool,
 }
@@ -166,7 +166,7 @@ const ENTITIES: usize = 100;
 /// Entries that are listed.
 const ENTRIES: usize = 50;
 
-/// Which decision to weigh.
+/// Which decision to assess.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImpactInput {
@@ -174,14 +174,14 @@ pub struct ImpactInput {
     pub decision_id: String,
 }
 
-/// A decision that rests on the one asked for, directly or not.
+/// A decision that depends on this one, directly or not.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Dependent {
     /// Its id.
     pub id: Id,
     /// Its choice.
     pub summary: String,
-    /// Where it stands.
+    /// Its status.
     pub status: DecisionStatus,
     /// Steps away.
     pub depth: u64,
@@ -194,40 +194,40 @@ pub struct RelatedEntry {
     pub id: String,
     /// Its type.
     pub entry_type: String,
-    /// Its line.
+    /// Its summary.
     pub summary: String,
 }
 
-/// How much a change of mind would cost.
+/// The risk of changing the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Little hangs on it.
+    /// Little depends on it.
     Low,
-    /// Something hangs on it.
+    /// Something depends on it.
     Medium,
-    /// Much hangs on it, or it cannot be undone.
+    /// Much depends on it, or it cannot be undone.
     High,
 }
 
-/// What a change of mind would touch.
+/// What changing it would affect.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ImpactOutcome {
     /// The decision.
     pub decision: Decision,
-    /// What rests on it, nearest first.
+    /// What depends on it, nearest first.
     pub dependents: Vec<Dependent>,
-    /// Files of it and of what rests on it.
+    /// Files of it and of its dependents.
     pub affected_files: Vec<String>,
-    /// Symbols of it and of what rests on it.
+    /// Symbols of it and of its dependents.
     pub affected_symbols: Vec<String>,
     /// Linked entities, at most 100.
     pub entities: Vec<Entity>,
     /// Related entries, at most 50.
     pub entries: Vec<RelatedEntry>,
-    /// Commits of it and of what rests on it.
+    /// Commits of it and of its dependents.
     pub commits: Vec<String>,
-    /// How much hangs on it.
+    /// How much depends on it.
     pub risk: Risk,
     /// One sentence.
     pub summary: String,

@@ -55,11 +55,9 @@ pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) 
 /// Where a decision that is out of force stands, and what stands in its place.
 pub(crate) fn retired(decision: &Decision) -> String {
     match &decision.superseded_by {
-        Some(by) => format!(
-            "it is {}; {} stands in its place",
-            decision.status.as_str(),
-            text::excerpt(by, 40)
-        ),
+        Some(by) => {
+            format!("it is {}; {} replaces it", decision.status.as_str(), text::excerpt(by, 40))
+        }
         None => format!("it is {}", decision.status.as_str()),
     }
 }

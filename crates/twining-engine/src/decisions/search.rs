@@ -20,10 +20,10 @@ pub struct SearchDecisionsInput {
     pub query: String,
     /// Only this domain
     pub domain: Option<String>,
-    /// Only those that stand so
+    /// Only this status
     #[schemars(extend("enum" = STATUSES))]
     pub status: Option<String>,
-    /// Only those so sure
+    /// Only this confidence
     #[schemars(extend("enum" = CONFIDENCES))]
     pub confidence: Option<String>,
     /// Only where the scope overlaps this one
@@ -43,7 +43,7 @@ pub struct DecisionHit {
     pub decision: Decision,
     /// From 0 to 1.
     pub relevance: f64,
-    /// What each signal gave of it.
+    /// Each signal's contribution.
     pub why: ScoreParts,
 }
 
@@ -54,7 +54,7 @@ pub struct SearchDecisionsOutcome {
     pub results: Vec<DecisionHit>,
     /// How it was searched.
     pub mode: SearchMode,
-    /// Texts that could be found by their words alone, as their meaning is not known yet.
+    /// Texts not embedded yet, found by keyword only.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_yet_embedded: u64,
     /// Whether weaker ones were left out for size.

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::fields;
 use crate::secrets::{Redaction, redact_fields};
 
-/// What to override, in the caller's words.
+/// What to override, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OverrideInput {
@@ -47,10 +47,10 @@ pub struct OverrideOutcome {
     pub old_summary: String,
     /// Whether a person confirmed it.
     pub authority: Authority,
-    /// The decision in its place.
+    /// Its replacement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Id>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -172,7 +172,7 @@ fn replacing(old: &Decision, summary: &str, draft: &OverrideDraft) -> DecisionDr
 /// Rivals that are named.
 const RIVALS_NAMED: usize = 20;
 
-/// What to promote, in the caller's words.
+/// What to promote, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromoteInput {
@@ -213,10 +213,10 @@ pub struct PromoteOutcome {
     pub already_active: Vec<Id>,
     /// Superseded or overridden.
     pub refused: Vec<PromotionRefusal>,
-    /// Promoted, but in conflict with active ones; the warning of it stays open.
+    /// Promoted, but in conflict with active ones; the conflict warning stays open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested: Vec<ContestedDecision>,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -304,7 +304,7 @@ fn rivals(
     Ok(rivals)
 }
 
-/// What to reconsider, in the caller's words.
+/// What to reconsider, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReconsiderInput {
@@ -330,7 +330,7 @@ pub struct ReconsiderOutcome {
     /// Why there was nothing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }

@@ -47,7 +47,7 @@ pub struct WhyInput {
     pub include_retired: Option<bool>,
 }
 
-/// A decision that bears on the scope.
+/// A decision that applies to the scope.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WhyDecision {
     /// Its id.
@@ -58,19 +58,19 @@ pub struct WhyDecision {
     pub rationale: String,
     /// How sure its author is.
     pub confidence: Confidence,
-    /// Where it stands.
+    /// Its status.
     pub status: DecisionStatus,
     /// When it was made.
     pub timestamp: String,
-    /// Who made it, by their own word.
+    /// Who made it, self-reported.
     pub agent_id: String,
-    /// Who made it, as the server knows.
+    /// Who made it, as seen by the server.
     pub origin: Origin,
     /// How many options were not taken.
     pub alternatives_count: u64,
     /// What it governs.
     pub scope: String,
-    /// How it bears on the scope: exact, file, moved, symbol, inside, around, project; on a commit: linked, trailer, files.
+    /// How it relates to the scope: exact, file, moved, symbol, inside, around, project; to a commit: linked, trailer, files.
     pub matched: String,
     /// Commits that carry it out.
     pub commit_hashes: Vec<String>,
@@ -83,17 +83,17 @@ pub struct WhyDecision {
     /// Decisions in force that disagree with it, listed or not; at most 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested_by: Vec<Id>,
-    /// What two branches said differently of it when they were merged; at most 5.
+    /// Where two merged branches disagreed about it; at most 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merge_clashes: Vec<MergeClash>,
 }
 
-/// A word that lost when two branches were merged.
+/// A value dropped when two branches were merged.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MergeClash {
     /// Which field.
     pub field: String,
-    /// What the other branch said.
+    /// The other branch's value.
     pub other: String,
 }
 
@@ -111,7 +111,7 @@ fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
     listed.filter_map(read).take(CONTESTERS_NAMED).collect()
 }
 
-/// Why a scope is as it is.
+/// Decisions that explain a scope.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct WhyOutcome {
     /// Binding ones first, then by nearness, confidence and age.
@@ -120,11 +120,11 @@ pub struct WhyOutcome {
     pub active_count: u64,
     /// Provisional ones in all.
     pub provisional_count: u64,
-    /// All that bear on the scope.
+    /// All that apply to the scope.
     pub total_count: u64,
     /// Those not listed.
     pub omitted_count: u64,
-    /// Whether decisions that bear on the scope are contested.
+    /// Whether decisions that apply to the scope are contested.
     pub contested: bool,
     /// Decision files that cannot be read, at most 20; what they decided is not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -142,7 +142,7 @@ pub fn why(
     let scope = input
         .scope
         .as_deref()
-        .ok_or_else(|| InvalidInput::new("scope", "is required, or a commit in its place"))?;
+        .ok_or_else(|| InvalidInput::new("scope", "is required unless `commit` is given"))?;
     let scope = Scope::parse("scope", scope, root)?;
     let limit = fields::page("limit", input.limit, 20)?;
     let RankedDecisions { in_force: mut rows, mut retired, bearing } =

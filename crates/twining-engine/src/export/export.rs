@@ -18,16 +18,16 @@ pub(super) const ROWS: usize = 4 * limits::PAGE;
 pub(super) const WHOLE_ROWS: usize = 100_000;
 pub(super) const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
-/// What to export, in the caller's words.
+/// What to export, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportInput {
     /// Default markdown
     #[schemars(extend("enum" = FORMATS.map(|(word, _)| word)))]
     pub format: Option<String>,
-    /// Only what lies in this file or directory, relative to the project
+    /// Only what is in this file or directory, relative to the project
     pub scope: Option<String>,
-    /// How much may come out.
+    /// The size limit.
     #[serde(skip)]
     pub extent: ExportSize,
 }
@@ -76,7 +76,7 @@ pub struct ExportOutcome {
     pub scope: String,
     /// The document; for `madr`, its table of contents.
     pub content: String,
-    /// One document a decision; `madr` only.
+    /// One document per decision; `madr` only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ExportFile>,
     /// Decisions in it.

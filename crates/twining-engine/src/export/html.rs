@@ -85,14 +85,14 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
         "<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"time\">\n{timeline_items}</ol>\n<h2 id=\"graph\">Graph</h2>"
     );
     if !fits_picture {
-        out.push_str("<p>It is too large for this page; <code>twining export dot</code> has all of it.</p>\n");
+        out.push_str("<p>The graph is too large for this page; <code>twining export dot</code> exports all of it.</p>\n");
     } else if contents.decisions.is_empty() && contents.entities.is_empty() {
         out.push_str("<p>Nothing yet.</p>\n");
     } else {
         if picture.left_out > 0 {
             let _ = writeln!(
                 out,
-                "<p>The best connected; {} more in <code>twining export dot</code>.</p>",
+                "<p>Only the best connected are shown; {} more in <code>twining export dot</code>.</p>",
                 picture.left_out
             );
         }
@@ -106,7 +106,7 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
         );
     }
     out.push_str(
-        "<footer>Made by <code>twining export html</code>. This page loads nothing and runs nothing.</footer>\n</main>\n</body>\n</html>\n",
+        "<footer>Made by <code>twining export html</code>. This page loads no resources and runs no scripts.</footer>\n</main>\n</body>\n</html>\n",
     );
     contents.outcome(out, Vec::new(), [decisions, entries, contents.entities.len()])
 }

@@ -7,8 +7,7 @@ pub const OVERRIDES: &str = ".guardkit/config/entity-overrides.yaml";
 /// Where it keeps gate thresholds.
 pub const GATES: &str = ".guardkit/config/quality-gates.yaml";
 
-const COMMENT: &str = "Policy of this project, taken over from GuardKit's configuration.
-Keys that end in _additions extend a list, all others replace a value.";
+const COMMENT: &str = "Project policy, imported from GuardKit's configuration.\nKeys that end in _additions extend a list, all others replace a value.";
 
 /// A policy made of another tool's files.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use crate::failure::Failure;
 use crate::governance::gates::task;
 use crate::governance::policy::{GovernancePolicy, HARDEST, Mistake, PolicySource, Settings};
 
-/// How much ceremony, from little to much.
+/// Ceremony level, lowest to highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ceremony {
-    /// None to speak of.
+    /// Almost none.
     Minimal,
     /// Plan, gates, review.
     Standard,
@@ -42,11 +42,11 @@ impl Ceremony {
     }
 }
 
-/// What is to be done, in the caller's words.
+/// The task, as the caller gave it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuggestModeInput {
-    /// feature, testing, documentation, scaffolding, or the project's own
+    /// feature, testing, documentation, scaffolding, or a custom type
     pub task_type: String,
     /// 1 to 10
     pub complexity: i64,
@@ -59,9 +59,9 @@ pub struct ModeAdvice {
     pub id: String,
     /// Its name.
     pub mode: String,
-    /// How much ceremony it takes.
+    /// Its ceremony level.
     pub ceremony: Ceremony,
-    /// The complexities it is meant for.
+    /// Its complexity range.
     #[schemars(with = "Vec<u8>")]
     pub complexity_range: (u8, u8),
     /// What it is good for.
@@ -74,14 +74,14 @@ pub struct ModeAdvice {
     /// Where its results end up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_location_pattern: Option<String>,
-    /// How it goes on after a break.
+    /// How to resume it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_recovery_strategy: Option<String>,
     /// Where each value came from; for a list, each of its items in order.
     pub sources: BTreeMap<String, Vec<PolicySource>>,
 }
 
-/// The advice, and what it rests on.
+/// The advice and its basis.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SuggestModeOutcome {
     /// The mode, if any is defined.
@@ -89,11 +89,11 @@ pub struct SuggestModeOutcome {
     pub suggestion: Option<ModeAdvice>,
     /// Always true: a person or agent may choose otherwise.
     pub advisory: bool,
-    /// What kind of task, in the known word.
+    /// The resolved task type.
     pub task_type: String,
-    /// How hard.
+    /// 1 to 10.
     pub complexity: u8,
-    /// What was taken for something else.
+    /// How unclear input was read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What is wrong with the policy files.

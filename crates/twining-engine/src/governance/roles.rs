@@ -15,17 +15,17 @@ use crate::governance::policy::{GovernancePolicy, Mistake, PolicySource};
 use crate::governance::*;
 use crate::{fields, governance};
 
-/// Which role, in the caller's words.
+/// Which role the caller asks for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleInput {
     /// coach, player, or one the project defines
     pub role: String,
-    /// The project you believe you ask about
+    /// The project you mean to ask about
     pub project: Option<String>,
 }
 
-/// What holds for a role.
+/// A role's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Role {
     /// `ROLE-{role}`.
@@ -36,11 +36,11 @@ pub struct Role {
     pub must_do: Vec<String>,
     /// What it must not do.
     pub must_not_do: Vec<String>,
-    /// What it asks about first.
+    /// What to ask before doing.
     pub ask_before: Vec<String>,
-    /// When it hands the matter to a person.
+    /// When it escalates to a person.
     pub escalate_when: Vec<String>,
-    /// Where each item of each list came from, in the lists' order.
+    /// The source of each list item, in list order.
     pub sources: BTreeMap<String, Vec<PolicySource>>,
     /// What is wrong with the policy files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -62,7 +62,7 @@ pub(crate) fn role(policy: &GovernancePolicy, name: &str) -> Result<Role, Failur
     let Some(settings) = policy.patch.roles.get(&name) else {
         let known = fields::some_names(policy.patch.roles.keys().map(String::as_str));
         let hint =
-            format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
+            format!("defined roles: {known}; `.twining/policy.yml` may define more under `roles:`");
         return Err(Failure::NotFound { what: "role", id: text::excerpt(&name, 80), hint });
     };
     let mut sources = settings.sources();
@@ -87,13 +87,9 @@ pub(crate) fn is_here(asked: Option<&str>, here: &str) -> Result<(), Failure> {
     match asked.map(str::trim).filter(|asked| !asked.is_empty()) {
         Some(asked) if asked != here => {
             let hint = format!(
-                "this is `{here}`; leave `project` out, or ask where the other one is served"
+                "this project is `{here}`; leave out `project`, or ask the server of the other project"
             );
-            Err(Failure::NotFound {
-                what: "project here called",
-                id: text::excerpt(asked, 80),
-                hint,
-            })
+            Err(Failure::NotFound { what: "project", id: text::excerpt(asked, 80), hint })
         }
         _ => Ok(()),
     }

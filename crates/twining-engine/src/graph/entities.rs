@@ -19,7 +19,7 @@ use crate::graph::*;
 use crate::input::{ENTITY_TYPES, RELATION_TYPES};
 use crate::secrets::{Redaction, clean, redact_fields};
 
-/// Which entity to add, in the caller's words.
+/// Which entity to add, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddEntityInput {
@@ -29,7 +29,7 @@ pub struct AddEntityInput {
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ENTITY_TYPES))]
     pub kind: String,
-    /// What is known of it
+    /// Its properties
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
     /// Your name
@@ -43,9 +43,9 @@ redact_fields!(AddEntityInput { name, properties });
 pub struct AddEntityOutcome {
     /// The entity.
     pub id: String,
-    /// False if it was there already.
+    /// False if it already existed.
     pub created: bool,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -123,7 +123,7 @@ pub(crate) fn new_entity(
     }
 }
 
-/// Which relation to add, in the caller's words.
+/// Which relation to add, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddRelationInput {
@@ -131,11 +131,11 @@ pub struct AddRelationInput {
     pub source: String,
     /// Entity id or name
     pub target: String,
-    /// How they hang together
+    /// How they are related
     #[serde(rename = "type")]
     #[schemars(extend("enum" = RELATION_TYPES))]
     pub kind: String,
-    /// What is known of it
+    /// Its properties
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
     /// Your name
@@ -149,9 +149,9 @@ redact_fields!(AddRelationInput { source, target, properties });
 pub struct AddRelationOutcome {
     /// The relation.
     pub id: String,
-    /// False if it was there already.
+    /// False if it already existed.
     pub created: bool,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -308,7 +308,7 @@ pub(crate) fn merged(
             "properties",
             format!("may have at most {} elements", limits::PROPERTIES),
         )
-        .because(format!("with those there already it would be {}", all.len())));
+        .because(format!("with the existing ones it would have {}", all.len())));
     }
     Ok(all)
 }

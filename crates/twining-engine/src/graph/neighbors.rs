@@ -38,13 +38,13 @@ pub struct Neighbor {
     pub entity: Entity,
     /// The relation it was reached by.
     pub relation: String,
-    /// Which way that points, seen from nearer the centre.
+    /// Which way that points, seen from the inner entity.
     pub direction: RelationDirection,
     /// Steps from the centre.
     pub depth: u64,
 }
 
-/// Who is near an entity.
+/// An entity's neighbours.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NeighborsOutcome {
     /// The entity.
@@ -154,13 +154,13 @@ fn entity_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
         .collect()
 }
 
-/// Which way a relation points, seen from where one stands.
+/// Which way a relation points, seen from the current entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RelationDirection {
-    /// Away.
+    /// Outward.
     Outgoing,
-    /// Here.
+    /// Inward.
     Incoming,
 }
 

@@ -31,7 +31,7 @@ pub struct PathInput {
     pub relation_types: Vec<String>,
 }
 
-/// A stop on the way.
+/// An entity on the path.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PathStep {
     /// The entity.
@@ -39,21 +39,21 @@ pub struct PathStep {
     /// The relation that leads here; none at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relation: Option<String>,
-    /// Which way that points, seen from the stop before.
+    /// Its direction, seen from the previous entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<RelationDirection>,
 }
 
-/// How two entities hang together.
+/// How two entities are connected.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PathOutcome {
-    /// Whether there is a way.
+    /// Whether there is a path.
     pub found: bool,
     /// Steps.
     pub length: u64,
-    /// Every stop, both ends included.
+    /// All entities on it, both ends included.
     pub path: Vec<PathStep>,
-    /// Whether the search gave up before it had seen all.
+    /// Whether the search stopped before it was complete.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }

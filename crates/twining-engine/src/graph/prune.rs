@@ -18,13 +18,13 @@ const AT_A_TIME: usize = 10_000;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PruneInput {
-    /// Only say what would go; default true
+    /// Only list, do not remove; default true
     pub dry_run: Option<bool>,
     /// Your name
     pub agent_id: Option<String>,
 }
 
-/// An entity that goes.
+/// An entity to remove.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PrunedEntity {
     /// Its id.
@@ -39,15 +39,15 @@ pub struct PrunedEntity {
 /// What was pruned, or would be.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PruneOutcome {
-    /// Whether nothing was done.
+    /// Whether nothing was changed.
     pub dry_run: bool,
     /// Entities without a relation, at most 100 listed.
     pub removed_entities: Vec<PrunedEntity>,
     /// How many of them.
     pub removed_entity_count: u64,
-    /// Relations without an end.
+    /// Relations missing an end.
     pub removed_relation_count: u64,
-    /// Why something was left alone.
+    /// Why something was not pruned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

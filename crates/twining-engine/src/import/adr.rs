@@ -60,7 +60,7 @@ fn record(
     found: &mut ImportRecords,
 ) -> Result<Decision, (u64, String)> {
     let title = document.sections.iter().find(|section| section.level == 1);
-    let title = title.ok_or((1, "no `# title` in it".to_owned()))?;
+    let title = title.ok_or((1, "it has no `# title`".to_owned()))?;
     let about = |words: &[&str]| {
         document.sections.iter().find(|section| section.level >= 2 && section.is(words))
     };
@@ -69,7 +69,7 @@ fn record(
             .filter(|s| !s.is(&["decision drivers"]))
     });
     let Some(outcome) = outcome else {
-        return Err((title.line, "no part of it tells a decision".to_owned()));
+        return Err((title.line, "it has no section with a decision".to_owned()));
     };
 
     let name = named(&title.title);
@@ -141,7 +141,7 @@ impl FieldReader<'_> {
             self.found.unread(
                 self.file,
                 line,
-                format!("longer than {} bytes; the end of it was left out", limits::TEXT_BYTES),
+                format!("longer than {} bytes; the end of it was cut off", limits::TEXT_BYTES),
             );
         }
         fields::clip(&text, limits::TEXT_BYTES)

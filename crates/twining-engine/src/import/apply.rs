@@ -25,23 +25,23 @@ const AT_ONCE: usize = 200;
 /// Unreadable parts that are listed; the rest are counted.
 const LISTED: usize = 1000;
 
-/// How many of a kind.
+/// Counts for one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImportCounts {
-    /// Taken in now.
+    /// Newly imported.
     pub new: u64,
-    /// There before.
+    /// Already present.
     pub known: u64,
-    /// There before, and completed by what came.
+    /// Already present, and completed.
     pub completed: u64,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ImportOutcome {
     /// Where it came from.
     pub source: String,
-    /// Whether it was only tried.
+    /// Whether it was a dry run.
     pub dry_run: bool,
     /// Decisions.
     pub decisions: ImportCounts,
@@ -55,19 +55,19 @@ pub struct ImportOutcome {
     pub features: ImportCounts,
     /// Nodes of the knowledge graph.
     pub nodes: ImportCounts,
-    /// Of the entries, rules that a guard could enforce; people review them.
+    /// Entries that are rules a guard could enforce; people review them.
     pub guards_to_review: u64,
     /// Guards that were proposed: each warns until a person promotes it.
     pub proposed_guards: ImportCounts,
     /// Their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposed: Vec<String>,
-    /// Of the entries, advice.
+    /// Entries that are advice.
     pub advice: u64,
-    /// Secrets that were not taken over; `field` names the file.
+    /// Secrets that were not imported; `field` names the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
-    /// What could not be read, or not whole.
+    /// What could not be read, or only in part.
     pub unread: Vec<ImportProblem>,
     /// Further parts that could not be read.
     pub more_unread: u64,
@@ -244,8 +244,11 @@ impl ImportOutcome {
             .filter(|(n, ..)| *n > 0)
             .map(|(n, one, many)| fields::count(*n, one, many))
             .collect();
-        let parts =
-            if parts.is_empty() { "what was missing here".to_owned() } else { parts.join(", ") };
+        let parts = if parts.is_empty() {
+            "additions to existing records".to_owned()
+        } else {
+            parts.join(", ")
+        };
         format!("Imported from {}: {parts}", self.source)
     }
 }
@@ -361,7 +364,7 @@ fn take_relation(
         Ok(view.graph().entity(id)?.is_some() || coming.iter().any(|entity| entity.id == *id))
     };
     if !is_there(&relation.source)? || !is_there(&relation.target)? {
-        let why = "a relation whose ends are neither here nor there".to_owned();
+        let why = "a relation whose ends exist neither here nor in the import".to_owned();
         return Ok(ImportResult::Refused { id: relation.id, why });
     }
     if view.graph().relation_between(&relation.source, &relation.target, &relation.kind)?.is_some()

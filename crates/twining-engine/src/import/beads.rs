@@ -36,7 +36,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
             found.unread(
                 &file.name,
                 *number,
-                format!("the issue {id} stood before; the first counts"),
+                format!("duplicate issue {id}; the first one is used"),
             );
             continue;
         }
@@ -49,11 +49,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
             detail = format!("{title}\n\n{detail}");
         }
         if detail.len() > limits::TEXT_BYTES {
-            found.unread(
-                &file.name,
-                *number,
-                "an issue longer than we keep; the end of it was left out",
-            );
+            found.unread(&file.name, *number, "the issue is too long; the end of it was cut off");
         }
         let mut made =
             entry(ImportSource::Beads, kind, created(object), now, id, &summary, &detail);

@@ -43,7 +43,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         }
     }
     if seen.is_empty() {
-        found.unread(&file.name, 1, "nothing in it that could be a rule");
+        found.unread(&file.name, 1, "it contains nothing that could be a rule");
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
                 &file.name,
                 *number,
                 format!(
-                    "a name longer than {} bytes; the end of it was left out",
+                    "a name longer than {} bytes; the end of it was cut off",
                     limits::NAME_BYTES
                 ),
             );
@@ -45,7 +45,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
                 found.unread(
                     &file.name,
                     *number,
-                    "observations longer than we keep; the end of them was left out",
+                    "the observations are too long; the end of them was cut off",
                 );
             }
             let key = format!("observations\u{0}{name}");
@@ -61,11 +61,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         }
         let id = id_of(ImportSource::MemoryJsonl, None, &format!("entity\u{0}{name}")).to_string();
         if ids.insert(name.clone(), id.clone()).is_some() {
-            found.unread(
-                &file.name,
-                *number,
-                "an entity of this name stood before; the first counts",
-            );
+            found.unread(&file.name, *number, "duplicate entity name; the first one is used");
             continue;
         }
         let (kind, at) = (kind.as_str().to_owned(), now.to_string());
@@ -91,11 +87,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
                     Err(why) => found.unread(&file.name, *number, why),
                 }
                 for key in lost {
-                    found.unread(
-                        &file.name,
-                        *number,
-                        format!("`{key}` of a relation is longer than we keep"),
-                    );
+                    found.unread(&file.name, *number, format!("`{key}` of a relation is too long"));
                 }
             }
             _ => found.unread(&file.name, *number, "neither an entity nor a relation"),
@@ -148,7 +140,7 @@ fn relation(
         ids.get(&name)
             .cloned()
             .map(|id| (name, id))
-            .ok_or_else(|| format!("a relation whose `{key}` is no entity of this file"))
+            .ok_or_else(|| format!("a relation whose `{key}` is not an entity in this file"))
     };
     let ((from, source), (to, target)) = (end("from")?, end("to")?);
     let given = word(object, "relationType").unwrap_or("related_to");

@@ -248,12 +248,12 @@ pub(super) fn json_lines<'f>(
             continue;
         }
         if line.len() > limits::RECORD_BYTES {
-            found.unread(&file.name, number, "longer than any record");
+            found.unread(&file.name, number, "exceeds the maximum record size");
             continue;
         }
         match serde_json::from_str(line) {
             Ok(object) => read.push((number, object, line)),
-            Err(error) => found.unread(&file.name, number, format!("no JSON object: {error}")),
+            Err(error) => found.unread(&file.name, number, format!("not a JSON object: {error}")),
         }
     }
     read

@@ -69,7 +69,7 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
             }
             // The last two are taken in by `parcel`.
             "decisions/index.json" | "features.json" | "knowledge.dot" => {}
-            _ => found.unread(&file.name, None, "not taken over; copy it by hand if you want it"),
+            _ => found.unread(&file.name, None, "not imported; copy it manually if you want it"),
         }
     }
 }
@@ -101,10 +101,8 @@ fn board(file: &SourceFile, found: &mut ImportRecords) {
                     None => entries.push(entry),
                 }
             }
-            Ok(_) => {
-                found.unread(&file.name, number, "an entry whose id or size no record of ours has")
-            }
-            Err(error) => found.unread(&file.name, number, format!("no entry: {error}")),
+            Ok(_) => found.unread(&file.name, number, "an entry with an invalid id or size"),
+            Err(error) => found.unread(&file.name, number, format!("not an entry: {error}")),
         }
     }
     found.entries.extend(entries);
@@ -123,7 +121,7 @@ fn elements<T: serde::de::DeserializeOwned>(
         match serde_json::from_str(&element) {
             Ok(element) => take(found, element),
             Err(error) => {
-                found.unread(&file.name, line, format!("no element of this array: {error}"))
+                found.unread(&file.name, line, format!("not an element of this array: {error}"))
             }
         }
     }
@@ -132,9 +130,9 @@ fn elements<T: serde::de::DeserializeOwned>(
 fn one(file: &SourceFile) -> Result<Decision, String> {
     let text = one_decision(file.text.as_bytes());
     let decision: Decision =
-        serde_json::from_slice(&text).map_err(|error| format!("no decision: {error}"))?;
+        serde_json::from_slice(&text).map_err(|error| format!("not a decision: {error}"))?;
     if file.name != format!("decisions/{}.json", decision.id) {
-        return Err(format!("it holds the decision {}, not the one its name says", decision.id));
+        return Err(format!("it contains decision {}, not the one in its file name", decision.id));
     }
     Ok(Decision { origin: Some(imported_origin(decision.origin.clone())), ..decision })
 }
@@ -193,7 +191,7 @@ impl Engine {
                 outcome.unread.push(ImportProblem {
                     file: file.name.clone(),
                     line: None,
-                    why: format!("no feature list: {why}"),
+                    why: format!("not a feature list: {why}"),
                 });
                 return Ok(());
             }

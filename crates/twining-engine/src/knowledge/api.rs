@@ -25,12 +25,12 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::secrets::clean;
 
-/// What became of a request for a first graph.
+/// The result of creating a first graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct KnowledgeCreateOutcome {
     /// Which file, relative to the project.
     pub file: String,
-    /// Whether it was made; one that is there is never touched.
+    /// Whether it was created; never replaces an old one.
     pub created: bool,
 }
 
@@ -86,7 +86,7 @@ impl Engine {
         Ok(differs.then(|| {
             let suggestion = format!("`twining knowledge check {}` checks that one", here.path);
             GraphFinding::of_file(
-                "this is the shared graph; the working tree here has another version, which counts once it is merged",
+                "this is the shared graph; the working tree has a different version, which takes effect once it is merged",
                 &suggestion,
             )
         }))
@@ -182,8 +182,7 @@ impl Engine {
         };
         if context.story_id.is_some() && context.pack.is_none() {
             context.notes.push(
-                "no pack was made for this story lately; twining_knowledge_pack makes one"
-                    .to_owned(),
+                "no recent pack for this story; make one with twining_knowledge_pack".to_owned(),
             );
         }
         let chosen = self.store().config()?.knowledge.path;

@@ -17,12 +17,12 @@ use crate::suggestions;
 /// How a text that a merge put together from two is marked.
 pub(super) const MERGED: &str = "[merge: settle]";
 /// What is said of such a text.
-const KEPT_TWO: &str = "a merge kept two texts here";
+const KEPT_TWO: &str = "a merge left two versions of the text here";
 
 /// So many unknown ends of edges are told which node was meant.
 const ADVISED: usize = 100;
 
-/// Something wrong or doubtful, and where.
+/// An error or warning, and its position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphFinding {
     /// Which node; for an edge its tail.
@@ -33,11 +33,11 @@ pub struct GraphFinding {
     pub field: Option<String>,
     /// What is wrong.
     pub message: String,
-    /// From one; zero where the file as a whole is meant.
+    /// From 1; 0 for the whole file.
     pub line: usize,
-    /// From one; zero where the file as a whole is meant.
+    /// From 1; 0 for the whole file.
     pub column: usize,
-    /// What to write instead, where that can be told.
+    /// What to write instead, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
@@ -60,13 +60,13 @@ pub struct KnowledgeCheckInput {
 /// What is wrong with a file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct KnowledgeCheckOutcome {
-    /// Whether nothing is wrong.
+    /// Whether it is valid.
     pub valid: bool,
     /// Which file, relative to the project.
     pub file: String,
-    /// What is wrong, in the order of the file.
+    /// Errors, in file order.
     pub errors: Vec<GraphFinding>,
-    /// What is doubtful, in the order of the file.
+    /// Warnings, in file order.
     pub warnings: Vec<GraphFinding>,
     /// Nodes that the file declares.
     pub nodes: usize,
@@ -101,7 +101,7 @@ pub(crate) fn check(
     if bytes.is_none() {
         warnings = vec![GraphFinding::of_file(
             "there is no knowledge graph yet",
-            "`twining knowledge check --create` starts one",
+            "`twining knowledge check --create` creates one",
         )];
     }
     warnings.extend(doubts);
@@ -115,8 +115,8 @@ pub(crate) fn check(
 
 /// That a file in the other usual place is not read.
 pub(super) fn ignored_path(other: &str) -> GraphFinding {
-    let message = format!("`{other}` is there too, and is not read");
-    GraphFinding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path")
+    let message = format!("`{other}` also exists, but is not read");
+    GraphFinding::of_file(message, "keep one of them, or set knowledge.path in config.yml")
 }
 
 /// What came of looking at a document.
@@ -189,10 +189,9 @@ impl GraphCheck<'_> {
     fn syntax(&mut self, markers: &[usize]) {
         let by_itself = !markers.is_empty() && merged_markers(self.document.bytes()).is_some();
         for &at in markers {
-            let message =
-                "git left a conflict marker here; the two sides must be made one first".to_owned();
+            let message = "git left a conflict marker here; resolve the conflict first".to_owned();
             let suggestion = if by_itself {
-                "the two go together: until then both are read, and the next twining_knowledge_update writes them as one"
+                "the two sides are compatible: both are read, and the next twining_knowledge_update merges them"
             } else {
                 "keep every node and edge of both sides, one statement each, and remove the marker lines"
             };
@@ -214,12 +213,12 @@ impl GraphCheck<'_> {
         self.errors.extend(self.document.errors().iter().map(finding_of_problem));
         self.warnings.extend(self.document.warnings().iter().map(finding_of_problem));
         if self.document.graph().is_strict() {
-            let message = "the graph is strict, so two nodes have one edge, and the last relation between them alone counts".to_owned();
+            let message = "the graph is strict: two nodes can have only one edge, so only their last relation counts".to_owned();
             self.errors.push((
                 0,
                 GraphFinding {
                     message,
-                    suggestion: Some("take the word `strict` out".to_owned()),
+                    suggestion: Some("remove the keyword `strict`".to_owned()),
                     ..GraphFinding::default()
                 },
             ));
@@ -312,7 +311,7 @@ impl GraphCheck<'_> {
                     name,
                     place(node, name, at),
                     KEPT_TWO.to_owned(),
-                    Some(format!("make them one and remove {MERGED}")),
+                    Some(format!("combine them and remove {MERGED}")),
                 );
             }
         }
@@ -403,7 +402,7 @@ impl GraphCheck<'_> {
                 .own()
                 .filter(|attribute| attribute.value().as_str().contains(MERGED))
             {
-                let suggestion = Some(format!("make them one and remove {MERGED}"));
+                let suggestion = Some(format!("combine them and remove {MERGED}"));
                 self.warnings.push((
                     merged.span().start,
                     about_edge(edge, merged.name(), KEPT_TWO.to_owned(), suggestion),
@@ -411,7 +410,7 @@ impl GraphCheck<'_> {
             }
             if seen.insert((edge.from(), edge.to(), relation), index).is_some() {
                 let message =
-                    format!("the edge to '{}' stands twice", text::excerpt(edge.to().as_str(), 80));
+                    format!("duplicate edge to '{}'", text::excerpt(edge.to().as_str(), 80));
                 self.warnings.push((
                     edge.span().start,
                     about_edge(edge, "relation", message, Some("remove one of them".to_owned())),
@@ -493,7 +492,7 @@ fn invalid(what: &str, given: &str, known: &[&str]) -> String {
 
 fn suggested(field: &str, given: &str, known: &[&str]) -> Option<String> {
     if field == "level" && Priority::read(given).is_some() {
-        return Some(format!("{}; `{given}` is a word for priority", known.join(" or ")));
+        return Some(format!("{}; `{given}` is a priority value", known.join(" or ")));
     }
     suggestions::suggest(field, given, known).map(str::to_owned)
 }

@@ -73,7 +73,7 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
             "graph",
             format!("has more than {} nodes to draw", limits::PICTURE_NODES),
         )
-        .because("draw one level, or what is around a node")
+        .because("draw one level, or the nodes around one node")
         .into());
     }
     let options = DrawOptions {

@@ -165,20 +165,13 @@ pub(crate) const GRAPH: MergeFunctions = MergeFunctions {
 /// How a conflict in the graph is settled by hand, for these matters.
 #[must_use]
 pub fn guidance(path: &str, matters: &[String]) -> String {
-    let mut message = format!("`{path}` needs a person's word on:\n");
+    let mut message = format!("a person must resolve these conflicts in `{path}`:\n");
     for matter in matters {
         // Writing to a string cannot fail.
         let _ = writeln!(message, "  - {matter}");
     }
     message.push_str(&format!(
-        "To settle it:\n\
-         \x20 1. Bring in the other branch's latest commits, so that this is done once.\n\
-         \x20 2. In `{path}`, look at what is named above:\n\
-         \x20    - every node and every edge that only one side has stays;\n\
-         \x20    - where both sides have a node, `current` goes before `deprecated` and the graver priority before the lesser;\n\
-         \x20    - descriptions that complete each other become one; of two examples the more specific one stays.\n\
-         \x20 3. `twining knowledge check` must find no error.\n\
-         \x20 4. `git add {path}`, and commit with a message such as \"Settle the knowledge graph\".\n"
+        "To resolve them:\n\x20 1. Merge the other branch's latest commits first, so that you do this only once.\n\x20 2. In `{path}`, go through the conflicts listed above:\n\x20    - keep every node and every edge that only one side has;\n\x20    - if both sides have a node, `current` wins over `deprecated`, and the higher priority wins;\n\x20    - merge descriptions that complement each other; of two examples, keep the more specific one.\n\x20 3. Run `twining knowledge check`; it must find no error.\n\x20 4. Run `git add {path}`, and commit with a message such as \"Resolve the knowledge graph conflict\".\n"
     ));
     message
 }
@@ -196,12 +189,13 @@ fn unsettled(side: &str, source: &[u8]) -> Option<String> {
     let at = *conflict_markers(source).first()?;
     let line = source[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
     Some(format!(
-        "{side} still has a conflict marker in line {line}; settle that conflict first, then merge again"
+        "{side} still has a conflict marker in line {line}; resolve that conflict first, then merge again"
     ))
 }
 
 fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerge {
-    let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(why))];
+    let conflicts =
+        vec![format!("{}; nothing was merged, and our side is unchanged", text::visible(why))];
     let guidance = guidance(path, &conflicts);
     KnowledgeMerge {
         text: ours.to_vec(),

@@ -31,13 +31,13 @@ pub(super) enum MetricEvent {
 pub struct KnowledgeMetrics {
     /// Packs that were made.
     pub packs_built: u64,
-    /// Packs that had been made before.
+    /// Packs that were reused.
     pub packs_reused: u64,
     /// Nodes of the largest pack.
     pub largest_pack_nodes: usize,
     /// Bytes of the largest pack.
     pub largest_pack_bytes: usize,
-    /// How long the middle one of the packs took to make, in milliseconds.
+    /// Median time to make a pack, in milliseconds.
     pub median_pack_ms: u64,
     /// How long the slowest took.
     pub slowest_pack_ms: u64,
@@ -49,7 +49,7 @@ pub struct KnowledgeMetrics {
     pub reviews: u64,
     /// Merges by our driver.
     pub merges: u64,
-    /// Of those, how many left something to people.
+    /// Merges that left conflicts to people.
     pub merges_with_conflicts: u64,
     /// By story.
     pub stories: BTreeMap<String, StoryMetrics>,
@@ -60,7 +60,7 @@ pub struct KnowledgeMetrics {
 pub struct StoryMetrics {
     /// Packs handed out.
     pub packs: u64,
-    /// Reviews prepared: how often it went round.
+    /// Reviews prepared (review rounds).
     pub reviews: u64,
     /// Edits of the graph.
     pub knowledge_changes: u64,

@@ -28,7 +28,7 @@ const EDGES: usize = limits::WALK_NODES * 4;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeRetrieveInput {
-    /// What to look for; none for all of a level
+    /// Search terms; none for a whole level
     pub terms: Option<String>,
     /// Default 20
     pub max_results: Option<usize>,
@@ -50,7 +50,7 @@ pub struct RetrieveOutcome {
     pub hits: Vec<String>,
     /// The nodes around them, nearest first.
     pub neighbors: Vec<String>,
-    /// The words that were looked for.
+    /// The search terms.
     pub search_terms: Vec<String>,
     /// Nodes that did not fit into the answer.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -58,7 +58,7 @@ pub struct RetrieveOutcome {
     /// Edges between these nodes that did not fit into the answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted_edges: u64,
-    /// Nodes of the file that are wrong and were not looked at.
+    /// Invalid nodes that were skipped.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
     /// What the caller should know.
@@ -105,7 +105,7 @@ pub(super) fn level(given: Option<&str>) -> Result<Option<Level>, InvalidInput> 
         None | Some("" | "all") => Ok(None),
         Some(word) => Level::parse("level", word)
             .map(Some)
-            .map_err(|refused| refused.because("`all` is for both")),
+            .map_err(|refused| refused.because("use `all` for both levels")),
     }
 }
 
@@ -219,9 +219,9 @@ fn note(known: &KnowledgeGraph, retrieved: &RetrieveOutcome) -> Option<String> {
         )
     });
     let empty = (known.declared == 0 && known.errors.is_empty())
-        .then(|| "the graph is empty; twining_knowledge_update fills it".to_owned());
+        .then(|| "the graph is empty; add nodes with twining_knowledge_update".to_owned());
     let aimless = (retrieved.count == 0 && retrieved.search_terms.is_empty() && empty.is_none())
-        .then(|| "give terms, or a level for everything on it".to_owned());
+        .then(|| "give terms, or a level to get all its nodes".to_owned());
     [broken, empty, aimless].into_iter().flatten().reduce(|one, other| format!("{one}; {other}"))
 }
 
@@ -234,9 +234,9 @@ pub(super) const UNUSED_DAYS: i64 = 7;
 pub struct KnowledgePackInput {
     /// What is to be done
     pub description: String,
-    /// Names the story for its review
+    /// Story id, for its review
     pub story_id: Option<String>,
-    /// When it is done; repeat the flag for more
+    /// Done criteria; repeat the flag for more
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
     /// Default 20
@@ -252,9 +252,9 @@ pub struct KnowledgePack {
     /// The story, if it has a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub story_id: Option<String>,
-    /// Names the pack: the same for the same file, terms and options.
+    /// Pack id: the same for the same file, terms and options.
     pub pack_id: String,
-    /// Whether it had been made before.
+    /// Whether it was cached.
     pub cached: bool,
     #[serde(flatten)]
     /// The nodes.

@@ -12,34 +12,34 @@ use twining_model::text;
 
 use super::graph::{KnowledgeEdge, KnowledgeGraph, KnowledgeNode};
 
-/// A rule, and why it holds here.
+/// A rule, and why it applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AppliedRule {
     /// Its id.
     pub id: String,
-    /// What it says.
+    /// Its message.
     pub description: String,
-    /// A changed file it holds for, or that it holds for all.
+    /// The changed file it applies to, or all files.
     pub because: String,
     /// What the change under review does to it, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<RuleChange>,
-    /// What it said before, where the change rewords it.
+    /// Its old text, if the change rewords it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
-/// How a change gets at a rule, from plain to sly.
+/// How a change weakens a rule, obvious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleChange {
-    /// It is gone, or cannot be read any more.
+    /// It is removed or no longer readable.
     Removed,
-    /// It is no longer a current rule of the highest priority.
+    /// It is no longer a current, critical rule.
     Lowered,
-    /// It no longer holds for these files.
+    /// It no longer covers these files.
     Narrowed,
-    /// It says something else.
+    /// Its text changed.
     Reworded,
 }
 
@@ -49,8 +49,8 @@ impl RuleChange {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Removed => "the change under review REMOVES this rule",
-            Self::Lowered => "the change under review LOWERS this rule",
-            Self::Narrowed => "the change under review makes this rule HOLD ELSEWHERE",
+            Self::Lowered => "the change under review DOWNGRADES this rule",
+            Self::Narrowed => "the change under review CHANGES WHERE this rule applies",
             Self::Reworded => "the change under review REWORDS this rule",
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn applied(
         };
         // What holds for no changed file is told too: taking it away is a change of its own.
         let because = because(rule, files).unwrap_or_else(|| {
-            format!("it held for {}", text::excerpt(&rule.paths.join(", "), 200))
+            format!("it applied to {}", text::excerpt(&rule.paths.join(", "), 200))
         });
         let reworded = known.get(rule.id.as_str()).filter(|_| change == RuleChange::Reworded);
         rules.push(AppliedRule {
@@ -132,12 +132,12 @@ fn weakened(
 
 fn because(rule: &RuleFact, files: &[String]) -> Option<String> {
     if rule.paths.is_empty() {
-        return Some("it holds everywhere".to_owned());
+        return Some("it applies everywhere".to_owned());
     }
     files
         .iter()
         .find(|file| rule.holds_for(file))
-        .map(|file| format!("it holds for {}", text::excerpt(file, 200)))
+        .map(|file| format!("it applies to {}", text::excerpt(file, 200)))
 }
 
 /// What the graph demands.
@@ -173,7 +173,7 @@ pub struct EdgeFact {
 pub struct RuleFact {
     /// Its id.
     pub id: String,
-    /// What it says.
+    /// Its message.
     pub description: String,
     /// Where it holds: its own path, and those of the nodes that must follow it. Everywhere if empty.
     pub paths: Vec<String>,

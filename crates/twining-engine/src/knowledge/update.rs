@@ -21,25 +21,25 @@ const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
 /// So many problems are named in a refusal.
 const NAMED: usize = 10;
 
-/// What is to be done to the graph.
+/// Changes to the graph.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeUpdateInput {
-    /// All are carried out, or none. A node takes id and fields (an empty one is removed), an edge from, to, relation, note
+    /// All or none are applied. A node takes id and fields (an empty one is removed), an edge from, to, relation, note
     ///
     /// Each as JSON; repeat the flag for more
     #[schemars(extend("items" = operation_schema()))]
     pub operations: Vec<Operation>,
     /// The story it is done for
     pub story_id: Option<String>,
-    /// Only say what would be done
+    /// Dry run; nothing is written
     #[serde(default)]
     pub dry_run: bool,
 }
 
 redact_fields!(KnowledgeUpdateInput { operations, story_id });
 
-/// One thing to do. Which fields it takes depends on `op`.
+/// One operation. Which fields it takes depends on `op`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
@@ -116,10 +116,10 @@ impl Redact for Operation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationKind {
-    /// A node that is not there yet.
+    /// A new node.
     #[default]
     AddNode,
-    /// The fields that are given; an empty one is taken away.
+    /// The given fields; an empty one is removed.
     UpdateNode,
     /// A node, and its edges with it.
     RemoveNode,
@@ -134,31 +134,31 @@ pub enum OperationKind {
 pub struct KnowledgeUpdateOutcome {
     /// Which file, relative to the project.
     pub file: String,
-    /// Whether the file had to be made.
+    /// Whether the file was created.
     pub created: bool,
     /// Whether it was written.
     pub written: bool,
-    /// Whether both sides of a merge, which git had left in it, were made one.
+    /// Whether a merge conflict that git left in it was resolved.
     #[serde(skip_serializing_if = "is_false")]
     pub joined: bool,
     /// Nodes that are new.
     pub nodes_added: Vec<String>,
-    /// Nodes that say something else now.
+    /// Changed nodes.
     pub nodes_changed: Vec<String>,
-    /// Nodes that are gone.
+    /// Removed nodes.
     pub nodes_removed: Vec<String>,
     /// Edges that are new.
     pub edges_added: usize,
-    /// Edges that are gone, those of removed nodes included.
+    /// Removed edges, including those of removed nodes.
     pub edges_removed: usize,
-    /// Nodes there are now.
+    /// Total nodes now.
     pub nodes: usize,
-    /// Edges there are now.
+    /// Total edges now.
     pub edges: usize,
-    /// What is doubtful about the graph now.
+    /// Warnings about the graph now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<GraphFinding>,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -187,9 +187,14 @@ pub(super) fn plan(
             source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         let clash = unresolved_merge(source.unwrap_or_default(), "")
             .and_then(|unresolved_merge| unresolved_merge.clashes.into_iter().next());
-        let what = clash.map_or_else(|| "they disagree".to_owned(), |clash| clash.message);
-        return Err(InvalidInput::new("operations", "cannot be carried out while both sides of a merge stand in the file")
-            .because(format!("line {line}: {what}; that is for people to settle, and twining_knowledge_check tells how")));
+        let what = clash.map_or_else(|| "the two sides disagree".to_owned(), |clash| clash.message);
+        return Err(InvalidInput::new(
+            "operations",
+            "cannot be applied while the file has an unresolved merge conflict",
+        )
+        .because(format!(
+            "line {line}: {what}; a person must resolve it, and twining_knowledge_check shows how"
+        )));
     }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
     let mut document =
@@ -197,7 +202,7 @@ pub(super) fn plan(
     if let Some(problem) = document.errors().first() {
         return Err(InvalidInput::new(
             "operations",
-            "cannot be carried out while the file is no valid DOT",
+            "cannot be applied while the file is not valid DOT",
         )
         .because(format!(
             "line {}: {}; twining_knowledge_check lists every error",
@@ -220,7 +225,7 @@ pub(super) fn plan(
     if !known.errors.is_empty() {
         return Err(InvalidInput::new(
             "operations",
-            "would leave the graph wrong, so nothing was written",
+            "would make the graph invalid, so nothing was written",
         )
         .because(listed(&known.errors)));
     }
@@ -309,7 +314,7 @@ impl Operation {
             *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation)
         };
         if document.graph().edges().iter().find(twin).is_some() {
-            return Err(InvalidInput::new("relation", "joins these two nodes already")
+            return Err(InvalidInput::new("relation", "already connects these two nodes")
                 .because(format!("`{}`", text::excerpt(&relation, 80))));
         }
         let mut attributes = vec![("relation", DotId::new(&relation))];
@@ -342,7 +347,7 @@ impl Operation {
             if let Some(value) = value {
                 text::bounded(name, value, limits::TEXT_BYTES)?;
                 if name == "path" && leads_out(value) {
-                    return Err(InvalidInput::new(name, "must lie inside the project"));
+                    return Err(InvalidInput::new(name, "must be inside the project"));
                 }
                 fields.push((name, value.trim()));
             }
@@ -388,7 +393,11 @@ impl Operation {
         match stray.map(|(name, _)| name).or(of_edge) {
             Some(name) => Err(InvalidInput::new(
                 name,
-                if of_node { "belongs to an edge" } else { "belongs to a node" },
+                if of_node {
+                    "is a field of edges, not nodes"
+                } else {
+                    "is a field of nodes, not edges"
+                },
             )),
             None => Ok(()),
         }
@@ -422,7 +431,7 @@ fn as_id<'f>((name, value): (&'f str, &str)) -> (&'f str, DotId) {
 }
 
 fn refused(field: &'static str, error: &EditError) -> InvalidInput {
-    InvalidInput::new(field, "cannot be carried out").because(error)
+    InvalidInput::new(field, "cannot be applied").because(error)
 }
 
 /// The first problems, each with its line, and how many more there are.

@@ -90,7 +90,7 @@ impl Engine {
             .gather_traces(&draft)?
             .pattern(input.pattern.trim(), &draft, &self.guards(user).guards)
             .ok_or_else(|| {
-                let hint = "twining_extract_patterns lists the patterns there are".to_owned();
+                let hint = "twining_extract_patterns lists the patterns".to_owned();
                 Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
             })?;
         let (calls, objected) = (self.store().local_state().calls()?, self.objected()?);
@@ -117,7 +117,7 @@ impl Engine {
     pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<PromoteGuardOutcome, Failure> {
         let id = text::name("guard", id)?;
         let promoted = self.change_policy(|file| plan_promote(file, &id))?;
-        self.approve(caller, &id, &format!("the guard `{id}` was promoted: it blocks"), "")?;
+        self.approve(caller, &id, &format!("the guard `{id}` was promoted: it now blocks"), "")?;
         Ok(promoted)
     }
 
@@ -144,7 +144,7 @@ impl Engine {
         let all = self.guards(user);
         let guard = all.guards.iter().rev().find(|guard| guard.id == id);
         let guard = guard.ok_or_else(|| {
-            InvalidInput::new("guard", "is not there").because(text::excerpt(id, 40))
+            InvalidInput::new("guard", "does not exist").because(text::excerpt(id, 40))
         })?;
         Ok(Backtest::of(guard, &self.store().local_state().calls()?, &self.objected()?))
     }

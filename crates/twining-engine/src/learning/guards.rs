@@ -19,7 +19,7 @@ use crate::learning::patterns::{Pattern, ProposalKind};
 use crate::learning::recorded_call::{RecordedCall, action_summary};
 use crate::secrets::{Redaction, redact_fields};
 
-/// What to make a guard of.
+/// A guard to create.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateGuardInput {
@@ -36,13 +36,13 @@ pub struct CreateGuardInput {
     /// Commands it stops, such as `git push`
     #[serde(default)]
     pub commands: Vec<String>,
-    /// Globs of files it keeps
+    /// Protected file globs
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Text that must not come in
+    /// Added text it stops
     #[serde(default)]
     pub adds: Vec<String>,
-    /// Tools it is asked about; default: all
+    /// Tools it applies to; default: all
     #[serde(default)]
     pub tools: Vec<String>,
     /// Your name
@@ -62,13 +62,13 @@ pub struct CreateGuardOutcome {
     pub status: String,
     /// Always `warn`.
     pub action: Verdict,
-    /// The file it stands in, and the line.
+    /// File and line.
     pub place: String,
     /// What it would have done.
     pub backtest: Backtest,
-    /// What comes next.
+    /// The next step.
     pub next_step: String,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -80,7 +80,7 @@ pub struct PromoteGuardOutcome {
     pub id: String,
     /// What it does now.
     pub action: Verdict,
-    /// Where it stands.
+    /// File and line.
     pub place: String,
 }
 
@@ -94,14 +94,14 @@ pub(crate) fn plan_create(
 ) -> Result<(Option<String>, CreateGuardOutcome), Failure> {
     let before = readable(file)?;
     if let Some(made) = &pattern.made {
-        return Err(InvalidInput::new("pattern", "has a guard already")
+        return Err(InvalidInput::new("pattern", "already has a guard")
             .because(format!("it is `{made}`"))
             .into());
     }
     match &pattern.proposal {
         None => {
             let why = format!(
-                "{} of its {} traces count, and that is too few",
+                "only {} of its {} traces count, which is too few",
                 pattern.counted, pattern.count
             );
             return Err(InvalidInput::new("pattern", "does not propose anything")
@@ -130,7 +130,7 @@ pub(crate) fn plan_create(
     check_guard_holds(&after, &guard.id)?;
     let created = CreateGuardOutcome {
         next_step: format!(
-            "it warns from now on; a person makes it block: `twining guard promote {}`",
+            "it warns from now on; to make it block, a person runs `twining guard promote {}`",
             guard.id
         ),
         place: place(&guard),
@@ -179,10 +179,10 @@ pub(crate) fn check_guard_holds(policy: &str, id: &str) -> Result<(), Failure> {
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
         Some(GuardHealth::Alive) => Ok(()),
         Some(GuardHealth::Dead(why)) => {
-            Err(InvalidInput::new("guard", "would be dead").because(why).into())
+            Err(InvalidInput::new("guard", "would be inactive").because(why).into())
         }
-        None => Err(InvalidInput::new("guard", "would be left out")
-            .because("another of that name is stricter")
+        None => Err(InvalidInput::new("guard", "would be ignored")
+            .because("another guard of that name is stricter")
             .into()),
     }
 }
@@ -208,7 +208,7 @@ fn fields(
         if derived.is_empty() || derived.contains("[masked]") {
             let explanation =
                 "the pattern names neither a command nor a path; give commands, paths or adds";
-            return Err(InvalidInput::new("commands", "must say what the guard is about")
+            return Err(InvalidInput::new("commands", "must say what the guard matches")
                 .because(explanation)
                 .into());
         }
@@ -260,35 +260,35 @@ fn fields(
     Ok(fields)
 }
 
-/// A guard as it stands.
+/// A guard.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GuardSummary {
     /// Its name.
     pub id: String,
     /// Where it comes from.
     pub source: String,
-    /// What it does when it speaks.
+    /// What it does on a match.
     pub action: Verdict,
     /// Whether a person has yet to promote it.
     #[serde(skip_serializing_if = "is_false")]
     pub proposed: bool,
-    /// Why it is not asked, if it fails its own examples.
+    /// Why it is skipped, if it fails its own examples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dead: Option<String>,
     /// What it was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// The command it wants to be run.
+    /// The command it requires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
-    /// What it says.
+    /// Its message.
     pub say: String,
     /// What to do instead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub next_step: String,
 }
 
-/// Guards are listed whole.
+/// All guards are listed.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuardsInput {}
@@ -329,7 +329,7 @@ pub struct Backtest {
     pub calls: u64,
     /// How many it would have stopped.
     pub stopped: u64,
-    /// How many of those were fine: they ran, no guard spoke and nobody took them back.
+    /// How many of those were fine: they ran, no guard fired, nobody undid them.
     pub fine: u64,
     /// Calls too large to be recorded whole, which it may have missed.
     #[serde(skip_serializing_if = "is_zero")]

@@ -23,7 +23,7 @@ const NAMED: usize = 5;
 pub struct PatternsInput {
     /// Default 3
     ///
-    /// How often before it proposes
+    /// Count needed for a proposal
     pub threshold: Option<usize>,
     /// Only traces from this time on
     pub since: Option<String>,
@@ -37,13 +37,13 @@ pub struct PatternsInput {
 pub enum ProposalKind {
     /// A new guard.
     Guard,
-    /// The guard that warns could do more.
+    /// Make the warning guard block.
     Stricter,
-    /// The guard holds; the agent should be told beforehand.
+    /// The guard works; tell the agent in its prompt.
     Prompt,
 }
 
-/// What follows from a pattern.
+/// A pattern's proposal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Proposal {
     /// What to do.
@@ -62,17 +62,17 @@ pub struct Pattern {
     /// About which guard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
-    /// What was tried, most often.
+    /// The most common action.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub action: String,
-    /// Why it was wrong, in the words of the newest.
+    /// Why it was wrong, from the newest trace.
     pub reason: String,
-    /// What would have been right, where somebody said.
+    /// What would have been right, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub correct: String,
     /// How often.
     pub count: usize,
-    /// How many of those count: seen here, or said by somebody; once a session where an agent only says so.
+    /// How many count: seen here or reported by a person; an agent's reports count once a session.
     pub counted: usize,
     /// How many were blocked.
     pub blocked: usize,
@@ -82,7 +82,7 @@ pub struct Pattern {
     pub last: String,
     /// The newest traces.
     pub traces: Vec<String>,
-    /// What follows, past the threshold.
+    /// The proposal, past the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
     /// The guard made from it.
@@ -97,7 +97,7 @@ pub struct PatternsOutcome {
     pub patterns: Vec<Pattern>,
     /// How many traces were looked at.
     pub traces: usize,
-    /// How often before it proposes.
+    /// Count needed for a proposal.
     pub threshold: usize,
     /// Whether some were left out.
     #[serde(skip_serializing_if = "is_false")]
@@ -121,7 +121,7 @@ impl PatternsDraft {
                 format!("must be from 2 to {}", limits::PAGE),
             )
             .because(if threshold < 2 {
-                "once is no pattern".to_owned()
+                "one case is not a pattern".to_owned()
             } else {
                 format!("{threshold} was given")
             }));
@@ -237,15 +237,15 @@ fn pattern(id: String, group: PatternGroup, threshold: usize, guards: &[Guard]) 
         let level = group.guard.as_ref().and_then(|id| guards.iter().filter(|guard| guard.id == *id).map(|guard| guard.action).max());
         match (level, &group.guard) {
             (Some(Verdict::Block), Some(guard)) => {
-                Proposal { kind: ProposalKind::Prompt, say: format!("`{guard}` holds; tell {} of it in its prompt", group.agent) }
+                Proposal { kind: ProposalKind::Prompt, say: format!("`{guard}` already blocks; mention it in the prompt of {}", group.agent) }
             }
             (Some(_), Some(guard)) => Proposal {
                 kind: ProposalKind::Stricter,
                 say: format!(
-                    "`{guard}` only warns; a person may let it block: `twining guard promote {guard}`, or `action: block` in policy.yml"
+                    "`{guard}` only warns; a person can make it block: `twining guard promote {guard}`, or `action: block` in policy.yml"
                 ),
             },
-            _ => Proposal { kind: ProposalKind::Guard, say: format!("make a guard of it: twining_create_guard with pattern {id}") },
+            _ => Proposal { kind: ProposalKind::Guard, say: format!("make a guard from it: call twining_create_guard with pattern {id}") },
         }
     });
     Pattern {

@@ -29,7 +29,7 @@ const BESIDE_THE_POINT: f64 = 0.25;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueryTracesInput {
-    /// Words; none gives the newest
+    /// Query; empty: the newest
     pub query: Option<String>,
     /// Only this type
     #[serde(rename = "type")]
@@ -39,7 +39,7 @@ pub struct QueryTracesInput {
     pub guard: Option<String>,
     /// Only of this agent
     pub agent: Option<String>,
-    /// Only what was blocked, or `false` for the rest
+    /// `true`: only blocked; `false`: only the rest
     pub blocked: Option<bool>,
     /// ISO 8601
     ///
@@ -58,9 +58,9 @@ pub struct QueryTracesInput {
 pub struct TraceHit {
     /// The trace.
     pub trace: Trace,
-    /// How far it is believed here.
+    /// Its trust level here.
     pub trust: Trust,
-    /// From 0 to 1, where words were asked for.
+    /// From 0 to 1, if words were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<f64>,
 }
@@ -68,7 +68,7 @@ pub struct TraceHit {
 /// What was found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct QueryTracesOutcome {
-    /// Best first; the newest first where no words were asked for.
+    /// Best first; newest first if no words were given.
     pub traces: Vec<TraceHit>,
     /// How many there are in all.
     pub total: usize,

@@ -33,7 +33,7 @@ pub struct StoreTraceInput {
     pub action: Option<String>,
     /// The guard it is about
     pub guard: Option<String>,
-    /// It was kept from happening
+    /// It was prevented
     pub blocked: Option<bool>,
     /// The feature
     pub feature: Option<String>,
@@ -61,9 +61,9 @@ pub struct StoreTraceOutcome {
     pub id: String,
     /// When.
     pub timestamp: String,
-    /// How far it is believed.
+    /// Its trust level.
     pub trust: Trust,
-    /// Secrets that were taken out.
+    /// Secrets removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -100,7 +100,7 @@ impl TraceDraft {
         };
         let blocked = input.blocked.unwrap_or(false);
         if blocked && kind != TraceType::Violation {
-            return Err(InvalidInput::new("blocked", "is said of a violation alone"));
+            return Err(InvalidInput::new("blocked", "applies only to violations"));
         }
         let context = (
             name("feature", &input.feature)?.unwrap_or_default(),

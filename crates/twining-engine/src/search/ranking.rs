@@ -30,7 +30,7 @@ const AUTHOR: f64 = 0.15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchMode {
-    /// By words.
+    /// By keyword.
     Keyword,
     /// By meaning.
     Semantic,
@@ -38,19 +38,19 @@ pub enum SearchMode {
     Hybrid,
 }
 
-/// Why a record was found: what each signal gave, of a relevance up to 1.
+/// Why a record was found: each signal's share of a relevance up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ScoreParts {
-    /// Its words.
+    /// Keyword match.
     #[serde(skip_serializing_if = "is_nothing")]
     pub lexical: f64,
-    /// Its meaning.
+    /// Semantic match.
     #[serde(skip_serializing_if = "is_nothing")]
     pub semantic: f64,
-    /// The question names its author.
+    /// The query names its author.
     #[serde(skip_serializing_if = "is_nothing")]
     pub author: f64,
-    /// It lies near the scope that was asked for.
+    /// It is near the requested scope.
     #[serde(skip_serializing_if = "is_nothing")]
     pub scope: f64,
     /// It is recent.
@@ -59,13 +59,13 @@ pub struct ScoreParts {
     /// Its author is sure of it.
     #[serde(skip_serializing_if = "is_nothing")]
     pub confidence: f64,
-    /// It warns, or waits for an answer.
+    /// It warns, or awaits an answer.
     #[serde(skip_serializing_if = "is_nothing")]
     pub kind: f64,
-    /// Much that lies near the scope hangs on it.
+    /// It is linked to much near the scope.
     #[serde(skip_serializing_if = "is_nothing")]
     pub graph: f64,
-    /// A person said it.
+    /// From a person.
     #[serde(skip_serializing_if = "is_nothing")]
     pub human: f64,
 }
@@ -337,7 +337,7 @@ const SHORTEST_TITLE: usize = 20;
 
 /// What is asked for.
 pub(crate) struct SearchQuery<'m> {
-    /// Its words.
+    /// Keyword match.
     pub(crate) terms: Vec<Term>,
     /// All of its words, to find out whether it names somebody.
     pub(super) named: HashSet<String>,

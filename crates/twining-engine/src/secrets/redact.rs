@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::secrets::detect::{redact, redact_name};
 
-/// A secret that was taken out.
+/// A secret that was redacted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Redaction {
-    /// Where it stood.
+    /// Where it was.
     pub field: String,
     /// What it was.
     pub kind: String,

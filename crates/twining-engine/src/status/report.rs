@@ -24,15 +24,15 @@ const STALE_DAYS: i64 = 7;
 /// Something to look at.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StatusWarning {
-    /// A word for programs.
+    /// Machine-readable code.
     pub code: String,
-    /// What is the matter.
+    /// What is wrong.
     pub message: String,
     /// What to do.
     pub hint: String,
 }
 
-/// A file, or a line of one, that could not be read. It is kept as it is.
+/// A file, or a line of one, that could not be read. It is left unchanged.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnreadableFile {
     /// Relative to `.twining`.
@@ -52,7 +52,7 @@ pub struct StatusInput {
     ///
     /// A file or directory, relative to the project
     pub scope: Option<String>,
-    /// Also what knowledge is used for and costs, as counted on this machine
+    /// Also show knowledge usage and cost, as counted on this machine
     #[serde(default)]
     pub metrics: bool,
 }
@@ -69,25 +69,25 @@ pub struct StatusReport {
     pub blackboard_entries: u64,
     /// Decisions in force.
     pub active_decisions: u64,
-    /// Decisions in doubt.
+    /// Provisional decisions.
     pub provisional_decisions: u64,
     /// Entities in the graph.
     pub graph_entities: u64,
     /// Relations in the graph.
     pub graph_relations: u64,
-    /// When something last happened, or `none`.
+    /// Time of the last activity, or `none`.
     pub last_activity: String,
     /// Whether the board is over its threshold.
     pub needs_archiving: bool,
     /// Decisions replaced.
     pub superseded_decisions: u64,
-    /// Decisions rejected.
+    /// Decisions overridden.
     pub overridden_decisions: u64,
-    /// Needs nobody met.
+    /// Unmet needs.
     pub open_needs: u64,
-    /// Questions nobody answered.
+    /// Unanswered questions.
     pub unanswered_questions: u64,
-    /// Warnings nobody settled.
+    /// Unresolved warnings.
     pub open_warnings: u64,
     /// Entities without a relation.
     pub disconnected_entities: u64,
@@ -106,14 +106,14 @@ pub struct StatusReport {
     pub format_version: u32,
     /// Agents in the registry.
     pub registered_agents: u64,
-    /// Agents at work.
+    /// Active agents.
     pub active_agents: u64,
-    /// Handoffs that nobody took.
+    /// Unacknowledged handoffs.
     pub open_handoffs: u64,
-    /// Parts of the project that somebody holds.
+    /// Active claims.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// What knowledge is used for and costs, if that was asked for.
+    /// Knowledge usage and cost, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<KnowledgeMetrics>,
 }
@@ -193,7 +193,7 @@ impl StatusReport {
                 Attention::Yes,
                 "unreadable_registry",
                 message,
-                "mend it by hand; nothing is written over it",
+                "fix it manually; Twining does not overwrite it",
             );
         }
         for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
@@ -201,7 +201,7 @@ impl StatusReport {
                 Attention::No,
                 "look_alike_agents",
                 why,
-                "make sure that it is who you think",
+                "check that this agent is who you think it is",
             );
         }
         self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
@@ -296,7 +296,7 @@ fn notices(counts: &StatusCounts, config: &Config, model: &ModelState) -> Vec<St
     notices.count(counts.rejected, Attention::No, &REJECTED);
     if counts.needs_archiving() {
         let message = format!(
-            "the board has {}, {} or more",
+            "the blackboard has {}; the archive threshold is {}",
             fields::count(tally.entries, "entry", "entries"),
             counts.threshold
         );
@@ -304,16 +304,16 @@ fn notices(counts: &StatusCounts, config: &Config, model: &ModelState) -> Vec<St
             Attention::Yes,
             "needs_archiving",
             message,
-            "twining_archive moves what is settled off the board",
+            "twining_archive archives the settled entries",
         );
     }
     if let ModelState::Unusable(why) = model {
-        let message = format!("searches go by words alone: {why}");
+        let message = format!("searches use keywords only: {why}");
         notices.add(
             Attention::No,
             "no_embeddings",
             message,
-            "install twining anew, or unset TWINING_MODEL; everything else works",
+            "reinstall twining, or unset TWINING_MODEL; everything else works",
         );
     }
     for note in &config.notes {
@@ -351,7 +351,7 @@ pub(super) const UNREADABLE: NoticeKind = NoticeKind {
     code: "unreadable_files",
     one: "file or line could not be read",
     many: "files or lines could not be read",
-    hint: "they are kept as they are; `unreadable` names them, mend them by hand",
+    hint: "they are left unchanged; `unreadable` lists them; fix them manually",
 };
 const UNCONFIRMED: NoticeKind = NoticeKind {
     code: "unconfirmed_overrides",
@@ -379,8 +379,8 @@ const DANGLING: NoticeKind = NoticeKind {
 };
 const AHEAD: NoticeKind = NoticeKind {
     code: "future_dated",
-    one: "record is dated ahead of the clock",
-    many: "records are dated ahead of the clock",
+    one: "record is dated in the future",
+    many: "records are dated in the future",
     hint: "they are ranked last; check the clock of the machine that wrote them",
 };
 const PROVISIONAL: NoticeKind = NoticeKind {
@@ -398,15 +398,15 @@ const LONE: NoticeKind = NoticeKind {
 };
 const TWICE: NoticeKind = NoticeKind {
     code: "duplicate_ids",
-    one: "entry stands on more than one line",
-    many: "entries stand on more than one line",
-    hint: "a merge united both sides; each counts once, and the last line holds",
+    one: "entry is on more than one line",
+    many: "entries are on more than one line",
+    hint: "a merge kept both sides; each entry counts once, and its last line is used",
 };
 const REJECTED: NoticeKind = NoticeKind {
     code: "rejected_queue_lines",
-    one: "line that a hook queued was set aside",
-    many: "lines that hooks queued were set aside",
-    hint: "`.twining/pending-rejected.jsonl` has each with its reason; mend the hook, then remove the file",
+    one: "line queued by a hook was rejected",
+    many: "lines queued by hooks were rejected",
+    hint: "`.twining/pending-rejected.jsonl` lists each with its reason; fix the hook, then delete the file",
 };
 
 fn summary(tally: &RecordCounts, notices: &[StatusNotice]) -> String {
@@ -529,7 +529,7 @@ impl Engine {
             Ok(errors) => {
                 let errors = fields::count(errors as u64, "error", "errors");
                 (
-                    format!("the knowledge graph has {errors}; what is right in it is served"),
+                    format!("the knowledge graph has {errors}; its valid parts are served"),
                     "twining_knowledge_check lists them".to_owned(),
                 )
             }

@@ -177,7 +177,10 @@ fn a_board_of_one_entry_is_counted_in_the_singular() {
     project.write("config.yml", "archive:\n  max_blackboard_entries_before_archive: 1\n");
     project.post("finding", "found");
     let report = status(&project);
-    assert_eq!(report.summary, "Needs attention: the board has 1 entry, 1 or more.");
+    assert_eq!(
+        report.summary,
+        "Needs attention: the blackboard has 1 entry; the archive threshold is 1."
+    );
 }
 
 #[test]
@@ -204,7 +207,7 @@ fn a_queued_line_that_was_set_aside_is_told_and_is_no_illness() {
     assert_eq!(codes(&report), ["rejected_queue_lines"]);
     assert!(
         report.summary.starts_with("Healthy.")
-            && report.summary.contains("1 line that a hook queued was set aside"),
+            && report.summary.contains("1 line queued by a hook was rejected"),
         "{}",
         report.summary
     );

@@ -34,7 +34,7 @@ pub(super) fn turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
 pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
     let mistake = GuardSet::load(&UserPolicy::default(), file, Examples::Skip).unread?;
     let why = format!(
-        "{}; until it is mended its guards do not hold",
+        "{}; its guards are not in force until it is fixed",
         text::excerpt(&mistake.message, 160)
     );
     Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
@@ -57,7 +57,7 @@ pub(super) fn handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
         Ok(None) => None,
         Ok(Some(bytes)) => match serde_json::from_slice::<Handoff>(&bytes) {
             Ok(handoff) if handoff.id == id.as_str() => None,
-            Ok(_) => Some("it is another handoff than its name says".to_owned()),
+            Ok(_) => Some("it contains a different handoff than its file name says".to_owned()),
             Err(error) => Some(error.to_string()),
         },
         Err(error) => Some(error.to_string()),

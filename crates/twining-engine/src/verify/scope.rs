@@ -31,7 +31,7 @@ impl History for NoHistory {
     }
 }
 
-/// What to verify, in the caller's words.
+/// What to verify, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyInput {
@@ -59,7 +59,7 @@ pub enum CheckStatus {
     Pass,
     /// Worth a look.
     Warn,
-    /// Not as it should be.
+    /// Something is wrong.
     Fail,
 }
 
@@ -68,7 +68,7 @@ pub enum CheckStatus {
 pub struct CheckItem {
     /// Its id.
     pub id: String,
-    /// Its line.
+    /// Its summary.
     pub summary: String,
     /// The file in question.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct ScopeCheck {
     pub status: CheckStatus,
     /// One sentence.
     pub message: String,
-    /// How many were looked at.
+    /// How many were checked.
     pub checked: u64,
     /// What it found, at most 20.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -102,7 +102,7 @@ pub struct VerifyOutcome {
     pub checks: BTreeMap<String, ScopeCheck>,
     /// One line.
     pub summary: String,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }

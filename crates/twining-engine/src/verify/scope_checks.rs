@@ -38,7 +38,7 @@ impl ScopeDecisions {
         if self.beyond == 0 {
             String::new()
         } else {
-            format!("; {} further decisions were not looked at", self.beyond)
+            format!("; {} more decisions were not checked", self.beyond)
         }
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn assembly(scope: &ScopeDecisions) -> ScopeCheck {
         _ => CheckStatus::Warn,
     };
     let message = match known.len() {
-        0 => "of no decision here it is known whether context was assembled before".to_owned(),
+        0 => "no decision here records whether context was assembled first".to_owned(),
         n => format!(
             "{} made without assembling context first{}",
             of(blind.len(), n),
@@ -188,7 +188,7 @@ pub(super) fn constraints(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, 
         n => (
             CheckStatus::Warn,
             format!(
-                "{} to check by hand; nothing in them is run",
+                "{} to check manually; none are run automatically",
                 count(n, "constraint", "constraints")
             ),
         ),

@@ -16,18 +16,18 @@ use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::json_spans;
 use crate::workflow::json_spans::TextRange;
 
-/// How far a feature is.
+/// A feature's status.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureStatus {
-    /// Nobody began.
+    /// Not started.
     #[default]
     Pending,
-    /// Someone is at it.
+    /// In progress.
     InProgress,
-    /// The code is there, and nobody showed that it works.
+    /// The code is written but not yet tested.
     Completed,
     /// Shown to work.
     Tested,
@@ -70,46 +70,46 @@ impl FeatureStatus {
     }
 }
 
-/// A feature, as the list has it.
+/// A feature in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Feature {
     /// What it is called; unique in the list.
     pub id: String,
     /// What is to be built.
     pub description: String,
-    /// How far it is.
+    /// Its status.
     pub status: FeatureStatus,
     /// Whether it was shown to work.
     pub tested: bool,
     /// Its files and folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Its tests: paths or test ids. A run must cover one of them; none listed, any run does.
+    /// Its tests: paths or test ids. A run must cover one of them; if none, any run counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// What must hold for it to work.
+    /// Acceptance criteria.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acceptance_criteria: Vec<String>,
-    /// Lower goes first; 2 where none is given.
+    /// Lower goes first; default 2.
     pub priority: i64,
-    /// Features that must be tested before it is begun.
+    /// Features that must be tested before it starts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     /// Tests that failed since it was last opened.
     pub retries: u32,
-    /// The category or phase it stands under.
+    /// Its category or phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The entry on the board that asks a person to look at it.
+    /// The blackboard entry that asks a person to look at it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub need: Option<String>,
-    /// The run by which it became tested.
+    /// The run that marked it tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified_by: Option<VerifiedBy>,
-    /// How hard it is, where the list says so.
+    /// Its complexity, if listed.
     #[serde(skip)]
     pub complexity: Option<i64>,
-    /// What kind of task it is, where the list says so.
+    /// Its task type, if listed.
     #[serde(skip)]
     pub task_type: Option<String>,
 }
@@ -190,14 +190,15 @@ impl Feature {
         let mut problems = Vec::new();
         let description = first(fields, DESCRIPTION, text_of).unwrap_or_default();
         let id = first(fields, ID, text_of).or(around.key).unwrap_or_else(|| {
-            problems
-                .push("has no `id`; it is called by its description until it gets one".to_owned());
+            problems.push(
+                "has no `id`; its description is used as the id until it gets one".to_owned(),
+            );
             slug(&description)
         });
         let status = match first(fields, STATUS, text_of) {
             Some(word) => FeatureStatus::read(&word).or_else(|| {
                 problems.push(format!(
-                    "has the unknown status `{}`; it is taken for pending",
+                    "has the unknown status `{}`; it is treated as pending",
                     text::excerpt(&word, 40)
                 ));
                 None
@@ -208,7 +209,7 @@ impl Feature {
         let (status, tested) = standing(status, flag, &mut problems);
         let priority = fields.get("priority").map_or(Some(MIDDLE), priority).unwrap_or_else(|| {
             problems
-                .push("has a priority that is no number, P0 to P9, mvp, critical, high, medium or low; it is taken for medium".to_owned());
+                .push("has an unknown priority (not a number, P0 to P9, mvp, critical, high, medium or low); it is treated as medium".to_owned());
             MIDDLE
         });
         let feature = Self {
@@ -257,14 +258,13 @@ fn standing(
         | (Some(FeatureStatus::Tested), None) => (FeatureStatus::Tested, true),
         (Some(FeatureStatus::Tested), Some(false)) => {
             problems.push(
-                "has the status tested and says `tested: false`; it is taken for completed"
-                    .to_owned(),
+                "has the status tested but `tested: false`; it is treated as completed".to_owned(),
             );
             (FeatureStatus::Completed, false)
         }
         (Some(status), Some(true)) => {
             problems.push(format!(
-                "says `tested: true` and has the status {}; the status counts",
+                "has `tested: true` but the status {}; the status is used",
                 status.as_str()
             ));
             (status, false)

@@ -20,7 +20,7 @@ use crate::workflow::next;
 use crate::workflow::report::{StepChanges, attempt, move_feature};
 use crate::workflow::state_machine::{FeatureEvent, event_towards};
 
-/// What to do with the list, in the caller's words.
+/// What to do with the list.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeaturesInput {
@@ -31,25 +31,25 @@ pub struct FeaturesInput {
     pub id: Option<String>,
     /// What is to be built
     pub description: Option<String>,
-    /// One step from where it is; with list, which to show
+    /// Must be one step away; with list, a filter
     #[schemars(extend("enum" = FEATURE_STATUSES))]
     pub status: Option<String>,
     /// Whether it was shown to work; needs a recorded run
     pub tested: Option<bool>,
-    /// Its files and folders, with commas between
+    /// Its files and folders, comma-separated
     #[serde(default)]
     pub files: Vec<String>,
-    /// Its tests, paths or ids, with commas between
+    /// Its tests (paths or ids), comma-separated
     #[serde(default)]
     pub tests: Vec<String>,
-    /// What must hold for it to work; repeat the flag for more
+    /// Acceptance criteria; repeat the flag for more
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
     /// A number, lower first, or high, medium, low
     #[serde(default, deserialize_with = "number_or_text")]
     #[schemars(with = "Option<String>")]
     pub priority: Option<String>,
-    /// Features to be tested before it, with commas between
+    /// Features to test before it, comma-separated
     #[serde(default)]
     pub depends_on: Vec<String>,
     /// Why it is blocked or reopened
@@ -71,12 +71,12 @@ redact_fields!(FeaturesInput {
     agent_id
 });
 
-/// How many features stand where.
+/// Features per status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FeatureCounts {
-    /// Nobody began.
+    /// Not started.
     pub pending: u64,
-    /// Someone is at it.
+    /// In progress.
     pub in_progress: u64,
     /// Waits for its tests.
     pub completed: u64,
@@ -113,12 +113,12 @@ pub struct FeaturesOutcome {
     pub total: u64,
     /// Whether some were left out.
     pub truncated: bool,
-    /// How many stand where.
+    /// Count per status.
     pub counts: FeatureCounts,
-    /// What is odd about the list.
+    /// Problems in the list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
-    /// Secrets that were not written.
+    /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -171,11 +171,8 @@ impl FeaturesDraft {
             if status.is_some_and(|status| status != FeatureStatus::Pending)
                 || input.tested == Some(true)
             {
-                return Err(InvalidInput::new(
-                    "status",
-                    "must be pending in a feature that is new",
-                )
-                .because("add it, then report what was done"));
+                return Err(InvalidInput::new("status", "must be pending for a new feature")
+                    .because("add it, then report what was done"));
             }
             return Ok(Self::Add { id, fields });
         }
@@ -186,7 +183,7 @@ impl FeaturesDraft {
                     .because(format!("the status is {}", status.as_str())));
             }
             (None, Some(false)) => {
-                return Err(InvalidInput::new("tested", "cannot be taken back by itself")
+                return Err(InvalidInput::new("tested", "cannot be set to false on its own")
                     .because("report the feature as failed with what broke, or as reopened"));
             }
             (status, _) => status,
@@ -246,7 +243,7 @@ fn fields(
                 "priority",
                 "must be a number, P0 to P9, critical, high, medium or low",
             )
-            .because(format!("`{}` is none of them", text::excerpt(given, 40))));
+            .because(format!("`{}` is not one of them", text::excerpt(given, 40))));
         }
         fields.push(("priority", value));
     }
@@ -366,7 +363,7 @@ pub(crate) fn plan_features(
             }
             if fields.is_empty() {
                 return Err(InvalidInput::new("arguments", "change nothing")
-                    .because("give the fields that are to be different")
+                    .because("give the fields to change")
                     .into());
             }
             (id, list.with_fields(id, &fields), change)
@@ -378,7 +375,7 @@ pub(crate) fn plan_features(
     if let Some(cycle) = next::cycles(&after.features).into_iter().find(|cycle| cycle.contains(id))
         && next::cycles(&list.features).iter().all(|known| !known.contains(id))
     {
-        return Err(InvalidInput::new("depends_on", "would make a circle")
+        return Err(InvalidInput::new("depends_on", "would create a dependency cycle")
             .because(cycle.join(" -> "))
             .into());
     }
@@ -397,6 +394,6 @@ pub(crate) fn plan_features(
 }
 
 pub(crate) fn no_feature(id: &str) -> Failure {
-    let hint = "twining_features lists them, and adds one with action add".to_owned();
+    let hint = "twining_features lists features, and adds one with action add".to_owned();
     Failure::NotFound { what: "feature", id: text::excerpt(id, 80), hint }
 }

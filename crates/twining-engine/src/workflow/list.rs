@@ -58,7 +58,7 @@ impl FeatureList {
             return Ok(Self::default());
         }
         let bare = text.trim_start_matches('\u{FEFF}');
-        let root = json_spans::whole(bare).map_err(|error| format!("is no JSON: {error}"))?;
+        let root = json_spans::whole(bare).map_err(|error| format!("is not JSON: {error}"))?;
         if json_spans::kind(bare, &root) == JsonKind::Other {
             return Err("is neither a JSON array nor an object".to_owned());
         }
@@ -67,11 +67,7 @@ impl FeatureList {
         walk.begin(&root);
         let ListWalk { found, homes, mut problems, .. } = walk;
         if found.len() > limits::FEATURES {
-            return Err(format!(
-                "holds {} features, and at most {} are read",
-                found.len(),
-                limits::FEATURES
-            ));
+            return Err(format!("has {} features; the limit is {}", found.len(), limits::FEATURES));
         }
         let mut list = Self { text: text.to_owned(), home: home_of(homes), ..Self::default() };
         let mut seen = std::collections::HashSet::new();
@@ -87,7 +83,7 @@ impl FeatureList {
             );
             if let Some(key) = duplicate_key(&members) {
                 problems.push(format!(
-                    "`{}` says `{}` twice; the last counts",
+                    "`{}` has `{}` twice; the last one is used",
                     name(),
                     text::excerpt(key, 40)
                 ));
@@ -96,7 +92,7 @@ impl FeatureList {
                 list.features.push(feature);
                 list.places.push(at);
             } else {
-                problems.push(format!("`{}` stands twice; the first counts", name()));
+                problems.push(format!("`{}` is listed twice; the first one is used", name()));
             }
         }
         list.problems = problems;
@@ -265,7 +261,7 @@ impl ListWalk<'_> {
             if json_spans::kind(self.text, &at) != JsonKind::Object {
                 let shown = text::excerpt(&self.text[at], 40);
                 self.problems.push(format!(
-                    "element {} of a list of features is no object and is left out: {shown}",
+                    "element {} of a list of features is not an object and is ignored: {shown}",
                     index + 1
                 ));
             } else if depth > 0 && self.is_group(&at) {
@@ -363,7 +359,7 @@ pub(crate) fn read_list(feature_file: &FeatureListFile) -> Result<Option<Feature
             };
             if let Some(unused) = &feature_file.unused {
                 list.problems.push(format!(
-                    "`{unused}` is there too and is not used; `{}` is",
+                    "`{unused}` also exists but is not used; `{}` is used",
                     feature_file.path
                 ));
             }

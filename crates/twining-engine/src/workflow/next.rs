@@ -26,7 +26,7 @@ pub enum NextAction {
     Code,
     /// Show that a feature works.
     Test,
-    /// Mend a feature whose tests failed.
+    /// Fix a feature whose tests failed.
     Resume,
     /// Get a person to look at a feature.
     Blocked,
@@ -69,7 +69,7 @@ impl NextAction {
 /// What to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep<'l> {
-    /// What kind of thing.
+    /// The kind of step.
     pub action: NextAction,
     /// Which feature.
     pub feature: Option<&'l Feature>,
@@ -77,7 +77,7 @@ pub struct NextStep<'l> {
     pub attempt: u32,
     /// Why this.
     pub why: String,
-    /// What is odd about the list.
+    /// Problems in the list.
     pub problems: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
     if let Some(feature) = stuck(FeatureStatus::Pending) {
         let blockers = blocked_by(feature, &by_id);
         let why = format!(
-            "`{}` waits for {}, which nothing can finish",
+            "`{}` waits for {}, which cannot be finished",
             feature.id,
             fields::some_names(blockers.into_iter())
         );
@@ -182,10 +182,12 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
 
 fn why(action: NextAction, feature: &Feature) -> String {
     match (action, feature.status) {
-        (NextAction::Resume, _) => format!("it comes back after {}", failures(feature.retries)),
-        (NextAction::Test, _) => "its code is finished, and nobody showed that it works".to_owned(),
-        (_, FeatureStatus::InProgress) => "it was begun and is not finished".to_owned(),
-        _ => "it is the next that waits for nothing".to_owned(),
+        (NextAction::Resume, _) => {
+            format!("it is being retried after {}", failures(feature.retries))
+        }
+        (NextAction::Test, _) => "its code is finished but not yet tested".to_owned(),
+        (_, FeatureStatus::InProgress) => "it was started but is not finished".to_owned(),
+        _ => "it is the next feature with no open dependencies".to_owned(),
     }
 }
 
@@ -260,7 +262,7 @@ const LINE: usize = 300;
 /// Stored lines of one list.
 const LINES: usize = 20;
 
-/// What to tell of the next step.
+/// Options for the next step.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NextInput {
@@ -271,7 +273,7 @@ pub struct NextInput {
 /// The next step in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NextBrief {
-    /// What kind of thing.
+    /// The kind of step.
     pub action: NextAction,
     /// Which feature.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -308,22 +310,22 @@ pub struct NextOutcome {
     /// The step.
     #[serde(flatten)]
     pub next: NextBrief,
-    /// Whom it is for: `initializer`, `player` or `coach`.
+    /// Who it is for: `initializer`, `player` or `coach`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
     /// The feature in full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Feature>,
-    /// Markdown for whoever does it.
+    /// Markdown for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// How many features stand where.
+    /// Features per status.
     pub counts: FeatureCounts,
     /// Where the list is, or would be, relative to the project.
     pub path: String,
-    /// Whether hooks go on to the next step by themselves.
+    /// Whether hooks start the next step on their own.
     pub auto: bool,
-    /// What is odd about the list.
+    /// Problems in the list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -348,9 +350,7 @@ pub(crate) fn task_text(next: &NextStep<'_>, log: &RunLog) -> String {
     }
     let done = match next.action {
         NextAction::Test => format!(
-            "Run the tests yourself in this session, on the code as it is. Then call twining_report with feature {id}, role tester and outcome \
-             passed; without hooks, with the command, its exit code and its output as evidence; or outcome failed with what broke. Zero tests \
-             are not evidence. Do not edit the feature list."
+            "Run the tests yourself in this session, on the current code. Then call twining_report with feature {id}, role tester and outcome passed (without hooks, add the command, its exit code and its output as evidence), or outcome failed with what broke. Zero tests are not evidence. Do not edit the feature list."
         ),
         _ => format!(
             "Build this feature and nothing else. Then call twining_report with feature {id}, role coder, outcome completed and the files you \
@@ -361,14 +361,7 @@ pub(crate) fn task_text(next: &NextStep<'_>, log: &RunLog) -> String {
     text
 }
 
-const INITIALIZE: &str = "\
-# Break the work down
-
-There is no feature list yet. Read what the project is to become, and split it into features that one agent can build and one can test.
-
-For each, call twining_features with action add: a short id, what is to be built, acceptance criteria that a test can check, the files it will
-touch, a priority (lower first) and the ids it depends on. Then call twining_next.
-";
+const INITIALIZE: &str = "# Break the work down\n\nThere is no feature list yet. Read the project's goals, and split it into features that one agent can build and one can test.\n\nFor each, call twining_features with action add: a short id, what is to be built, acceptance criteria that a test can check, the files it will\ntouch, a priority (lower first) and the ids it depends on. Then call twining_next.\n";
 
 fn list(text: &mut String, heading: &str, items: &[String]) {
     if items.is_empty() {

@@ -28,25 +28,25 @@ use crate::workflow::next::NextBrief;
 use crate::workflow::next::{blocked_by, next};
 use crate::workflow::state_machine::{FeatureEvent, FeatureState, advance};
 
-/// A run, in the caller's words.
+/// A test run.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvidenceInput {
     /// What was run
     pub command: Option<String>,
-    /// How it ended
+    /// Exit code
     pub exit_code: Option<i64>,
-    /// How its tests went
+    /// Its test counts
     pub tests: TestCountsInput,
-    /// What it printed, or the end of it
+    /// Its output, or the end of it
     pub output: Option<String>,
-    /// Paths of its test reports, with commas between; they count over the counts given
+    /// Paths of its test reports, comma-separated; they override the given counts
     pub reports: Vec<String>,
-    /// Paths of data it produced, with commas between
+    /// Paths of data it produced, comma-separated
     pub data: Vec<String>,
     /// When it ended; default now
     pub finished_at: Option<String>,
-    /// The JSON of twining verify --ci, of a commit HEAD builds on
+    /// JSON of twining verify --ci, for an ancestor of HEAD
     pub ci_report: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Redact for EvidenceInput {
     }
 }
 
-/// What was done, in the caller's words.
+/// A report from the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportInput {
@@ -73,10 +73,10 @@ pub struct ReportInput {
     pub outcome: String,
     /// What was done, what broke, or why
     pub summary: Option<String>,
-    /// Files that were changed, with commas between
+    /// Changed files, comma-separated
     #[serde(default)]
     pub files: Vec<String>,
-    /// The run that shows it; passed needs one
+    /// The run as proof; passed needs one
     #[serde(default)]
     pub evidence: EvidenceInput,
     /// Your name
@@ -94,12 +94,12 @@ pub struct ReportContext<'c> {
     pub is_ancestor: Option<&'c dyn Fn(&str) -> bool>,
 }
 
-/// What came of a report.
+/// A report's result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReportOutcome {
     /// The feature as it is now.
     pub feature: Feature,
-    /// How far it was.
+    /// Its old status.
     pub was: FeatureStatus,
     /// The run that was accepted as evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,10 +109,10 @@ pub struct ReportOutcome {
     pub need: Option<String>,
     /// What to do now.
     pub next: NextBrief,
-    /// What was taken for something else.
+    /// Notes for the caller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets removed before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -165,11 +165,11 @@ impl ReporterRole {
         };
         match (event, self) {
             (FeatureEvent::Passed | FeatureEvent::Failed, Self::Coder) => out_of_step(
-                format!("whoever wrote `{feature}` does not judge it"),
+                format!("a coder cannot report test results for `{feature}`"),
                 "report it as completed; then have it tested and reported in the role tester",
             ),
             (FeatureEvent::Started | FeatureEvent::Completed, Self::Tester) => out_of_step(
-                format!("a tester does not write `{feature}`"),
+                format!("a tester cannot report `{feature}` as started or completed"),
                 "report passed or failed; the role coder reports started and completed",
             ),
             (
@@ -206,7 +206,7 @@ impl ReportDraft {
             && summary.trim().is_empty()
         {
             return Err(InvalidInput::new("summary", "must say why")
-                .because("whoever works on it next begins there")
+                .because("the next attempt starts from it")
                 .into());
         }
         role.may_report(event, &feature, &input.role)?;
@@ -215,7 +215,9 @@ impl ReportDraft {
         if let Some(at) =
             finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS))
         {
-            return Err(InvalidInput::new("finished_at", "must not lie ahead").because(at).into());
+            return Err(InvalidInput::new("finished_at", "must not be in the future")
+                .because(at)
+                .into());
         }
         let files = input
             .files
@@ -471,7 +473,7 @@ pub(crate) fn plan_report(
     let mut notes: Vec<String> = verified_by.into_iter().filter_map(|by| by.note).collect();
     if draft.event == FeatureEvent::Completed && feature.files.is_empty() {
         notes.push(
-            "no changed files are named; the tests then only have to be newer than this report"
+            "no changed files were given, so the tests only have to be newer than this report"
                 .to_owned(),
         );
     }

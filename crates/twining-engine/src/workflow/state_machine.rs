@@ -7,7 +7,7 @@ use crate::workflow::feature::FeatureStatus;
 /// Where a feature stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureState {
-    /// How far it is.
+    /// Its status.
     pub status: FeatureStatus,
     /// Tests that failed since it was last opened.
     pub retries: u32,
@@ -61,9 +61,9 @@ fn out_of_step(id: &str, status: FeatureStatus, event: FeatureEvent) -> Failure 
     let (why, next_step) = match (status, event) {
         (FeatureStatus::Blocked, _) => ("it is blocked and waits for a person", reopen(id)),
         (FeatureStatus::Tested, FeatureEvent::GaveUp) => {
-            ("it is tested; nothing is left to give up", reopen(id))
+            ("a tested feature cannot be blocked", reopen(id))
         }
-        (FeatureStatus::Tested, _) => ("it is tested; work on it would begin anew", reopen(id)),
+        (FeatureStatus::Tested, _) => ("it must be reopened before more work", reopen(id)),
         (FeatureStatus::Completed, _) => (
             "its code is finished and waits for its tests",
             format!(
@@ -71,13 +71,13 @@ fn out_of_step(id: &str, status: FeatureStatus, event: FeatureEvent) -> Failure 
             ),
         ),
         (FeatureStatus::Pending, _) => (
-            "nobody began it",
+            "work on it has not started",
             format!(
                 "report `{id}` as started in the role coder, build it, then report it as completed"
             ),
         ),
         (FeatureStatus::InProgress, _) => (
-            "nobody said that its code is finished",
+            "its code has not been reported as completed",
             format!("report `{id}` as completed in the role coder, then test it"),
         ),
     };
@@ -86,7 +86,7 @@ fn out_of_step(id: &str, status: FeatureStatus, event: FeatureEvent) -> Failure 
 
 fn reopen(id: &str) -> String {
     format!(
-        "if it is to be worked on again, report `{id}` as reopened with a reason; else call twining_next"
+        "to work on it again, report `{id}` as reopened with a reason; otherwise call twining_next"
     )
 }
 

@@ -167,13 +167,13 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
             } else {
                 format!(" ({})", claim.reason)
             };
-            let why = format!("{} works on it until {}{why}", claim.by, claim.until);
+            let why = format!("{} has claimed it until {}{why}", claim.by, claim.until);
             Some(GuardAnswer {
                 why: Some(why),
                 ..GuardAnswer::about(guard.action, &change.path, effect)
             })
         });
-    claimed.unwrap_or_else(|| GuardAnswer::silent("nobody else works on it"))
+    claimed.unwrap_or_else(|| GuardAnswer::silent("no other agent has claimed it"))
 }
 
 /// A path that is claimed, as guards see paths. Nobody holds the whole project.

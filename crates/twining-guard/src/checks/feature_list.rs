@@ -16,7 +16,7 @@ use crate::verdict::Verdict;
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the feature list is no JSON: {0}")]
+#[error("the feature list is not JSON: {0}")]
 pub struct FeatureListError(String);
 
 /// The features a list calls tested, by id, name or place. Flat lists, lists in
@@ -190,14 +190,14 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
             "run its tests, then `twining report {feature} --role tester --outcome passed`"
         )))
     });
-    unproven.unwrap_or_else(|| GuardAnswer::silent("no feature is newly called tested"))
+    unproven.unwrap_or_else(|| GuardAnswer::silent("no feature is newly marked tested"))
 }
 
 /// A note where an editor on the command line changes a list and nobody can see how.
 fn unseen(change: &FileChange) -> Option<GuardAnswer> {
     let is_editor = ["sed", "perl"].iter().any(|name| change.by.starts_with(name));
     let effect = format!(
-        "what `{}` makes of `{}` cannot be seen, and is compared when the turn ends",
+        "the effect of `{}` on `{}` is not known yet; it is checked when the turn ends",
         change.by, change.path
     );
     is_editor.then(|| {
@@ -231,7 +231,7 @@ pub(crate) fn status_changed(before: &str, after: &str) -> Option<String> {
     if let Some((id, status)) =
         old.iter().find(|(id, status)| !new.contains_key(*id) && *status != PENDING)
     {
-        return Some(format!("`{}` is {status} and would be gone", name(id)));
+        return Some(format!("`{}` is {status} and would be removed", name(id)));
     }
     let moved = new
         .iter()

@@ -99,18 +99,14 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
         if moved_from_sibling(change, item, facts) {
             return None;
         }
-        let effect = format!(
-            "`{}` would bring `{}` into `{}`",
-            change.by,
-            text::excerpt(item, 80),
-            change.path
-        );
+        let effect =
+            format!("`{}` would add `{}` to `{}`", change.by, text::excerpt(item, 80), change.path);
         Some(
             GuardAnswer::about(guard.action, &change.path, effect)
                 .instead(format!("write it without `{}`", text::excerpt(item, 60))),
         )
     });
-    used.unwrap_or_else(|| GuardAnswer::silent("nothing that is ruled out is brought in"))
+    used.unwrap_or_else(|| GuardAnswer::silent("nothing that is ruled out is added"))
 }
 
 /// Files of a folder that are compared with a new one, and bytes of each.

@@ -55,14 +55,12 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
             .iter()
             .find(|change| change.extent == ChangeExtent::Uncommitted && covers(&change.path))?;
         let lost = facts.files.uncommitted_records();
-        let effect = format!(
-            "`{}` may discard {lost} records in `.twining` that are in no commit",
-            change.by
-        );
+        let effect =
+            format!("`{}` may discard {lost} uncommitted records in `.twining`", change.by);
         let note = GuardAnswer::about(guard.action.min(Verdict::Warn), ".twining", effect);
         (lost > 0).then(|| {
             note.instead(
-                "commit .twining first, or leave it out with `-e .twining` or `':!.twining'`",
+                "commit .twining first, or exclude it with `-e .twining` or `':!.twining'`",
             )
         })
     };
@@ -81,7 +79,7 @@ pub(crate) fn check_person_command(guard: &Guard, effects: &Effects) -> GuardAns
     let given = effects.commands.iter().find(|command| is_for_a_person(&command.words));
     let line = given.map(|command| twining_model::text::excerpt(&command.words.join(" "), 80));
     line.map_or_else(
-        || GuardAnswer::silent("no such command is given"),
+        || GuardAnswer::silent("no command reserved for a person is run"),
         |line| GuardAnswer::of_call(guard.action, format!("`{line}` would run")),
     )
 }

@@ -32,7 +32,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
         is_wired(facts).then_some(answer)
     };
     GuardAnswer::strictest(changed.chain(run()))
-        .unwrap_or_else(|| GuardAnswer::silent("hosts and git go on calling Twining"))
+        .unwrap_or_else(|| GuardAnswer::silent("hosts and git still call Twining"))
 }
 
 fn of_change(guard: &Guard, change: &FileChange) -> Option<GuardAnswer> {
@@ -130,9 +130,9 @@ fn of_command(words: &[String]) -> Option<(Verdict, String)> {
     match command {
         "config" => hooks_path_set(&words)
             .filter(|folder| leads_away(folder))
-            .map(|folder| (Verdict::Block, format!("`git config core.hooksPath {folder}` would leave `.git/hooks/pre-commit` uncalled"))),
+            .map(|folder| (Verdict::Block, format!("`git config core.hooksPath {folder}` would disable `.git/hooks/pre-commit`"))),
         "commit" if words.iter().take_while(|word| **word != "--").any(|word| skips_hooks(word)) => {
-            Some((Verdict::Warn, "this commit skips `.git/hooks/pre-commit`; the turn's end and CI still look at it".to_owned()))
+            Some((Verdict::Warn, "this commit skips `.git/hooks/pre-commit`; it is still checked at the end of the turn and in CI".to_owned()))
         }
         _ => None,
     }

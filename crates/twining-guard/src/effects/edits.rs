@@ -67,7 +67,7 @@ pub(super) fn apply(
     let seen = Cell::new(0);
     let read = &|path: &str| {
         if seen.get() > MAX_BYTES {
-            return Err("the patch changes more than is compared".to_owned());
+            return Err("the patch is too large to compare".to_owned());
         }
         let text = read(path);
         seen.set(seen.get() + text.as_ref().map_or(0, |text| text.as_deref().map_or(0, str::len)));
@@ -108,9 +108,9 @@ pub(super) fn apply(
                 Err(why) => NewContent::Unknown(why),
                 Ok(before) => match updated(before.as_deref().unwrap_or_default(), &body) {
                     Some(after) => NewContent::Text { before, after: Some(after) },
-                    None => {
-                        NewContent::Unknown("the patch does not fit the file as it is".to_owned())
-                    }
+                    None => NewContent::Unknown(
+                        "the patch does not apply to the current file".to_owned(),
+                    ),
                 },
             };
             if let Some(to) = moved {
@@ -129,7 +129,7 @@ pub(super) fn apply(
             if path != "/dev/null" {
                 changes.push((
                     path.to_owned(),
-                    NewContent::Unknown("it is a patch that is not carried out here".to_owned()),
+                    NewContent::Unknown("patches of this format are not evaluated".to_owned()),
                 ));
             }
         }

@@ -279,7 +279,7 @@ impl EffectCollector<'_> {
             };
             match after {
                 Some(after) => NewContent::Text { before, after },
-                None => NewContent::Unknown(format!("`{by}` writes it")),
+                None => NewContent::Unknown(format!("what `{by}` writes is unknown")),
             }
         });
     }

@@ -66,7 +66,7 @@ impl HostAnswer {
     #[must_use]
     pub fn failed(why: &str) -> Self {
         let err = Some(format!(
-            "twining could not judge this, so it was let through: {}",
+            "twining could not check this, so it was allowed: {}",
             twining_model::text::visible(why)
         ));
         Self { err, code: 1, ..Self::default() }
@@ -104,8 +104,8 @@ pub fn parse_json(text: &str) -> Result<Value, String> {
     };
     let json: Value = serde_json::from_str(text)
         .or_else(repaired)
-        .map_err(|error| format!("the event is no JSON: {error}"))?;
-    if json.is_object() { Ok(json) } else { Err("the event is no object".to_owned()) }
+        .map_err(|error| format!("the event is not JSON: {error}"))?;
+    if json.is_object() { Ok(json) } else { Err("the event is not a JSON object".to_owned()) }
 }
 
 impl HostAdapter {

@@ -24,12 +24,12 @@ pub struct NewGuard {
 }
 
 const BY_HAND: &str =
-    "`guards:` is no list with each guard on lines of its own; write the change by hand";
+    "`guards:` is not a list with each guard on its own lines; make the change manually";
 
 /// The policy with the guard at the end of its guards, and the guard as it reads there.
 pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String> {
     if find(text, &new.id)?.is_some() {
-        return Err(format!("there is a guard `{}` already", new.id));
+        return Err(format!("guard `{}` already exists", new.id));
     }
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (at, indent) = match yaml::read(text).0.into_iter().find(|(key, _)| key.name == "guards") {
@@ -94,7 +94,7 @@ pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
 fn checked(before: &str, lines: &[String], id: &str) -> Result<(String, Guard), String> {
     let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
     let after = lines.join(newline) + newline;
-    let (_, guard) = find(&after, id)?.ok_or("the guard does not read as it was written")?;
+    let (_, guard) = find(&after, id)?.ok_or("the guard cannot be read back after the edit")?;
     policy_weakened(before, &after).map_or(Ok((after, guard)), Err)
 }
 
@@ -108,7 +108,7 @@ fn find(text: &str, id: &str) -> Result<Option<(GuardSource, Guard)>, String> {
     let (one, other) = (named.next(), named.next());
     match (yaml::read(text).1.first(), one, other) {
         (Some(_), ..) => Err(mistakes.first().map(ToString::to_string).unwrap_or_default()),
-        (_, _, Some(_)) => Err(format!("`{id}` stands there more than once")),
+        (_, _, Some(_)) => Err(format!("`{id}` is defined more than once")),
         (_, one, _) => one
             .map(|one| {
                 parse::compile(&one, PolicyLayer::Project, None, Examples::Read)
@@ -232,7 +232,7 @@ mod tests {
             "guards: 5\n",
         ] {
             assert!(
-                with_guard(before, &new("b")).expect_err("is not edited").contains("by hand"),
+                with_guard(before, &new("b")).expect_err("is not edited").contains("manually"),
                 "{before}"
             );
         }

@@ -107,7 +107,7 @@ impl GuardSet {
     pub fn unread_notice(&self) -> Option<String> {
         let mistake = self.unread.as_ref()?;
         Some(text::visible(&format!(
-            "The project's guards cannot be read ({mistake}); until line {} of {} is mended only the built-in ones hold. `twining guard list` shows what is wrong.",
+            "The project's guards cannot be read ({mistake}); until line {} of {} is fixed, only the built-in guards are in force. `twining guard list` shows what is wrong.",
             mistake.line, mistake.file
         )))
     }
@@ -129,7 +129,7 @@ impl GuardSet {
             (PolicyLayer::User, Some(level)) => self.on_unreadable = level,
             (_, Some(_)) => self.mistakes.push(Mistake::whole(
                 name,
-                "`on_unreadable` is a person's own setting, and has no effect here",
+                "`on_unreadable` is a user setting and has no effect here",
             )),
             _ => {}
         }
@@ -157,13 +157,13 @@ impl GuardSet {
             };
             match (compiled, known) {
                 (Err(why), _) => mistake(format!(
-                    "the guard `{}` is left out: {why}",
+                    "the guard `{}` is ignored: {why}",
                     text::excerpt(&written.id, 40)
                 )),
                 // Whichever of the two was meant: the other may be a mistake, and must not take it away.
                 (Ok(guard), Some(_)) if is_again => {
                     mistake(format!(
-                        "`{}` stands here twice; both hold, and the stricter answer counts",
+                        "`{}` is defined twice; both apply, and the stricter answer wins",
                         guard.id
                     ));
                     self.guards.push(guard);

@@ -30,7 +30,7 @@ impl Clause {
             Some(decision) => {
                 format!("a person overrides the decision: `twining override {decision} --why …`")
             }
-            None => "propose another edge with twining_knowledge_update, for review".to_owned(),
+            None => "propose a different edge with twining_knowledge_update, for review".to_owned(),
         };
         let action = if self.is_contested { Verdict::Warn } else { Verdict::Block };
         Ok(Guard {

@@ -73,7 +73,7 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
                 mistakes.push(mistake(
                     file,
                     node.at,
-                    "`guards:` is a list or a map of guards".to_owned(),
+                    "`guards:` must be a list or a map of guards".to_owned(),
                 ));
                 Vec::new()
             }
@@ -82,9 +82,11 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
             let fields = if let YamlValue::Map(fields) = value { fields } else { Vec::new() };
             let id = fields.iter().find(|(key, _)| key.name == "id").map(|(_, node)| &node.value);
             match (key, id) {
-                _ if fields.is_empty() => {
-                    mistakes.push(mistake(file, at, "a guard is a map with an `id`".to_owned()))
-                }
+                _ if fields.is_empty() => mistakes.push(mistake(
+                    file,
+                    at,
+                    "a guard must be a map with an `id`".to_owned(),
+                )),
                 (Some(key), _) => {
                     written.push(GuardSource { id: key.name, line: key.at.line, fields })
                 }
@@ -99,7 +101,7 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
         mistakes.push(mistake(
             file,
             YamlPosition { line: written[MAX_GUARDS].line, column: 1 },
-            format!("a policy has at most {MAX_GUARDS} guards; the others are left out"),
+            format!("a policy can have at most {MAX_GUARDS} guards; the others are ignored"),
         ));
         written.truncate(MAX_GUARDS);
     }
@@ -134,7 +136,7 @@ pub(crate) fn compile(
 ) -> Result<Guard, String> {
     let is_sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !(1..=limits::TAG_BYTES).contains(&written.id.len()) || !written.id.chars().all(is_sign) {
-        return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
+        return Err("an id may contain only letters, digits, `-`, `_` and `.`".to_owned());
     }
     let new = || Guard::new(&written.id, CheckKind::Declared, Verdict::Block, PathGlobs::default());
     let mut guard = base.cloned().unwrap_or_else(new);
@@ -164,7 +166,7 @@ pub(crate) fn compile(
                     .iter()
                     .map(|name| {
                         EventKind::read(name)
-                            .ok_or_else(|| format!("`{}` is no event", text::excerpt(name, 40)))
+                            .ok_or_else(|| format!("`{}` is not an event", text::excerpt(name, 40)))
                     })
                     .collect::<Result<_, _>>()?;
             }
@@ -184,7 +186,7 @@ pub(crate) fn compile(
                     serde_json::from_value(one(node)?.into()).map_err(|error| error.to_string())?;
             }
             // `run:` and its like end here: nothing in a policy is ever executed.
-            name => return Err(format!("`{}` is no field of a guard", text::excerpt(name, 40))),
+            name => return Err(format!("`{}` is not a field of a guard", text::excerpt(name, 40))),
         }
     }
     if base.is_none() {
@@ -197,7 +199,7 @@ pub(crate) fn compile(
         guard.on_error = guard.on_error.min(Verdict::Warn);
     }
     if guard.say.is_empty() {
-        return Err("it says nothing: `say` tells the agent why".to_owned());
+        return Err("`say` is missing; it tells the agent why".to_owned());
     }
     if guard.kind == CheckKind::Declared
         && guard.paths.is_empty()
@@ -205,7 +207,7 @@ pub(crate) fn compile(
         && guard.when == Conditions::default()
     {
         return Err(
-            "it names no tools, paths or conditions, and would speak to everything".to_owned()
+            "it names no tools, paths or conditions, and would apply to everything".to_owned()
         );
     }
     Ok(guard)
@@ -222,14 +224,14 @@ fn verify(node: &YamlNode) -> Result<String, String> {
     };
     if command.trim().is_empty() || command.len() > limits::ELEMENT_BYTES || command.contains('\0')
     {
-        return Err(format!("a command to verify by has 1 to {} bytes", limits::ELEMENT_BYTES));
+        return Err(format!("the `verify` command must have 1 to {} bytes", limits::ELEMENT_BYTES));
     }
     Ok(command)
 }
 
 fn conditions(node: &YamlNode) -> Result<Conditions, String> {
     let YamlValue::Map(fields) = &node.value else {
-        return Err("`when` is a map of conditions".to_owned());
+        return Err("`when` must be a map of conditions".to_owned());
     };
     let mut when = Conditions::default();
     for (key, node) in fields {
@@ -252,7 +254,7 @@ fn conditions(node: &YamlNode) -> Result<Conditions, String> {
             }
             name => {
                 return Err(format!(
-                    "`{}` is no condition; known are command, adds, removes, agent",
+                    "`{}` is not a condition; use command, adds, removes or agent",
                     text::excerpt(name, 40)
                 ));
             }
@@ -272,17 +274,17 @@ fn conditions(node: &YamlNode) -> Result<Conditions, String> {
 
 fn parse_examples(node: &YamlNode) -> Result<Vec<Example>, String> {
     let YamlValue::Map(fields) = &node.value else {
-        return Err("`examples` has `blocks` and `allows`".to_owned());
+        return Err("`examples` must be a map with `blocks` and `allows`".to_owned());
     };
     let mut examples = Vec::new();
     for (key, node) in fields {
         let is_stopped = match key.name.as_str() {
             "blocks" => true,
             "allows" => false,
-            name => return Err(format!("`{}` is no kind of example", text::excerpt(name, 40))),
+            name => return Err(format!("`{}` is not a kind of example", text::excerpt(name, 40))),
         };
         let YamlValue::List(items) = &node.value else {
-            return Err("examples are a list".to_owned());
+            return Err("examples must be a list".to_owned());
         };
         for item in items {
             examples.push(example(item, is_stopped)?);
@@ -302,7 +304,7 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
         return Ok(Example { event, input, file: None, is_stopped });
     }
     let YamlValue::Map(fields) = &node.value else {
-        return Err("an example is a command or a map".to_owned());
+        return Err("an example must be a command or a map".to_owned());
     };
     let (mut tool, mut input, mut file, mut agent) = (None, Map::new(), None, None);
     for (key, node) in fields {
@@ -315,7 +317,9 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
             "command" | "content" | "old_string" | "new_string" => {
                 drop(input.insert(key.name.clone(), Json::String(given)))
             }
-            name => return Err(format!("`{}` is no part of an example", text::excerpt(name, 40))),
+            name => {
+                return Err(format!("`{}` is not a field of an example", text::excerpt(name, 40)));
+            }
         }
     }
     let usual = if input.contains_key("command") { "Bash" } else { "Write" };
@@ -342,8 +346,9 @@ fn level(node: &YamlNode) -> Result<Verdict, String> {
     if word == "allow" {
         return Ok(Verdict::Off);
     }
-    Verdict::read(&word)
-        .ok_or_else(|| format!("`{}` is none of block, ask, warn, off", text::excerpt(&word, 40)))
+    Verdict::read(&word).ok_or_else(|| {
+        format!("`{}` is not one of block, ask, warn, off", text::excerpt(&word, 40))
+    })
 }
 
 fn one(node: &YamlNode) -> Result<String, String> {
@@ -351,7 +356,7 @@ fn one(node: &YamlNode) -> Result<String, String> {
         YamlValue::Text(given) if given.len() <= limits::TEXT_BYTES => Ok(given.clone()),
         YamlValue::Number(number) => Ok(number.to_string()),
         YamlValue::Bool(flag) => Ok(flag.to_string()),
-        other => Err(format!("text is wanted, and {} stands there", other.kind())),
+        other => Err(format!("expected text, found {}", other.kind())),
     }
 }
 

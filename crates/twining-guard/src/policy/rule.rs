@@ -244,7 +244,7 @@ impl Guard {
     /// Answers by its paths and conditions.
     pub(crate) fn declared(&self, event: &GuardEvent, effects: &Effects) -> GuardAnswer {
         if !self.when.actors.is_empty() && !self.when.actors.iter().any(|actor| actor.is(event)) {
-            return GuardAnswer::silent("somebody else acts");
+            return GuardAnswer::silent("it does not apply to this agent");
         }
         let run = match self.when.commands.as_slice() {
             [] => None,
@@ -254,7 +254,7 @@ impl Guard {
                 .find(|run| wanted.iter().any(|wanted| runs(&run.words, wanted)))
             {
                 Some(run) => Some(run.words.join(" ")),
-                None => return GuardAnswer::silent("no such command is run"),
+                None => return GuardAnswer::silent("no matching command is run"),
             },
         };
         if self.paths.is_empty() && !self.when.has_contents() {

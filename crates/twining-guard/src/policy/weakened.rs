@@ -22,7 +22,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects) -> GuardAnswer {
         // What comes of it is compared when the turn ends, and in CI.
         NewContent::Unknown(_) => None,
     });
-    weakened.unwrap_or_else(|| GuardAnswer::silent("the policy stays as strict as it is"))
+    weakened.unwrap_or_else(|| GuardAnswer::silent("the policy is not weakened"))
 }
 
 /// What a new policy would no longer stop; none if it stops all that the old one does.
@@ -40,12 +40,12 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
     }
     let (was, will) = (load(before), load(after));
     if was.unread.is_none() && will.unread.is_some() && was.guards.iter().any(is_of_project) {
-        return Some("it could no longer be read, and its guards would not hold".to_owned());
+        return Some("it could no longer be read, and its guards would not be in force".to_owned());
     }
     let is_preserved =
         |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
     let gone = was.guards.iter().find(|old| is_of_project(old) && !is_preserved(old));
-    gone.map(|gone| format!("`{}` would no longer hold as it does", gone.id))
+    gone.map(|gone| format!("`{}` would be removed or weakened", gone.id))
 }
 
 fn load(text: &str) -> GuardSet {
@@ -92,7 +92,7 @@ fn promotes(before: &str, after: &str) -> Option<String> {
         .iter()
         .find(|new| !new.proposed && was.iter().any(|old| old.proposed && old.id == new.id))?;
     Some(format!(
-        "`{}` is proposed, and a person promotes it with `twining guard promote {}`",
+        "`{}` is proposed; only a person can promote it, with `twining guard promote {}`",
         promoted.id, promoted.id
     ))
 }

@@ -133,7 +133,7 @@ fn conflict(text: &str) -> Option<YamlError> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))? as u64 + 1;
     Some(YamlError {
         at: YamlPosition { line, column: 1 },
-        why: "git left both sides of a merge here; keep one".to_owned(),
+        why: "unresolved git merge conflict; keep one side".to_owned(),
         lost: LostPart::All,
     })
 }
@@ -165,7 +165,7 @@ fn read_whole(text: &str) -> Result<Vec<(YamlKey, YamlNode)>, YamlError> {
         YamlValue::Map(entries) => Ok(entries),
         YamlValue::Nothing => Ok(Vec::new()),
         other => {
-            let why = format!("keys such as `roles:` are wanted here, not {}", other.kind());
+            let why = format!("expected keys such as `roles:`, found {}", other.kind());
             Err(YamlError { at: spot(&root.referenced), why, lost: LostPart::All })
         }
     }
@@ -180,12 +180,12 @@ fn reason(error: &str) -> String {
     // The parser repeats the place, which we tell ourselves.
     let why = match (first.strip_prefix("line "), first.split_once(": ")) {
         _ if lower.contains("budget") && (lower.contains("anchor") || lower.contains("alias")) => {
-            "anchors (`&name`) and aliases (`*name`) are not read here; write the value out"
+            "anchors (`&name`) and aliases (`*name`) are not supported; write the value out"
         }
         _ if lower.contains("document") => {
-            "a second document begins here, and only one is read; take the `---` line out"
+            "a second document starts here, but only one is read; remove the `---` line"
         }
-        _ if lower.contains("budget") => "it is nested deeper or is longer than any policy",
+        _ if lower.contains("budget") => "it is nested too deeply or too long for a policy",
         (Some(_), Some((_, rest))) => rest,
         _ => first.split(" at line ").next().unwrap_or(first),
     };
@@ -241,7 +241,7 @@ impl<'de> Deserialize<'de> for YamlTree {
             type Value = YamlTree;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("words, numbers, lists and maps")
+                f.write_str("text, numbers, lists and maps")
             }
 
             fn visit_unit<E: Error>(self) -> Result<YamlTree, E> {
@@ -332,7 +332,7 @@ mod tests {
     fn a_merge_nobody_resolved_is_called_one() {
         let (entries, broken) = read("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n");
         assert_eq!((entries.len(), broken.len(), broken[0].at.line), (0, 1, 2));
-        assert_eq!(broken[0].why, "git left both sides of a merge here; keep one");
+        assert_eq!(broken[0].why, "unresolved git merge conflict; keep one side");
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
             read("roles: &r {}\n").1
         );
         let (_, broken) = read("roles: {}\n---\ngates: {}\n");
-        assert!(broken[0].why.starts_with("a second document begins here"), "{broken:?}");
+        assert!(broken[0].why.starts_with("a second document starts here"), "{broken:?}");
     }
 
     #[test]

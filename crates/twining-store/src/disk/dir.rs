@@ -244,7 +244,7 @@ impl Dir {
             Errno::NXIO => StoreError::Unsafe { path: label.clone(), what: "a pipe or device" },
             errno => io_error("open", &label, errno),
         })?;
-        let stat = rustix::fs::fstat(&fd).map_err(|errno| io_error("look at", &label, errno))?;
+        let stat = rustix::fs::fstat(&fd).map_err(|errno| io_error("stat", &label, errno))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Directory => {
@@ -257,7 +257,7 @@ impl Dir {
 
     /// What stands at `name`, without following it.
     pub fn stat(&self, name: &str) -> Result<Option<(FileKind, Fingerprint)>, StoreError> {
-        self.call(DiskOp::Stat, name, "look at", || {
+        self.call(DiskOp::Stat, name, "stat", || {
             match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
                 stat => Ok(Some((kind_of(stat?.st_mode), fingerprint_of(&stat?)))),
@@ -371,8 +371,8 @@ impl Dir {
     /// An identity of this directory that nobody who wrote the repository can
     /// know: device, inode and birth time.
     pub fn identity(&self) -> Result<String, StoreError> {
-        let stat = rustix::fs::fstat(&*self.fd)
-            .map_err(|errno| io_error("look at", &self.label, errno))?;
+        let stat =
+            rustix::fs::fstat(&*self.fd).map_err(|errno| io_error("stat", &self.label, errno))?;
         Ok(format!("{:x}:{:x}:{:x}", stat.st_dev, stat.st_ino, birth_ns(&self.fd)))
     }
 
@@ -417,7 +417,7 @@ impl std::fmt::Debug for Dir {
 impl FileHandle {
     /// Its state now.
     pub fn fingerprint(&self) -> Result<Fingerprint, StoreError> {
-        self.call(DiskOp::Stat, "look at", || Ok(fingerprint_of(&rustix::fs::fstat(&self.file)?)))
+        self.call(DiskOp::Stat, "stat", || Ok(fingerprint_of(&rustix::fs::fstat(&self.file)?)))
     }
 
     /// How many names the file has; more than one means somebody linked it.
@@ -428,7 +428,7 @@ impl FileHandle {
         )]
         rustix::fs::fstat(&self.file)
             .map(|stat| u64::from(stat.st_nlink))
-            .map_err(|errno| io_error("look at", &self.label, errno))
+            .map_err(|errno| io_error("stat", &self.label, errno))
     }
 
     /// Reads at a place; fewer bytes only at the end of the file.
@@ -737,7 +737,7 @@ impl TreeHasher {
     fn file(&mut self, dir: &Dir, name: &str, print: Fingerprint) -> Result<(), StoreError> {
         self.files_left = self.files_left.checked_sub(1).ok_or_else(|| StoreError::Damaged {
             what: format!(
-                "`{}` holds more files than are looked at; name the files more closely",
+                "`{}` has too many files to check; name the files more precisely",
                 dir.label
             ),
         })?;

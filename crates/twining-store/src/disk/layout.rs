@@ -237,7 +237,7 @@ impl Layout {
         let temp = format!("tmp-{:032x}", random_bits()?);
         let made = self.local.create_new(&temp, dir)?;
         let handle = made.ok_or_else(|| StoreError::Damaged {
-            what: format!("a temporary file `{temp}` was there before us"),
+            what: format!("temporary file `{temp}` already exists"),
         })?;
         let staged = StagedFile { local: self.local.clone(), temp, is_published: false };
         for chunk in bytes.chunks(if durable { FLUSH_CHUNK } else { usize::MAX }) {
@@ -353,7 +353,7 @@ fn create_if_missing(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError
 pub fn random_bits() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| StoreError::Damaged {
-        what: format!("the system gave no random bytes: {e}"),
+        what: format!("the system returned no random bytes: {e}"),
     })?;
     Ok(u128::from_le_bytes(bytes))
 }

@@ -228,8 +228,10 @@ impl Config {
             .take(MAX_NAMED_KEYS)
             .collect();
         if !unknown.is_empty() {
-            self.notes
-                .push(format!("config.yml: {} is no setting and does nothing", unknown.join(", ")));
+            self.notes.push(format!(
+                "config.yml: {} is not a setting and has no effect",
+                unknown.join(", ")
+            ));
         }
     }
 
@@ -304,12 +306,12 @@ pub(super) fn read_valid_keys(yaml: &str, why: &str) -> Result<Config, String> {
     config.notes.extend(bad.into_iter().take(NAMED).map(|(key, why)| {
         let (key, why) =
             (text::excerpt(&key, 80), text::excerpt(why.lines().next().unwrap_or_default(), 120));
-        format!("config.yml: `{key}` cannot be read and has its default: {why}")
+        format!("config.yml: `{key}` cannot be read, so its default is used: {why}")
     }));
     if more > 0 {
-        config
-            .notes
-            .push(format!("config.yml: {more} more keys cannot be read and have their defaults"));
+        config.notes.push(format!(
+            "config.yml: {more} more keys cannot be read, so their defaults are used"
+        ));
     }
     Ok(config)
 }
@@ -416,7 +418,7 @@ mod tests {
         assert_eq!(
             config.notes,
             [
-                "config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is no setting and does nothing"
+                "config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is not a setting and has no effect"
             ]
         );
     }

@@ -155,9 +155,9 @@ impl Changes for Git {
     fn revision(&self, name: &str) -> Result<String, String> {
         let shown = text::excerpt(name, 80);
         if !is_revision(name) {
-            return Err(format!("`{shown}` is none"));
+            return Err(format!("`{shown}` is not a revision"));
         }
-        self.commit_of(name).ok_or_else(|| format!("git knows no `{shown}` here"))
+        self.commit_of(name).ok_or_else(|| format!("git finds no `{shown}` here"))
     }
 
     fn fork_point(&self) -> Result<Option<String>, String> {
@@ -191,7 +191,7 @@ impl Changes for Git {
 
     fn file_at(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>, String> {
         if !is_plain(path) {
-            return Err(format!("`{}` is no file of the project", text::excerpt(path, 80)));
+            return Err(format!("`{}` is not a file of the project", text::excerpt(path, 80)));
         }
         let object = format!("{revision}:./{path}");
         match self.line(&["cat-file", "-s", &object]).and_then(|size| size.parse::<usize>().ok()) {

@@ -16,13 +16,13 @@ const FROM_COMMITS: [&str; 2] = ["-c", "core.commitGraph=false"];
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// There is no repository, or no git.
-    #[error("`{}` is in no git repository, or git is not installed", .0.display())]
+    #[error("`{}` is not in a git repository, or git is not installed", .0.display())]
     NoRepository(PathBuf),
     /// A name stands for no commit here.
-    #[error("`{0}` names no commit of this clone")]
+    #[error("`{0}` is not a commit in this clone")]
     NoCommit(String),
     /// The commits are there and what they have in common is not.
-    #[error("this shallow clone does not reach the commit where `{head}` left `{base}`")]
+    #[error("this shallow clone does not contain the merge base of `{head}` and `{base}`")]
     TooShallow {
         /// What the rules come from.
         base: String,

@@ -165,7 +165,7 @@ impl History for Git {
         let words: Vec<&str> = log.into_iter().chain(wanted.iter().map(String::as_str)).collect();
         let files = wanted.clone();
         match self.with_timeout(&words, move |out| read_log(BufReader::new(out), &files))? {
-            (found, Some(1..)) if found.is_empty() => Err("git knows no history here".to_owned()),
+            (found, Some(1..)) if found.is_empty() => Err("git finds no history here".to_owned()),
             (found, _) => Ok(found),
         }
     }

@@ -147,7 +147,7 @@ fn a_branch_is_held_against_the_one_it_left_whatever_that_is_called() {
 fn outside_a_repository_the_history_says_so() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let answer = Git::at(dir.path()).last_commits(&["a.rs".to_owned()]);
-    assert_eq!(answer, Err("git knows no history here".to_owned()));
+    assert_eq!(answer, Err("git finds no history here".to_owned()));
 }
 
 #[test]

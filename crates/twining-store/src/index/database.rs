@@ -195,7 +195,7 @@ impl Index {
 
     fn integrity_checked(self, files: &StoreFiles) -> Result<Self, StoreError> {
         if !super::connections::is_sound(&self.conn)? {
-            return Err(super::view::corrupt("the pages of the index are not sound"));
+            return Err(super::view::corrupt("the pages of the index are corrupt"));
         }
         super::database_files::mark_clean(files, self.folding)?;
         Ok(self)

@@ -310,8 +310,7 @@ impl IndexedFiles {
         let state: Option<String> =
             conn.prepare_cached(LOAD)?.query_row([], |row| row.get(0)).optional()?;
         let Some(state) = state else { return Ok(Self::default()) };
-        serde_json::from_str(&state)
-            .map_err(|_| corrupt("a state of the files that cannot be read"))
+        serde_json::from_str(&state).map_err(|_| corrupt("an unreadable state of the files"))
     }
 
     /// Writes it.

@@ -268,7 +268,7 @@ fn ids(texts: &[String]) -> Result<Vec<Id>, StoreError> {
 }
 
 pub(super) fn parse_id(text: &str) -> Result<Id, StoreError> {
-    Id::read(text).ok_or_else(|| corrupt("a row with an id that is none"))
+    Id::read(text).ok_or_else(|| corrupt("a row with an invalid id"))
 }
 
 /// Whether one that overlaps says something else. Summaries that differ in white

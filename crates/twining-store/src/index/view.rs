@@ -106,14 +106,14 @@ impl<'a> View<'a> {
 /// Reads the record in two columns: its text, and the text's checksum.
 pub(super) fn record_at<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> Result<T, StoreError> {
     let ValueRef::Text(raw) = row.get_ref(at)? else {
-        return Err(corrupt("a record that is no text"));
+        return Err(corrupt("a record that is not text"));
     };
     let raw = std::str::from_utf8(raw).map_err(|_| corrupt("a record that is not UTF-8"))?;
     // SQLite has no checksums of its own: a flipped bit would be served as somebody's words.
     if sum_of(raw) != row.get::<_, i64>(at + 1)? {
         return Err(corrupt("a record that does not match its checksum"));
     }
-    serde_json::from_str(raw).map_err(|_| corrupt("a record that cannot be read any more"))
+    serde_json::from_str(raw).map_err(|_| corrupt("a record that cannot be parsed"))
 }
 
 /// Reads the records that a statement finds, as [`record_at`] does.
@@ -182,7 +182,7 @@ pub(super) fn end_of(key: &str) -> Value {
 
 /// A column that is text.
 pub(super) fn text_at<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, StoreError> {
-    row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"))
+    row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is not text"))
 }
 
 /// The error SQLite would give, for damage that only we can see.

@@ -135,16 +135,16 @@ impl fmt::Display for Difference {
             write!(f, " ({})", self.summary)?;
         }
         match &self.change {
-            DifferenceKind::Removed => write!(f, " is gone from `{path}`"),
+            DifferenceKind::Removed => write!(f, " is missing from `{path}`"),
             DifferenceKind::Altered { fields } => write!(f, " was altered: {}", fields.join(", ")),
             DifferenceKind::Illegal { from, to } => {
                 write!(f, " went from {from} to {to} without a record of why")
             }
             DifferenceKind::Duplicate => {
-                write!(f, " stands in `{path}` twice, with different content")
+                write!(f, " appears in `{path}` twice, with different content")
             }
             DifferenceKind::Unparsable(why) => write!(f, " cannot be read: {why}"),
-            DifferenceKind::ConflictMarkers => write!(f, " holds git's conflict markers"),
+            DifferenceKind::ConflictMarkers => write!(f, " contains git conflict markers"),
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn merge_lines(versions: &Versions<'_>) -> Merged {
     let contested = ids
         .into_iter()
         .filter(|(_, times)| *times > 1)
-        .map(|(id, times)| format!("{id} stands there {times} times"))
+        .map(|(id, times)| format!("{id} appears {times} times"))
         .collect();
     let mut text = Vec::new();
     for line in old.into_iter().chain(fresh.iter().map(|line| line.text)) {
@@ -137,13 +137,14 @@ fn read(bytes: &[u8], side: &'static str) -> Result<(JsonNode, String), FileMerg
     let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
     let text = text.trim_start_matches('\u{FEFF}');
     let decision: Decision = serde_json::from_str(text)
-        .map_err(|error| unreadable(format!("it is no decision: {error}")))?;
+        .map_err(|error| unreadable(format!("it is not a decision: {error}")))?;
     let node = JsonNode::parse(text).map_err(|error| unreadable(error.to_string()))?;
     Ok((node, decision.id.to_string()))
 }
 
 /// What a file with such a conflict is reported as until it is put right.
-pub const HAS_CONFLICT_MARKERS: &str = "git left both sides of a merge in it; both are kept";
+pub const HAS_CONFLICT_MARKERS: &str =
+    "it contains an unresolved git merge; both sides are preserved";
 
 /// What a kind of file is made of.
 #[derive(Clone, Copy, Debug)]

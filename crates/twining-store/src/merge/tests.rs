@@ -69,7 +69,7 @@ fn a_line_that_was_mended_on_one_side_does_not_bring_its_secret_back() {
 #[test]
 fn one_id_with_two_contents_is_kept_twice_and_told() {
     let merged = merge_lines(&versions("", "{\"id\":\"a\",\"n\":1}\n", "{\"id\":\"a\",\"n\":2}\n"));
-    assert_eq!(merged.contested, ["a stands there 2 times"]);
+    assert_eq!(merged.contested, ["a appears 2 times"]);
     assert_eq!(text(merged).lines().count(), 2);
 }
 

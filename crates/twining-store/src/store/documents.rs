@@ -377,14 +377,14 @@ pub(crate) fn split_dot_path(path: &str) -> Result<(Vec<&str>, &str), StoreError
         !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control)
     };
     if path.contains('\\') || !names.iter().all(plain) {
-        return refused("a path that leads out of it");
+        return refused("a path outside the project");
     }
     if names.iter().any(|name| name.eq_ignore_ascii_case(".git")) {
         return refused("inside `.git`");
     }
     let name = names.pop().unwrap_or_default();
     if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-        return refused("no `.dot` file");
+        return refused("not a `.dot` file");
     }
     Ok((names, name))
 }

@@ -43,7 +43,7 @@ impl FileWrite {
         if !folders.iter().chain([&name]).all(is_plain) {
             return Err(StoreError::Unsafe {
                 path: folders.join("/"),
-                what: "a path that leads out of it",
+                what: "a path outside the project",
             });
         }
         let size = bytes.as_ref().map_or(0, Vec::len);
@@ -213,7 +213,7 @@ impl OpenStore {
         let scanned = agent_files.registered();
         if let Some((line, why)) = scanned.unreadable.first() {
             let what = format!(
-                "`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it"
+                "`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; fix it manually, Twining does not change it"
             );
             return Err(StoreError::Damaged { what });
         }

@@ -213,7 +213,7 @@ fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     let dir = machine_dir(layout)?.make_dir(SPOOL)?;
     if dir.list()?.len() >= limits::SPOOLED_TRACES {
         return Err(StoreError::Damaged {
-            what: format!("{} traces wait already", limits::SPOOLED_TRACES),
+            what: format!("{} traces are already queued", limits::SPOOLED_TRACES),
         });
     }
     let name = format!("{WAITING}{:032x}", random_bits()?);

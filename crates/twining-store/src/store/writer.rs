@@ -335,7 +335,7 @@ impl<'r> StoreWriter<'r> {
             UndoStep::Cut(file, size) => file.set_len(*size),
             // Entries that are in the archive stay there: the next writer completes the change.
             UndoStep::Archived => {
-                Err(StoreError::Damaged { what: "entries have left the board".to_owned() })
+                Err(StoreError::Damaged { what: "entries are already archived".to_owned() })
             }
             UndoStep::Arrays(arrays) => {
                 arrays.iter().rev().try_for_each(|undo| undo.roll_back(&self.store.layout))

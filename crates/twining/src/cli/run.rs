@@ -110,7 +110,7 @@ fn root() -> Command {
     Command::new("twining")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Shared memory for coding agents")
-        .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
+        .after_help("`twining <command> --help` shows its flags and an example; `twining tour` runs a demo.")
         .after_long_help(help::ENDINGS)
         .args(global_flags())
 }
@@ -123,7 +123,7 @@ fn global_flags() -> [Arg; 3] {
             .value_parser(value_parser!(PathBuf))
             .value_hint(ValueHint::DirPath)
             .global(true)
-            .help("The project to work on; default: the one around the working directory"),
+            .help("The project folder; default: the project that contains the working directory"),
         Arg::new("agent")
             .long("agent")
             .value_name("NAME")
@@ -188,7 +188,7 @@ fn hook(given: &ArgMatches) -> ExitCode {
         let known = twining_guard::hosts::HOSTS.map(|host| host.name).join(", ");
         return output::problem(
             OutputFormat::Words,
-            &CommandError::misuse(format!("--agent names a host: {known} or git")),
+            &CommandError::misuse(format!("--agent must be a host: {known} or git")),
         )
         .into();
     };
@@ -264,7 +264,7 @@ fn run_verb(
         Some(_) if !given.is_empty() => {
             return Err(refused(InvalidInput::new(
                 JSON_INPUT,
-                "cannot be given beside other flags",
+                "cannot be combined with other flags",
             )));
         }
         Some(source) => read_json(source)?,
@@ -323,9 +323,9 @@ fn read_json(source: &PathBuf) -> Result<Map<String, Value>, CommandError> {
     }
     match serde_json::from_str(&text) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(refused("must hold one JSON object")),
+        Ok(_) => Err(refused("must contain one JSON object")),
         Err(error) => Err(CommandError::refused(
-            &InvalidInput::new(JSON_INPUT, "must hold one JSON object")
+            &InvalidInput::new(JSON_INPUT, "must contain one JSON object")
                 .because(serde_messages::plain_message(&error.to_string())),
         )),
     }

@@ -50,7 +50,7 @@ pub struct ToolCall<'a> {
 pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     ToolCommand {
         name: "mcp",
-        about: "Serve the verbs to an MCP client over stdio",
+        about: "Serve the tools to an MCP client over stdio",
         flags: mcp_flags,
         run: Some(serve),
     },
@@ -62,21 +62,21 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "guard",
-        about: "Show, test, explain, lift and promote what stops an agent",
+        about: "Show, test, explain, lift and promote guards",
         flags: list::flags,
         run: Some(guards),
     },
     ToolCommand {
         name: "trust",
-        about: "Allow the exact command that a guard verifies by",
+        about: "Allow the exact command that a guard uses to verify",
         flags: |command| {
             let guard = word(
                 "guard",
                 "GUARD",
-                "Whose command; without it, every one and whether it is allowed",
+                "The guard whose command to allow; without it, list every command and whether it is allowed",
             );
             command
-                .args([guard, switch("revoke", "Take it back")])
+                .args([guard, switch("revoke", "Revoke the permission")])
                 .after_help("Example:\n  twining trust lint-before-commit")
         },
         run: Some(|call| {
@@ -90,10 +90,10 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "doctor",
-        about: "Prove that memory, git and agents work together",
+        about: "Check that memory, git and agents work together",
         flags: |command| {
             let fix =
-                switch("fix", "Mend what can be mended without asking, and tell what that was");
+                switch("fix", "Fix what can be fixed without asking, and list what was fixed");
             command.arg(fix).after_help("Example:\n  twining doctor --fix")
         },
         run: Some(|call| {
@@ -107,11 +107,11 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "reindex",
-        about: "Build the index anew from the files",
+        about: "Rebuild the index from the files",
         flags: |command| {
             let vectors = switch(
                 "vectors",
-                "Also make the vectors that search by meaning needs, with progress",
+                "Also compute the vectors for search by meaning, showing progress",
             );
             command.arg(vectors).after_help("Example:\n  twining reindex --vectors")
         },
@@ -131,7 +131,7 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "merge-driver",
-        about: "Merge versions of our files for git",
+        about: "Merge Twining's files for git",
         flags: driver_flags,
         run: None,
     },
@@ -145,13 +145,13 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "import",
-        about: "Take over what another tool wrote down",
+        about: "Import records from another tool",
         flags: import::flags,
         run: Some(|call| import::run(&Project::open(call.project)?, call.given, call.style)),
     },
     ToolCommand {
         name: "tour",
-        about: "Watch two agents share a memory, on a throwaway repository",
+        about: "Watch two agents share a memory, in a throwaway repository",
         flags: |command| command.after_help("Example:\n  twining tour"),
         run: Some(|_| tour::play()),
     },
@@ -170,7 +170,7 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "uninstall",
-        about: "Take back what init wrote; the memory stays unless it is purged",
+        about: "Remove what init wrote; the memory stays unless you add --purge",
         flags: init::install::uninstall_flags,
         run: Some(|call| {
             init::uninstall(&init::install::options(
@@ -256,7 +256,7 @@ fn serve(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
 }
 
 fn hook_flags(command: Command) -> Command {
-    let about = "PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it; of git: pre-commit, post-commit";
+    let about = "PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name for it; for git: pre-commit, post-commit";
     command.arg(word("event", "EVENT", about).required(true)).after_help(
         "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
     )

@@ -19,7 +19,7 @@ impl Verb for RegisterInput {
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Register";
     const ABOUT: &'static str =
-        "Say what you can do, so that others find you; again as a sign of life.";
+        "Register your capabilities so others find you; repeat as a heartbeat.";
     const EXAMPLE: &'static str = "twining register --can rust,testing --role tester";
     const EFFECT: Effect = Effect::AddsOnce;
 
@@ -45,7 +45,7 @@ impl Verb for AgentsInput {
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Agents";
     const ABOUT: &'static str =
-        "Who is at work, what they can do, who holds which paths, and handoffs nobody took.";
+        "List active agents, their capabilities, the paths they claimed, and open handoffs.";
     const EXAMPLE: &'static str = "twining agents";
     const EFFECT: Effect = Effect::Reads;
 
@@ -57,7 +57,7 @@ impl Verb for AgentsInput {
 
     fn show(outcome: &AgentsOutcome, page: &mut TextPage) {
         if outcome.agents.is_empty() {
-            page.line([dim("nobody is here")]);
+            page.line([dim("no active agents")]);
         }
         let rows = outcome.agents.iter().map(|agent| {
             let said = agent
@@ -80,8 +80,8 @@ impl Verb for AgentsInput {
                 count(outcome.gone, "more agent")
             ))]);
         }
-        rows::section(page, "Held", outcome.claims.iter().map(claim_row));
-        rows::section(page, "Waiting to be taken over", outcome.handoffs.iter().map(handoff_row));
+        rows::section(page, "Claims", outcome.claims.iter().map(claim_row));
+        rows::section(page, "Open handoffs", outcome.handoffs.iter().map(handoff_row));
     }
 }
 
@@ -142,13 +142,13 @@ impl Verb for DiscoverInput {
 /// Those who fit, one a line.
 fn found(agents: &[AgentMatch], page: &mut TextPage) {
     if agents.is_empty() {
-        page.line([dim("nobody who can is known")]);
+        page.line([dim("no known agent has these capabilities")]);
     }
     let rows = agents.iter().map(|agent| {
         let missing = if agent.missing.is_empty() {
             String::new()
         } else {
-            format!("without {}", agent.missing.join(", "))
+            format!("lacks {}", agent.missing.join(", "))
         };
         vec![
             dim(format!("{:.2}", agent.score)),
@@ -165,7 +165,7 @@ impl Verb for DelegateInput {
     const NAME: &'static str = "delegate";
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Delegate";
-    const ABOUT: &'static str = "Post a need that says which capabilities it takes; the reply names who can, and offers on the board.";
+    const ABOUT: &'static str = "Post a need with the capabilities it requires; the reply lists matching agents and offers posted.";
     const EXAMPLE: &'static str = "twining delegate \"make the report query fast\" --needs sql --urgency high --scope src/report/";
     const EFFECT: Effect = Effect::Adds;
     const WORDS: &'static [&'static str] = &["summary"];
@@ -250,7 +250,7 @@ impl Verb for AcknowledgeInput {
         });
         rows::section(page, "Results", results);
         let lines = handoff.context_snapshot.iter().flat_map(|context| &context.summaries);
-        rows::section(page, "What held then", lines.map(|line| vec![plain(line)]));
+        rows::section(page, "Context at handoff", lines.map(|line| vec![plain(line)]));
     }
 }
 
@@ -258,7 +258,7 @@ impl Verb for ClaimInput {
     const NAME: &'static str = "claim";
     const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Claim";
-    const ABOUT: &'static str = "Hold paths or a feature for yourself before you edit; it ends by itself. CLAIMED says who has it. Release when done.";
+    const ABOUT: &'static str = "Claim paths or a feature before you edit; the claim expires. Error CLAIMED names the holder. Release when done.";
     const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --why \"rewriting tokens\"";
     const EFFECT: Effect = Effect::Changes;
     const WORDS: &'static [&'static str] = &["paths"];
@@ -273,7 +273,7 @@ impl Verb for ClaimInput {
     fn show(outcome: &ClaimOutcome, page: &mut TextPage) {
         if let Some(claim) = &outcome.claim {
             page.line([
-                good("held"),
+                good("claimed"),
                 place(claim.paths.join(" ")),
                 dim("until"),
                 when(&claim.until),
@@ -281,13 +281,13 @@ impl Verb for ClaimInput {
         }
         if !outcome.released.is_empty() {
             page.line([good(format!(
-                "let go of {}",
+                "released {}",
                 count(outcome.released.len() as u64, "claim")
             ))]);
         }
         if outcome.claims.is_empty() {
-            page.line([dim("nobody holds anything")]);
+            page.line([dim("no claims")]);
         }
-        rows::section(page, "Held", outcome.claims.iter().map(claim_row));
+        rows::section(page, "Claims", outcome.claims.iter().map(claim_row));
     }
 }

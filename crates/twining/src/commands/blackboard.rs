@@ -47,7 +47,7 @@ impl Verb for ReadInput {
     const NAME: &'static str = "read";
     const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Read entries";
-    const ABOUT: &'static str = "Read the blackboard, filtered; the newest entries, oldest first.";
+    const ABOUT: &'static str = "Read filtered blackboard entries: the newest, oldest first.";
     const EXAMPLE: &'static str =
         "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
     const EFFECT: Effect = Effect::Reads;
@@ -72,7 +72,7 @@ impl Verb for ReadInput {
             page.line([plain(&decision.rationale)]);
         }
         if !outcome.missing.is_empty() {
-            page.line([dim(format!("nothing here has the id {}", outcome.missing.join(", ")))]);
+            page.line([dim(format!("no record has the id {}", outcome.missing.join(", ")))]);
         }
         let left_out = outcome
             .total_count
@@ -85,7 +85,7 @@ impl Verb for ReadInput {
             } else {
                 "raise --limit"
             };
-            page.line([dim(format!("{} older left out; {next}", count(left_out, "entry")))]);
+            page.line([dim(format!("{} not shown (older); {next}", count(left_out, "entry")))]);
         }
     }
 }
@@ -94,7 +94,7 @@ impl Verb for QueryInput {
     const NAME: &'static str = "query";
     const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Search entries";
-    const ABOUT: &'static str = "Search what agents posted, by words and meaning, best match first. Ask before you investigate something yourself.";
+    const ABOUT: &'static str = "Search entries by words and meaning, best match first. Call before you investigate something yourself.";
     const EXAMPLE: &'static str = "twining query \"token expiry\" --type finding,warning";
     const EFFECT: Effect = Effect::Reads;
     const ALWAYS_LOADED: bool = true;
@@ -113,7 +113,7 @@ impl Verb for QueryInput {
             page,
         );
         rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
-        rows::truncated_note(page, outcome.truncated, "search for less at a time");
+        rows::truncated_note(page, outcome.truncated, "narrow the search");
     }
 }
 
@@ -135,7 +135,7 @@ impl Verb for RecentInput {
 
     fn show(outcome: &RecentOutcome, page: &mut TextPage) {
         rows::entries(&outcome.entries, page);
-        rows::truncated_note(page, outcome.truncated, "ask for fewer");
+        rows::truncated_note(page, outcome.truncated, "ask for fewer entries");
     }
 }
 
@@ -159,7 +159,8 @@ impl Verb for DismissInput {
 
     fn show(outcome: &DismissOutcome, page: &mut TextPage) {
         let closed = outcome.dismissed.iter().map(|id| vec![good("closed"), plain(id)]);
-        let already = outcome.already_closed.iter().map(|id| vec![dim("closed before"), plain(id)]);
+        let already =
+            outcome.already_closed.iter().map(|id| vec![dim("already closed"), plain(id)]);
         let unknown = outcome.not_found.iter().map(|id| vec![bad("not found"), plain(id)]);
         page.table(0, &closed.chain(already).chain(unknown).collect::<Vec<_>>());
     }

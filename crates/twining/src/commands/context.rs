@@ -78,14 +78,14 @@ impl Verb for AssembleInput {
                 plain(&claim.reason),
             ]
         });
-        rows::section(page, "Held by others", held);
+        rows::section(page, "Claimed by others", held);
         let waiting = context.handoffs.iter().map(|handoff| {
             vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]
         });
-        rows::section(page, "Waiting to be taken over", waiting);
+        rows::section(page, "Open handoffs", waiting);
         if context.omitted_count > 0 {
             page.heading(format!(
-                "{} left out for want of room",
+                "{} left out to fit the token budget",
                 count(context.omitted_count, "record")
             ));
             page.table(
@@ -120,7 +120,7 @@ impl Verb for SummarizeInput {
     const NAME: &'static str = "summarize";
     const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Summarize";
-    const ABOUT: &'static str = "The state of a scope in one paragraph: warnings, disputes, recent decisions, what waits. Good for catching up.";
+    const ABOUT: &'static str = "The state of a scope in one paragraph: warnings, disputes, recent decisions, open items. Good for catching up.";
     const EXAMPLE: &'static str = "twining summarize src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["scope"];
@@ -152,7 +152,7 @@ impl Verb for WhatChangedInput {
     const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "What changed";
     const ABOUT: &'static str =
-        "What was decided, given up, doubted and posted since a time. Good when you come back.";
+        "Decisions made, ended or reconsidered, entries posted since a time. Call on return.";
     const EXAMPLE: &'static str = "twining what-changed 2026-11-14 src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["since", "scope"];
@@ -187,9 +187,9 @@ impl Verb for WhatChangedInput {
         let sections = [
             ("Decided", changed(&outcome.new_decisions)),
             ("Overridden", ended(&outcome.overridden_decisions)),
-            ("Put in doubt", ended(&outcome.reconsidered_decisions)),
+            ("Reconsidered", ended(&outcome.reconsidered_decisions)),
             ("Superseded", ended(&outcome.superseded_decisions)),
-            ("In force again", changed(&outcome.promoted_decisions)),
+            ("Promoted", changed(&outcome.promoted_decisions)),
             ("Posted", entries),
         ];
         if sections.iter().all(|(_, rows)| rows.is_empty()) {

@@ -96,7 +96,7 @@ impl Verb for DecideInput {
     }
 }
 
-/// What it answers, and of what.
+/// The answer and its subject.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WhyAnswer {
     #[serde(flatten)]
@@ -116,8 +116,8 @@ const FILES_ASKED: usize = 100;
 impl Verb for WhyInput {
     const NAME: &'static str = "why";
     const GROUP: VerbGroup = VerbGroup::Decisions;
-    const TITLE: &'static str = "Why it is so";
-    const ABOUT: &'static str = "The decisions that bear on a file, directory, module or symbol, and their reasons. Call before you change it.";
+    const TITLE: &'static str = "Explain why";
+    const ABOUT: &'static str = "Decisions that apply to a file, directory, module or symbol, with reasons. Call before you change it.";
     const EXAMPLE: &'static str = "twining why src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["scope"];
@@ -130,7 +130,7 @@ impl Verb for WhyInput {
             if self.scope.is_some() {
                 return Err(InvalidInput::new(
                     "commit",
-                    "cannot be given beside scope: ask for one of them",
+                    "cannot be combined with scope: give one of them",
                 )
                 .into());
             }
@@ -147,10 +147,10 @@ impl Verb for WhyInput {
     fn show(explained: &WhyAnswer, page: &mut TextPage) {
         let outcome = &explained.outcome;
         for file in &outcome.unreadable {
-            page.line([warn("cannot be read:"), place(file), dim("`twining status` says why")]);
+            page.line([warn("cannot be read:"), place(file), dim("`twining status` shows why")]);
         }
         if outcome.total_count == 0 && explained.is_commit {
-            page.line([dim("no decision is linked with commit"), place(&explained.asked)]);
+            page.line([dim("no decision is linked to commit"), place(&explained.asked)]);
             return;
         }
         if explained.changed_files.as_ref().is_some_and(Vec::is_empty) {
@@ -158,7 +158,7 @@ impl Verb for WhyInput {
             return;
         }
         if outcome.total_count == 0 {
-            page.line([dim("no decision bears on"), place(&explained.asked), dim("yet")]);
+            page.line([dim("no decision applies to"), place(&explained.asked), dim("yet")]);
             return;
         }
         let binding = [
@@ -213,13 +213,13 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
     let mut notes = Vec::new();
     if decision.alternatives_count > 0 {
         notes.push(vec![dim(format!(
-            "{} not taken",
+            "{} rejected",
             count(decision.alternatives_count, "alternative")
         ))]);
     }
     notes.extend(decision.contested_by.iter().map(|id| vec![warn(format!("contested by {id}"))]));
     notes.extend(decision.merge_clashes.iter().map(|clash| {
-        vec![warn(format!("another branch had this {}:", clash.field)), plain(&clash.other)]
+        vec![warn(format!("another branch has a different {}:", clash.field)), plain(&clash.other)]
     }));
     notes.extend(decision.superseded_by.iter().map(|id| vec![dim(format!("superseded by {id}"))]));
     notes.extend(
@@ -232,8 +232,8 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
 impl Verb for TraceInput {
     const NAME: &'static str = "trace";
     const GROUP: VerbGroup = VerbGroup::Decisions;
-    const TITLE: &'static str = "Follow a decision";
-    const ABOUT: &'static str = "What a decision rests on, and what rests on it.";
+    const TITLE: &'static str = "Trace a decision";
+    const ABOUT: &'static str = "A decision's dependencies and dependents.";
     const EXAMPLE: &'static str = "twining trace 01M7EB3QWY4C5CPJF6982ZJQ18 --direction upstream";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["decision_id"];
@@ -247,8 +247,8 @@ impl Verb for TraceInput {
     fn show(outcome: &TraceOutcome, page: &mut TextPage) {
         for link in &outcome.chain {
             page.table(0, &[vec![dim(&link.id), standing(link.status), strong(&link.summary)]]);
-            let below = link.depends_on.iter().map(|id| vec![dim("rests on"), plain(id)]);
-            let above = link.dependents.iter().map(|id| vec![dim("carries"), plain(id)]);
+            let below = link.depends_on.iter().map(|id| vec![dim("depends on"), plain(id)]);
+            let above = link.dependents.iter().map(|id| vec![dim("required by"), plain(id)]);
             page.table(2, &below.chain(above).collect::<Vec<_>>());
         }
         page.table(
@@ -256,7 +256,7 @@ impl Verb for TraceInput {
             &outcome.missing.iter().map(|id| vec![bad("missing"), plain(id)]).collect::<Vec<_>>(),
         );
         if outcome.truncated {
-            page.line([dim("the chain goes on; trace from one of its ends")]);
+            page.line([dim("the chain continues; trace again from its last decision")]);
         }
     }
 }
@@ -292,7 +292,7 @@ impl Verb for ReconsiderInput {
             &outcome
                 .dependents
                 .iter()
-                .map(|id| vec![dim("rests on it:"), plain(id)])
+                .map(|id| vec![dim("depends on it:"), plain(id)])
                 .collect::<Vec<_>>(),
         );
     }
@@ -305,7 +305,7 @@ impl Verb for OverrideInput {
     const NAME: &'static str = "override";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Override a decision";
-    const ABOUT: &'static str = "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it.";
+    const ABOUT: &'static str = "Record that a person rejects a decision. Only if the user asks; it stays flagged until they confirm it.";
     const EXAMPLE: &'static str = "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"We stay on sessions\" --new-decision \"Keep sessions\"";
     const EFFECT: Effect = Effect::Changes;
     const ASKS: bool = true;
@@ -319,8 +319,8 @@ impl Verb for OverrideInput {
         if ctx.authority == Authority::Claimed
             && ctx.engine.policy(&ctx.user_policy()).wants_confirmed_overrides()
         {
-            return Err(InvalidInput::new("override", "must be confirmed by a person here")
-                .because("the policy says `overrides: confirmed`; the user types it at a terminal, or is asked by a client that can")
+            return Err(InvalidInput::new("override", "must be confirmed by a person")
+                .because("the policy sets `overrides: confirmed`; the user must run it at a terminal or confirm it in an MCP client that supports elicitation")
                 .into());
         }
         ctx.engine.override_decision(&ctx.caller, ctx.authority, self)
@@ -332,12 +332,12 @@ impl Verb for OverrideInput {
             "An agent wants to override a decision of this project.".to_owned(),
             format!("Decision: {}", excerpt(&decision.summary, SHOWN)),
             format!("Why it was made: {}", excerpt(&decision.rationale, SHOWN)),
-            format!("Why the agent would override it: {}", excerpt(&self.reason, SHOWN)),
+            format!("Why the agent wants to override it: {}", excerpt(&self.reason, SHOWN)),
         ];
         lines.extend(
             self.new_decision
                 .iter()
-                .map(|instead| format!("What would hold instead: {}", excerpt(instead, SHOWN))),
+                .map(|instead| format!("Replacement decision: {}", excerpt(instead, SHOWN))),
         );
         Some(lines.join("\n"))
     }
@@ -353,9 +353,7 @@ impl Verb for OverrideInput {
             page.line([dim("replaced by"), plain(id)]);
         }
         if outcome.authority == Authority::Claimed {
-            page.line([warn(
-                "unconfirmed: repeat it at a terminal to confirm that a person stands behind it",
-            )]);
+            page.line([warn("unconfirmed: a person must repeat it at a terminal to confirm it")]);
         }
     }
 }
@@ -379,7 +377,7 @@ impl Verb for PromoteInput {
 
     fn show(outcome: &PromoteOutcome, page: &mut TextPage) {
         let promoted = outcome.promoted.iter().map(|id| vec![good("active"), plain(id)]);
-        let before = outcome.already_active.iter().map(|id| vec![dim("active before"), plain(id)]);
+        let before = outcome.already_active.iter().map(|id| vec![dim("already active"), plain(id)]);
         let refused = outcome
             .refused
             .iter()
@@ -421,7 +419,7 @@ impl Verb for SearchDecisionsInput {
             page,
         );
         rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
-        rows::truncated_note(page, outcome.truncated, "search for less at a time");
+        rows::truncated_note(page, outcome.truncated, "narrow the search");
     }
 }
 
@@ -429,7 +427,7 @@ impl Verb for LinkCommitInput {
     const NAME: &'static str = "link_commit";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Link a commit";
-    const ABOUT: &'static str = "Record that a commit carries a decision out.";
+    const ABOUT: &'static str = "Record that a commit implements a decision.";
     const EXAMPLE: &'static str = "twining link-commit 01M7EB3QWY4C5CPJF6982ZJQ18 3f2a91c";
     const EFFECT: Effect = Effect::AddsOnce;
     const WORDS: &'static [&'static str] = &["decision_id", "commit_hash"];
@@ -442,7 +440,7 @@ impl Verb for LinkCommitInput {
     }
 
     fn show(outcome: &LinkCommitOutcome, page: &mut TextPage) {
-        let state = if outcome.linked { good("linked") } else { dim("linked before") };
+        let state = if outcome.linked { good("linked") } else { dim("already linked") };
         page.line([
             state,
             plain(&outcome.commit_hash),
@@ -456,7 +454,7 @@ impl Verb for CommitsInput {
     const NAME: &'static str = "commits";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Decisions of a commit";
-    const ABOUT: &'static str = "The decisions a commit carries out.";
+    const ABOUT: &'static str = "The decisions a commit implements.";
     const EXAMPLE: &'static str = "twining commits 3f2a91c";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["commit_hash"];
@@ -489,7 +487,7 @@ impl Verb for ImpactInput {
     const NAME: &'static str = "impact";
     const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Impact of a decision";
-    const ABOUT: &'static str = "What changing a decision would touch: decisions that rest on it, files, symbols, entries, commits.";
+    const ABOUT: &'static str = "What changing a decision would affect: dependent decisions, files, symbols, entries, commits.";
     const EXAMPLE: &'static str = "twining impact 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["decision_id"];
@@ -504,7 +502,7 @@ impl Verb for ImpactInput {
         page.line([plain(&impact.summary)]);
         rows::section(
             page,
-            "Decisions that rest on it",
+            "Dependent decisions",
             impact.dependents.iter().map(|decision| {
                 vec![dim(&decision.id), standing(decision.status), plain(&decision.summary)]
             }),
@@ -525,7 +523,7 @@ impl Verb for ImpactInput {
                 .map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
         );
         rows::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
-        rows::truncated_note(page, impact.truncated, "trace one of the decisions that rest on it");
+        rows::truncated_note(page, impact.truncated, "trace one of the dependent decisions");
     }
 }
 

@@ -19,7 +19,7 @@ impl Verb for RoleInput {
     const NAME: &'static str = "role";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Role";
-    const ABOUT: &'static str = "What an agent in a role must do, must not do, asks before and escalates. Read yours before you act.";
+    const ABOUT: &'static str = "What a role must do, must not do, must ask about and must escalate. Read yours before you act.";
     const EXAMPLE: &'static str = "twining role coach";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["role"];
@@ -36,8 +36,8 @@ impl Verb for RoleInput {
         for (heading, name, items) in [
             ("Must do", "must_do", &role.must_do),
             ("Must not do", "must_not_do", &role.must_not_do),
-            ("Asks before", "ask_before", &role.ask_before),
-            ("Escalates when", "escalate_when", &role.escalate_when),
+            ("Must ask before", "ask_before", &role.ask_before),
+            ("Must escalate when", "escalate_when", &role.escalate_when),
         ] {
             let sources = role
                 .sources
@@ -123,7 +123,7 @@ impl Verb for CheckGatesInput {
     const NAME: &'static str = "check_gates";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Check quality gates";
-    const ABOUT: &'static str = "Judge a task against its quality gates: pass, fail or unknown each, and what to do next. Unknown is not approval. Give results or report paths.";
+    const ABOUT: &'static str = "Check a task's quality gates: each is pass, fail or unknown, with what to do next. Unknown is not approval. Give results or report paths.";
     const EXAMPLE: &'static str = "twining check-gates feature 5 --report target/nextest/default/junit.xml,lcov.info --arch-score 72";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["task_type", "complexity"];
@@ -169,7 +169,7 @@ impl Verb for PromptInput {
     const NAME: &'static str = "prompt";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Prompt";
-    const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, the turn before, mode, decisions and warnings in scope.";
+    const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, previous turn, mode, decisions and warnings in scope.";
     const EXAMPLE: &'static str =
         "twining prompt coach --task TASK-GE-001 --task-type feature --complexity 5 --turn 2";
     const EFFECT: Effect = Effect::Reads;
@@ -192,7 +192,7 @@ impl Verb for RecordTurnInput {
     const NAME: &'static str = "record_turn";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Record a turn";
-    const ABOUT: &'static str = "Record what a player-coach turn came to, once the coach has judged it; the next turn's prompt shows it. The same turn again updates it.";
+    const ABOUT: &'static str = "Record the result of a player-coach turn once the coach has judged it; the next turn's prompt shows it. Repeating a turn updates it.";
     const EXAMPLE: &'static str = "twining record-turn TASK-GE-001 2 --player-decision \"Added logout\" --coach-decision revise \\
       --progress-summary \"Timeout is open\" --criterion login=verified --criterion timeout=pending";
     const EFFECT: Effect = Effect::Changes;
@@ -209,7 +209,7 @@ impl Verb for RecordTurnInput {
         let did = if recorded.updated { "updated" } else { "recorded" };
         page.line([good(did), plain(&recorded.id), place(&recorded.path)]);
         recorded.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        recorded.pruned.iter().for_each(|path| page.line([dim("made room"), place(path)]));
+        recorded.pruned.iter().for_each(|path| page.line([dim("pruned"), place(path)]));
     }
 }
 
@@ -217,8 +217,7 @@ impl Verb for TurnsInput {
     const NAME: &'static str = "turns";
     const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Turns";
-    const ABOUT: &'static str =
-        "What earlier player-coach turns of a feature came to, oldest first.";
+    const ABOUT: &'static str = "Results of a feature's earlier player-coach turns, oldest first.";
     const EXAMPLE: &'static str = "twining turns FEAT-GE --task TASK-GE-001 --last 3";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["feature"];
@@ -249,7 +248,7 @@ impl Verb for TurnsInput {
         rows::truncated_note(page, outcome.truncated, "give --last");
         let unreadable =
             outcome.unreadable.iter().map(|file| vec![place(&file.file), plain(&file.why)]);
-        rows::section(page, "Skipped, because they are no turns", unreadable);
+        rows::section(page, "Skipped: not valid turns", unreadable);
     }
 }
 

@@ -15,7 +15,8 @@ impl Verb for AddEntityInput {
     const NAME: &'static str = "add_entity";
     const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add an entity";
-    const ABOUT: &'static str = "Add a thing in the code to the graph. The same name and type is updated: properties merge.";
+    const ABOUT: &'static str =
+        "Add a code entity to the graph. An existing name and type is updated: properties merge.";
     const EXAMPLE: &'static str =
         "twining add-entity SessionStore class --property file=src/auth/session.ts";
     const EFFECT: Effect = Effect::AddsOnce;
@@ -37,7 +38,7 @@ impl Verb for AddRelationInput {
     const NAME: &'static str = "add_relation";
     const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add a relation";
-    const ABOUT: &'static str = "Say how two entities hang together.";
+    const ABOUT: &'static str = "Record how two entities relate.";
     const EXAMPLE: &'static str = "twining add-relation SessionStore depends_on redis";
     const EFFECT: Effect = Effect::AddsOnce;
     const WORDS: &'static [&'static str] = &["source", "type", "target"];
@@ -58,7 +59,7 @@ impl Verb for NeighborsInput {
     const NAME: &'static str = "neighbors";
     const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Neighbours of an entity";
-    const ABOUT: &'static str = "The entities connected to one.";
+    const ABOUT: &'static str = "The neighbours of an entity.";
     const EXAMPLE: &'static str = "twining neighbors SessionStore --depth 2";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["entity"];
@@ -147,11 +148,7 @@ impl Verb for GraphQueryInput {
             page.line([dim("nothing matches")]);
         }
         page.table(0, &outcome.entities.iter().map(rows::entity_row).collect::<Vec<_>>());
-        rows::truncated_note(
-            page,
-            outcome.truncated,
-            "raise --limit or search for more of the name",
-        );
+        rows::truncated_note(page, outcome.truncated, "raise --limit or give more of the name");
     }
 }
 
@@ -159,7 +156,7 @@ impl Verb for PruneInput {
     const NAME: &'static str = "prune_graph";
     const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Prune the graph";
-    const ABOUT: &'static str = "Remove entities without relations, and relations without ends.";
+    const ABOUT: &'static str = "Remove entities without relations, and dangling relations.";
     const EXAMPLE: &'static str = "twining prune-graph --dry-run false";
     const EFFECT: Effect = Effect::Removes;
     const DESCRIBED: &'static [&'static str] = &["dry_run", "agent_id"];

@@ -17,7 +17,7 @@ impl Verb for KnowledgeRetrieveInput {
     const NAME: &'static str = "knowledge_retrieve";
     const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Search the knowledge graph";
-    const ABOUT: &'static str = "The components, patterns and rules people agreed on that bear on some words, with their neighbours, as DOT. Ask before you design.";
+    const ABOUT: &'static str = "Search the reviewed components, patterns and rules; returns matches and their neighbours as DOT. Call before you design.";
     const EXAMPLE: &'static str = "twining knowledge retrieve \"error handling\"";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["terms"];
@@ -38,12 +38,12 @@ impl Verb for KnowledgeRetrieveInput {
 fn show_found(found: &RetrieveOutcome, page: &mut TextPage) {
     page.verbatim(&found.subgraph);
     page.line([dim(format!(
-        "// {} found, {} around them",
+        "// matches: {}, neighbours: {}",
         found.hits.len(),
         found.neighbors.len()
     ))]);
     if found.omitted > 0 {
-        page.line([dim(format!("// {} more did not fit; ask for less at a time", found.omitted))]);
+        page.line([dim(format!("// {} more did not fit; narrow the search", found.omitted))]);
     }
     if found.omitted_edges > 0 {
         page.line([dim(format!("// {} more edges between them did not fit", found.omitted_edges))]);
@@ -100,7 +100,7 @@ impl Verb for KnowledgeUpdateInput {
             dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge"))),
         ]);
         if updated.joined {
-            page.line([dim("  both sides of a merge that git had left were made one")]);
+            page.line([dim("  joined both sides of an unresolved git merge")]);
         }
         for (what, ids) in [
             ("added", &updated.nodes_added),
@@ -126,7 +126,7 @@ impl Verb for KnowledgeCheckInput {
     const NAME: &'static str = "knowledge_check";
     const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Check the knowledge graph";
-    const ABOUT: &'static str = "Everything wrong with the project's knowledge graph (knowledge.dot), with line and suggestion. Call after editing it by hand.";
+    const ABOUT: &'static str = "Check the project's knowledge graph (knowledge.dot): every error with line and suggestion. Call after editing the file.";
     const EXAMPLE: &'static str = "twining knowledge check";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["path"];
@@ -146,7 +146,7 @@ impl Verb for KnowledgeCheckInput {
             .long(CREATE)
             .action(ArgAction::SetTrue)
             .conflicts_with_all(["word path", "field path"]);
-        command.arg(create.help("First make a graph if there is none"))
+        command.arg(create.help("Create a graph first if there is none"))
     }
 
     fn show(outcome: &KnowledgeCheckOutcome, page: &mut TextPage) {
@@ -167,7 +167,7 @@ impl Verb for KnowledgeCheckInput {
         ]);
         if outcome.omitted > 0 {
             page.line([dim(format!(
-                "{} more; mend these first",
+                "{} more; fix these first",
                 count(outcome.omitted, "finding")
             ))]);
         }

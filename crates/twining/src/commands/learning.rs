@@ -17,7 +17,8 @@ impl Verb for StoreTraceInput {
     const NAME: &'static str = "store_trace";
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Store a trace";
-    const ABOUT: &'static str = "Store that a person corrected you, or that you broke a rule. Hooks store blocks by themselves.";
+    const ABOUT: &'static str =
+        "Store a person's correction or a rule you broke. Hooks store blocks automatically.";
     const EXAMPLE: &'static str = "twining store-trace correction \"pushed to main\" --correct \"people push\" --action \"Bash: git push\"";
     const EFFECT: Effect = Effect::Adds;
     const WORDS: &'static [&'static str] = &["type", "what_happened"];
@@ -39,7 +40,7 @@ impl Verb for QueryTracesInput {
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Query traces";
     const ABOUT: &'static str =
-        "Find violations, corrections and approvals of the past, before you decide.";
+        "Find past violations, corrections and approvals. Call before you decide.";
     const EXAMPLE: &'static str = "twining query-traces \"push to main\" --type correction";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["query"];
@@ -77,7 +78,7 @@ impl Verb for QueryTracesInput {
         if outcome.mode == SearchMode::Keyword
             && outcome.traces.iter().any(|hit| hit.relevance.is_some())
         {
-            page.line([dim("searched by words alone")]);
+            page.line([dim("searched by keywords only")]);
         }
     }
 }
@@ -96,7 +97,7 @@ impl Verb for PatternsInput {
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Extract patterns";
     const ABOUT: &'static str =
-        "What keeps going wrong, by agent, guard or action, and reason; with what it proposes.";
+        "Recurring violations by agent, guard or action, and reason, with proposals.";
     const EXAMPLE: &'static str = "twining extract-patterns --threshold 5";
     const EFFECT: Effect = Effect::Reads;
     const DESCRIBED: &'static [&'static str] = &["threshold", "limit"];
@@ -110,7 +111,7 @@ impl Verb for PatternsInput {
     fn show(outcome: &PatternsOutcome, page: &mut TextPage) {
         if outcome.patterns.is_empty() {
             page.line([dim(format!(
-                "nothing keeps happening in {}",
+                "no recurring pattern in {}",
                 count(outcome.traces as u64, "trace")
             ))]);
         }
@@ -124,10 +125,10 @@ impl Verb for PatternsInput {
             ]);
             page.block(2, &pattern.reason);
             if pattern.counted < pattern.count {
-                page.line([dim(format!("  {} of them count", pattern.counted))]);
+                page.line([dim(format!("  only {} counted", pattern.counted))]);
             }
             match (&pattern.proposal, &pattern.made) {
-                (_, Some(made)) => page.line([dim("  a guard was made of it:"), plain(made)]),
+                (_, Some(made)) => page.line([dim("  guard created from it:"), plain(made)]),
                 (Some(proposal), None) => page.line([good("  proposal"), plain(&proposal.say)]),
                 _ => {}
             }
@@ -166,8 +167,7 @@ impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
     const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Guards";
-    const ABOUT: &'static str =
-        "The guards that hold: what each does, and whether it is proposed or dead.";
+    const ABOUT: &'static str = "List guards: what each does, and whether it is proposed or dead.";
     const EXAMPLE: &'static str = "twining guards";
     const EFFECT: Effect = Effect::Reads;
 

@@ -47,7 +47,10 @@ impl Verb for ArchiveInput {
             ]);
         }
         if outcome.kept_open > 0 {
-            page.line([dim(format!("{} still open and kept", count(outcome.kept_open, "entry")))]);
+            page.line([dim(format!(
+                "{} still open, not archived",
+                count(outcome.kept_open, "entry")
+            ))]);
         }
         for text in outcome.summary.iter().chain(&outcome.note) {
             page.block(2, text);
@@ -59,7 +62,7 @@ impl Verb for StatusInput {
     const NAME: &'static str = "status";
     const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Status";
-    const ABOUT: &'static str = "Counts, health and what wants attention.";
+    const ABOUT: &'static str = "Counts, health and what needs attention.";
     const EXAMPLE: &'static str = "twining status";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["scope"];
@@ -98,9 +101,9 @@ impl Verb for StatusInput {
         let counted =
             counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
         page.table(2, &counted.chain(last).collect::<Vec<_>>());
-        rows::section(page, "Held", report.claims.iter().map(claim_row));
+        rows::section(page, "Claims", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
-            page.heading("Wants attention");
+            page.heading("Needs attention");
         }
         for warning in &report.warnings {
             page.table(2, &[vec![warn(with_command_names(&warning.message))]]);
@@ -121,7 +124,7 @@ impl Verb for StatusInput {
 }
 
 fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
-    page.heading("Knowledge, as counted on this machine");
+    page.heading("Knowledge (counted on this machine)");
     let rows = [
         ("packs made", metrics.packs_built.to_string()),
         ("packs reused", metrics.packs_reused.to_string()),
@@ -130,13 +133,10 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
             format!("{} nodes, {} bytes", metrics.largest_pack_nodes, metrics.largest_pack_bytes),
         ),
         (
-            "time to make one",
-            format!(
-                "{} ms in the middle, {} ms at most",
-                metrics.median_pack_ms, metrics.slowest_pack_ms
-            ),
+            "time per pack",
+            format!("median {} ms, maximum {} ms", metrics.median_pack_ms, metrics.slowest_pack_ms),
         ),
-        ("edits of the graph", metrics.knowledge_changes.to_string()),
+        ("graph edits", metrics.knowledge_changes.to_string()),
         ("nodes added", metrics.nodes_added.to_string()),
         ("reviews", metrics.reviews.to_string()),
         ("merges", format!("{}, {} with conflicts", metrics.merges, metrics.merges_with_conflicts)),
@@ -203,7 +203,7 @@ impl Verb for VerifyInput {
 
 const OUT: &str = "out";
 
-/// What it answers, and where it went.
+/// The export and the files written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportAnswer {
     #[serde(flatten)]
@@ -242,9 +242,7 @@ impl Verb for ExportInput {
             .value_name("PATH")
             .value_parser(value_parser!(PathBuf))
             .value_hint(ValueHint::AnyPath);
-        command.arg(
-            out.help("Write it to this file, or madr into this folder; all of it, however large"),
-        )
+        command.arg(out.help("Write to this file (madr: to this folder), without a size limit"))
     }
 
     fn show(exported: &ExportAnswer, page: &mut TextPage) {

@@ -78,9 +78,9 @@ pub fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut Te
 pub fn embedding(page: &mut TextPage, mode: SearchMode, waiting: u64) {
     if waiting > 0 {
         let texts = count(waiting, "text");
-        page.line([dim(format!("{texts} can be found by words alone so far; `twining reindex --vectors` makes their vectors now"))]);
+        page.line([dim(format!("{texts} not embedded yet, found by keywords only; `twining reindex --vectors` embeds them now"))]);
     } else if mode == SearchMode::Keyword {
-        page.line([dim("searched by words alone")]);
+        page.line([dim("searched by keywords only")]);
     }
 }
 

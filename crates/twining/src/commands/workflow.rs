@@ -40,7 +40,7 @@ impl Verb for FeaturesInput {
         super::rows::truncated_note(
             page,
             outcome.truncated,
-            "--limit shows more, --status chooses",
+            "raise --limit, or filter with --status",
         );
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
         outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
@@ -81,7 +81,7 @@ impl Verb for NextInput {
     const NAME: &'static str = "next";
     const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "What to do now";
-    const ABOUT: &'static str = "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for whoever does it.";
+    const ABOUT: &'static str = "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for that step.";
     const EXAMPLE: &'static str = "twining next";
     const EFFECT: Effect = Effect::Reads;
     const DESCRIBED: &'static [&'static str] = &["prompt"];
@@ -114,7 +114,7 @@ impl Verb for ReportInput {
     const NAME: &'static str = "report";
     const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "Report on a feature";
-    const ABOUT: &'static str = "Report what you did to a feature; it moves one step and the answer says what is next. passed needs a test run newer than the feature's files; by default one that the host's hook saw.";
+    const ABOUT: &'static str = "Report work on a feature; its status moves one step and the reply says what is next. `passed` needs a test run newer than the feature's files, by default one the host's hook saw.";
     const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\
       --report target/nextest/default/junit.xml";
     const EFFECT: Effect = Effect::Changes;

@@ -27,7 +27,7 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
         (None, _) => DoctorCheck::new(
             "path",
             Health::Warn,
-            "hosts start `twining` by its name, and it is not on PATH",
+            "hosts start `twining` by name, but it is not on PATH",
         )
         .hinted(path_hint()),
         (Some(found), Some(here)) if is_same(&found, &here) => {
@@ -37,12 +37,12 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
             Ok(told) if told == version => DoctorCheck::new(
                 "path",
                 Health::Ok,
-                format!("hosts start {}, of the same version", found.display()),
+                format!("hosts start {}, which has the same version", found.display()),
             ),
             Ok(told) => DoctorCheck::new(
                 "path",
                 Health::Warn,
-                format!("hosts start {}, which says `{told}`, not `{version}`", found.display()),
+                format!("hosts start {}, which reports `{told}`, not `{version}`", found.display()),
             )
             .hinted("install one version, or put the folder of this one first on PATH"),
             Err(why) => DoctorCheck::new(
@@ -61,8 +61,12 @@ pub fn path_hint() -> String {
         .ok()
         .filter(|here| here.file_name().is_some_and(|name| name == NAME));
     match here.as_deref().and_then(Path::parent) {
-        Some(folder) => format!("add {} to PATH where the host is started, then start it anew", folder.display()),
-        None => "add the folder that has `twining` to PATH where the host is started, then start it anew".to_owned(),
+        Some(folder) => {
+            format!("add {} to the host's PATH, then restart the host", folder.display())
+        }
+        None => {
+            "add the folder that has `twining` to the host's PATH, then restart the host".to_owned()
+        }
     }
 }
 
@@ -169,7 +173,7 @@ pub(super) fn secrets(project: &Project) -> DoctorCheck {
         with_article(&first.kind)
     );
     DoctorCheck::new("secrets", Health::Fail, message).hinted(
-        "have each replaced where it is valid, then take it out of the file; git keeps its history",
+        "revoke and replace each secret, then remove it from the file; it stays in git's history",
     )
 }
 
@@ -203,17 +207,17 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
     }
     for lock in super::memory::stale_locks(&folder) {
         if fs::remove_dir_all(&lock).is_ok() {
-            done.push(format!("removed the dead lock {}", lock.display()));
+            done.push(format!("removed the stale lock {}", lock.display()));
         }
     }
     let (before, _) = super::memory::checks(project);
     let is_ill =
         |name: &str| before.iter().any(|check| check.name == name && check.finding >= Health::Warn);
     if is_ill("folder") && store.installation().complete().is_ok() {
-        done.push(format!("added what {FOLDER}/ lacked"));
+        done.push(format!("added what was missing in {FOLDER}/"));
     }
     if is_ill("index") && store.rebuild().is_ok() {
-        done.push("built the index anew".to_owned());
+        done.push("rebuilt the index".to_owned());
     }
     project.finish_writes();
     match init::mend(project) {

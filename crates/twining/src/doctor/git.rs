@@ -92,7 +92,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
     }
     let Some(program) = reported.program else {
         let message = format!(
-            "git merges our files line by line and knows no hooks of ours: {} would change",
+            "git is not set up for Twining's merge drivers and hooks; twining init would change {}",
             reported.drift.join(", ")
         );
         return vec![DoctorCheck::new("git", Health::Warn, message).hinted(MENDED)];
@@ -104,7 +104,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
     let mut checks: Vec<DoctorCheck> = started.into_iter().collect();
     if !reported.drift.is_empty() {
         let message = format!(
-            "git was told otherwise than today: {} would change",
+            "git's settings for Twining are out of date; twining init would change {}",
             reported.drift.join(", ")
         );
         checks.push(DoctorCheck::new("git", Health::Warn, message).hinted(MENDED));
@@ -117,7 +117,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
     checks.push(match tried(&TRIALS, &program) {
         Ok(failed) if failed.is_empty() => {
             let message = format!(
-                "{in_place} are in place and start {program}; {} trial merges came out right",
+                "{in_place} are installed and start {program}; {} trial merges succeeded",
                 TRIALS.len()
             );
             DoctorCheck::new("git", Health::Ok, message)
@@ -125,15 +125,15 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         Ok(failed) => DoctorCheck::new(
             "git",
             Health::Fail,
-            format!("a trial merge went wrong with the driver for {}", failed.join(", ")),
+            format!("a trial merge failed with the merge driver for {}", failed.join(", ")),
         )
         .hinted(format!(
-            "{program} may be older than this program; twining doctor --fix has git start this one"
+            "{program} may be older than this program; twining doctor --fix makes git start this one"
         )),
         Err(why) => DoctorCheck::new(
             "git",
             Health::NotChecked,
-            format!("no trial merge could be made: {why}"),
+            format!("no trial merge could be run: {why}"),
         ),
     });
     checks
@@ -149,19 +149,19 @@ pub fn lock(project: &Project) -> Option<DoctorCheck> {
         .ok()
         .filter(|age| *age > STALE)?;
     let words = format!(
-        "{} is {} minutes old: nobody can change git's settings while it is there",
+        "lock file {} is {} minutes old: git's settings cannot be changed until it is removed",
         lock.display(),
         age.as_secs() / 60
     );
     let hint = format!(
-        "if no git command runs here, one was interrupted: rm {}",
+        "if no git command is running here, the lock file is stale: rm {}",
         program_path::for_shell(&lock.to_string_lossy())
     );
     Some(DoctorCheck::new("git", Health::Warn, words).hinted(hint))
 }
 
 /// What mends git's part.
-const MENDED: &str = "twining init, or twining doctor --fix, tells git";
+const MENDED: &str = "twining init, or twining doctor --fix, updates git's settings";
 
 /// Whether the program that git starts is this one. What is told beside it where it
 /// is another; an error where it must not or cannot be tried.
@@ -171,7 +171,7 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
     let path = Path::new(program);
     if !path.is_absolute() {
         let words = format!(
-            "git starts `{program}` by its name, so whatever is called so first on PATH merges and is asked at commits"
+            "git starts `{program}` by name, so the first program of that name on PATH runs as merge driver and commit hook"
         );
         return Err(ill(Health::Warn, words));
     }
@@ -179,7 +179,7 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
         return Err(ill(
             Health::Fail,
             format!(
-                "git is to start {program}, which is gone: merges fail, and commits are not looked at"
+                "git is set to start {program}, which does not exist: merges fail, and commits are not checked"
             ),
         ));
     }
@@ -187,24 +187,25 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
         return Ok(None);
     }
     if let Err(why) = program_path::outside(program, project) {
-        return Err(ill(Health::Fail, format!("git starts another program than this one: {why}")));
+        return Err(ill(Health::Fail, format!("git starts a different program: {why}")));
     }
     match version_of(path) {
         Ok(reported) if reported == this_version() => Ok(Some(
             DoctorCheck::new(
                 "git",
                 Health::Ok,
-                format!("git starts {program}, another program of the same version"),
+                format!("git starts {program}, another copy of the same version"),
             )
             .hinted(MENDED),
         )),
         Ok(reported) => Ok(Some(ill(
             Health::Warn,
-            format!("git starts {program}, which says `{reported}`, not `{}`", this_version()),
+            format!("git starts {program}, which reports `{reported}`, not `{}`", this_version()),
         ))),
-        Err(why) => {
-            Err(ill(Health::Fail, format!("git is to start {program}, which cannot be: {why}")))
-        }
+        Err(why) => Err(ill(
+            Health::Fail,
+            format!("git is set to start {program}, which cannot be started: {why}"),
+        )),
     }
 }
 

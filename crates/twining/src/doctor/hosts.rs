@@ -48,7 +48,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
                 checks.push(DoctorCheck::new(
                     "hook",
                     Health::NotChecked,
-                    "opencode: its plugin runs inside of it and was not tried",
+                    "opencode: its plugin runs inside opencode and was not tested",
                 ));
             }
             host if !hooks.iter().any(|tried| tried.host == host.name()) => {
@@ -123,7 +123,7 @@ fn fires(tried: &HostTrial) -> Vec<DoctorCheck> {
 fn does_not_fire(host: &str, problem: &str) -> DoctorCheck {
     let hint = way(
         problem,
-        "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, writes the hooks anew",
+        "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, rewrites the hooks",
     );
     DoctorCheck::new("hook", Health::Fail, format!("{host}: {problem}")).hinted(hint)
 }
@@ -133,16 +133,13 @@ fn settings(wiring: &HostState) -> DoctorCheck {
     let name = wiring.host.name();
     if let Some(why) = &wiring.unusable {
         return DoctorCheck::new("agents", Health::Fail, format!("{name}: {why}"))
-            .hinted("mend the file; twining init writes what is missing");
+            .hinted("fix the file; twining init writes what is missing");
     }
     if wiring.drift.is_empty() {
-        return DoctorCheck::new(
-            "agents",
-            Health::Ok,
-            format!("{name} is wired up as it should be"),
-        );
+        return DoctorCheck::new("agents", Health::Ok, format!("{name} is wired up correctly"));
     }
-    let message = format!("{name}: {} differ from what is written today", wiring.drift.join(", "));
+    let message =
+        format!("{name}: {} differ from what twining init would write", wiring.drift.join(", "));
     DoctorCheck::new("agents", Health::Warn, message)
         .hinted("twining doctor --fix, or twining init, brings them up to date")
 }
@@ -150,8 +147,8 @@ fn settings(wiring: &HostState) -> DoctorCheck {
 /// A file of which its host reads nothing: neither hook nor server is there for it.
 fn unread(wiring: &HostState) -> Option<DoctorCheck> {
     let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
-    let message = format!("{name} takes plain JSON only and reads nothing of {files}");
-    let hint = "take comments and trailing commas out of it";
+    let message = format!("{name} accepts only plain JSON and ignores {files}");
+    let hint = "remove comments and trailing commas from it";
     (!wiring.unread.is_empty())
         .then(|| DoctorCheck::new("agents", Health::Fail, message).hinted(hint))
 }
@@ -160,10 +157,10 @@ fn unread(wiring: &HostState) -> Option<DoctorCheck> {
 fn replaced(wiring: &HostState) -> DoctorCheck {
     let file = wiring.replaced.as_deref().unwrap_or_default();
     let message = format!(
-        "{}: {file} is gone or not ours: nothing asks us before a tool runs, so no rule holds",
+        "{}: {file} is missing or was not written by Twining: tools run unchecked, so no rule is enforced",
         wiring.host.name()
     );
-    let hint = "twining doctor --fix puts back what twining init wrote; where it did not, move the file away and run twining init";
+    let hint = "twining doctor --fix restores the file if twining init wrote it; otherwise move it away and run twining init";
     DoctorCheck::new("hook", Health::Fail, message).hinted(hint)
 }
 
@@ -184,17 +181,17 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
         ServerEntry::Missing => None,
         ServerEntry::Gone(file) => {
             let check =
-                ill(format!("the entry that starts the server was put into {file} and is gone, so its agents have no tools of ours"));
-            Some(check.hinted("twining doctor --fix, or twining init, puts it back; twining uninstall takes the rest out"))
+                ill(format!("the server entry that twining init wrote is missing from {file}, so its agents have no Twining tools"));
+            Some(check.hinted("twining doctor --fix, or twining init, restores it; twining uninstall removes the rest"))
         }
         ServerEntry::Started(words) if is_launched(words) => {
-            let message = format!("{name}: `{}` starts the server through another program, which was not tried", shown(words));
+            let message = format!("{name}: `{}` starts the server through another program, which was not tested", shown(words));
             Some(DoctorCheck::new("server", Health::NotChecked, message))
         }
         ServerEntry::Started(words) => Some(match program_of(project, words).and_then(|program| try_server(project, &program, words)) {
             Ok(told) => DoctorCheck::new("server", Health::Ok, format!("{name}: {told}")),
             Err(why) => ill(format!("`{}` {why}", shown(words)))
-                .hinted(way(&why, "twining doctor --fix, or twining init, writes an entry of ours anew; take one that is not out first")),
+                .hinted(way(&why, "twining doctor --fix, or twining init, rewrites an entry that Twining wrote; remove any other entry first")),
         }),
     }
 }
@@ -220,11 +217,11 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
                 told.push(format!("{version}: {tools} tools after {} ms", took.as_millis()))
             }
             Ok((Err(error), _)) => {
-                return Err(format!("cannot be spoken to in protocol {version}: {error}"));
+                return Err(format!("fails with protocol {version}: {error}"));
             }
             Err(_) => {
                 return Err(format!(
-                    "gives no answer in {} s, protocol {version}",
+                    "does not answer within {} s, protocol {version}",
                     TRIAL_TIMEOUT.as_secs()
                 ));
             }
@@ -290,7 +287,7 @@ fn codex_trust(project: &Project) -> DoctorCheck {
             return DoctorCheck::new(
                 "trust",
                 Health::NotChecked,
-                format!("codex was asked whether it trusts the hooks: {why}"),
+                format!("could not find out whether codex trusts the hooks: {why}"),
             );
         }
     };
@@ -303,10 +300,10 @@ fn codex_trust(project: &Project) -> DoctorCheck {
     trusts(&listed, &mut hooks);
     let untrusted =
         hooks.iter().filter(|(_, trust)| trust != "trusted" && trust != "managed").count();
-    let hint = "start codex here once and trust the hooks; until then it skips them without a word";
+    let hint = "start codex here once and trust the hooks; until then it silently skips them";
     match (hooks.len(), untrusted) {
         (0, _) => {
-            DoctorCheck::new("trust", Health::Warn, "codex lists no hook of ours").hinted(hint)
+            DoctorCheck::new("trust", Health::Warn, "codex lists no Twining hook").hinted(hint)
         }
         (all, 0) => DoctorCheck::new("trust", Health::Ok, format!("codex trusts all {all} hooks")),
         (all, some) => DoctorCheck::new(
@@ -343,7 +340,7 @@ fn claude_consent(project: &Project) -> Option<DoctorCheck> {
         DoctorCheck::new(
             "trust",
             Health::NotChecked,
-            "claude: nobody is on record for letting it start the server in .mcp.json",
+            "claude: no record that it may start the server in .mcp.json",
         )
         .hinted("start claude here once and say yes; `claude mcp list` shows it")
     })
@@ -381,7 +378,7 @@ fn switches(project: &Project) -> Vec<DoctorCheck> {
                 format!("{} turns all hooks of Claude Code off (disableAllHooks)", file.display());
             checks.push(
                 DoctorCheck::new("hook", Health::Fail, message)
-                    .hinted("remove the setting, or no rule holds"),
+                    .hinted("remove the setting; until then no rule is enforced"),
             );
         }
         let off = settings.get(&["disabledMcpjsonServers"]).is_some_and(|list| {
@@ -427,7 +424,7 @@ fn duplicate_servers(project: &Project) -> Vec<DoctorCheck> {
                 format!("{host} starts the TypeScript server: {shown}"),
             );
             checks.push(
-                check.hinted("remove that entry and run twining init: the memory stays as it is"),
+                check.hinted("remove that entry and run twining init: the memory does not change"),
             );
         }
         let mut found: Vec<String> = servers.into_iter().map(|(shown, _)| shown).collect();
@@ -438,8 +435,9 @@ fn duplicate_servers(project: &Project) -> Vec<DoctorCheck> {
             let message =
                 format!("{host} starts the server {} times: {}", found.len(), found.join(", "));
             checks.push(
-                DoctorCheck::new("server", Health::Warn, message)
-                    .hinted("keep one of them; each costs a process and shows its tools again"),
+                DoctorCheck::new("server", Health::Warn, message).hinted(
+                    "keep one of them; each runs its own process and lists the tools again",
+                ),
             );
         }
     }

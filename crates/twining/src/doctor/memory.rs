@@ -47,9 +47,9 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
         let check = DoctorCheck::new(
             "folder",
             Health::Fail,
-            format!("{} is {what}, and must be a folder", folder.display()),
+            format!("{} is {what}, but must be a folder", folder.display()),
         );
-        return (vec![check.hinted("move it away; the first write makes the folder")], false);
+        return (vec![check.hinted("move it away; the first write creates the folder")], false);
     }
     let mut checks = vec![DoctorCheck::new("folder", Health::Ok, folder.display().to_string())];
     if project.located.checkout != *root {
@@ -60,13 +60,13 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     if !blocking_files.is_empty() {
         // Everything else would say the same in worse words.
         let told = |path: &PathBuf| {
-            let what = if path.is_dir() { "a folder" } else { "no file" };
+            let what = if path.is_dir() { "a folder" } else { "not a file" };
             let message = format!(
-                "{} is {what} where Twining keeps a file: nothing can be read or recorded until it is gone",
+                "{} is {what}, but Twining needs a file there: nothing can be read or recorded until it is moved",
                 path.display()
             );
             DoctorCheck::new("lock", Health::Fail, message)
-                .hinted("twining doctor --fix moves it aside, and Twining makes the file anew")
+                .hinted("twining doctor --fix moves it aside, and Twining creates the file again")
         };
         checks.extend(blocking_files.iter().map(told));
         return (checks, false);
@@ -95,12 +95,12 @@ fn locked_out(folder: &Path) -> Option<DoctorCheck> {
     };
     let found = parts.iter().find(closed)?;
     let message = format!(
-        "{} cannot be written to by this user: everything can be read, and nothing recorded",
+        "{} is not writable for this user: records can be read, but not written",
         found.display()
     );
     Some(
         DoctorCheck::new("folder", Health::Fail, message)
-            .hinted("give it back to whoever runs the agents: chown, or chmod u+w"),
+            .hinted("make it writable for the user who runs the agents: chown, or chmod u+w"),
     )
 }
 
@@ -108,7 +108,7 @@ fn config(engine: &Engine) -> DoctorCheck {
     match engine.store().config() {
         Ok(config) if config.version > VERSION => {
             let message = format!(
-                "format version {} is newer than {VERSION}, which this program knows",
+                "format version {} is newer than {VERSION}, the latest this program knows",
                 config.version
             );
             let hint = "update twining; until then the memory can be read, not written".to_owned();
@@ -128,7 +128,7 @@ fn embeddings(engine: &Engine) -> DoctorCheck {
     match engine.model_state() {
         Ok(ModelState::Ready) => match engine.embedding_worker().scan() {
             Ok(embedding) if embedding.waiting == 0 => {
-                DoctorCheck::new("search", Health::Ok, "every record can be found by its meaning")
+                DoctorCheck::new("search", Health::Ok, "search by meaning covers every record")
             }
             Ok(embedding) => {
                 let texts = count(embedding.waiting, "text");
@@ -136,7 +136,7 @@ fn embeddings(engine: &Engine) -> DoctorCheck {
                     "search",
                     Health::Ok,
                     format!(
-                        "{texts} can be found by words alone so far; a running server makes the rest"
+                        "{texts} not embedded yet, found by keywords only; a running server embeds them"
                     ),
                 )
             }
@@ -148,13 +148,13 @@ fn embeddings(engine: &Engine) -> DoctorCheck {
         Ok(ModelState::Off) => DoctorCheck::new(
             "search",
             Health::Ok,
-            "by words alone, as config.yml says (search.embeddings)",
+            "keywords only, as set in config.yml (search.embeddings)",
         ),
         Ok(ModelState::Unusable(why)) => {
-            let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();
+            let hint = "reinstall twining, or unset TWINING_MODEL; until then search uses keywords only, and everything else works".to_owned();
             DoctorCheck {
                 hint: Some(hint),
-                ..DoctorCheck::new("search", Health::Warn, format!("by words alone: {why}"))
+                ..DoctorCheck::new("search", Health::Warn, format!("keywords only: {why}"))
             }
         }
         Err(failure) => DoctorCheck::failed("search", &CommandError::from(failure)),
@@ -176,12 +176,12 @@ fn policy(project: &Project) -> Vec<DoctorCheck> {
     let (finding, hint) = if guards.unread.is_some() {
         (
             Health::Fail,
-            "mend that line: until then no guard of the project is known, and agents are kept from changing anything else",
+            "fix that line: until then the project's guards cannot be read, and agents may not change anything else",
         )
     } else {
         (
             Health::Warn,
-            "the rest of the file holds; twining gates, twining role and twining guard list show what does",
+            "the rest of the file applies; twining gates, twining role and twining guard list show what is in effect",
         )
     };
     mistakes
@@ -197,7 +197,8 @@ fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
     for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml")
     {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
-        let usual = || "it is kept as it is; mend it by hand or restore it from git".to_owned();
+        let usual =
+            || "it was not changed; edit the file to fix it, or restore it from git".to_owned();
         let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
         let check = DoctorCheck::new(
             "files",
@@ -231,7 +232,7 @@ fn missing_of(project: &Project, file: &str) -> Option<String> {
     let committed = ids(&Git::at(root).blobs(&[format!("HEAD:./{path}")]).pop()??);
     let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
     let told = format!(
-        "git has {} of it that are missing here: `git restore {path}` brings back what was committed",
+        "{} missing here, but committed in git: `git restore {path}` restores the committed version",
         count(missing, "element")
     );
     (missing > 0).then_some(told)
@@ -262,7 +263,7 @@ fn traces(folder: &Path) -> Option<DoctorCheck> {
     );
     Some(
         DoctorCheck::new("files", Health::Fail, message)
-            .hinted("they are kept as they are; mend them by hand or restore the file from git"),
+            .hinted("they were not changed; edit the file to fix them, or restore it from git"),
     )
 }
 
@@ -289,14 +290,14 @@ fn index(project: &Project) -> DoctorCheck {
         Ok((0, indexed)) if indexed <= in_files || entries.len() >= MOST_LINES => DoctorCheck::new(
             "index",
             Health::Ok,
-            format!("says what the files say ({})", count(in_files, "record")),
+            format!("matches the files ({})", count(in_files, "record")),
         ),
         Ok((missing, indexed)) => {
             let surplus = (indexed + missing).saturating_sub(in_files);
             let message =
-                format!("differs from the files: {missing} missing, {surplus} that no file has");
+                format!("differs from the files: {missing} missing, {surplus} not in any file");
             DoctorCheck::new("index", Health::Fail, message)
-                .hinted("twining doctor --fix, or twining reindex, builds it anew")
+                .hinted("twining doctor --fix, or twining reindex, rebuilds it")
         }
         Err(error) => {
             DoctorCheck::failed("index", &CommandError::from(twining_engine::Failure::from(error)))
@@ -334,7 +335,7 @@ fn absent(project: &Project) -> DoctorCheck {
         return DoctorCheck::new(
             "folder",
             Health::Ok,
-            format!("{root} has no memory yet; the first write makes it"),
+            format!("{root} has no memory yet; the first write creates it"),
         );
     }
     // Git's settings never come with a clone: an installation here made them, and a memory.
@@ -342,10 +343,10 @@ fn absent(project: &Project) -> DoctorCheck {
     DoctorCheck::new(
         "folder",
         finding,
-        format!("{root} is wired up, and its memory is gone: there is no {FOLDER}/"),
+        format!("{root} is wired up, but its memory is missing: there is no {FOLDER}/"),
     )
     .hinted(format!(
-        "git checkout -- {FOLDER} brings back what was committed; twining init begins a new one"
+        "git checkout -- {FOLDER} restores what was committed; twining init creates a new memory"
     ))
 }
 
@@ -361,7 +362,9 @@ fn locks(folder: &Path) -> Vec<DoctorCheck> {
     if let Some(pid) = holder {
         let check =
             DoctorCheck::new("lock", Health::Warn, format!("process {pid} is writing right now"));
-        checks.push(check.hinted("a write takes milliseconds; if it stays, look at that process"));
+        checks.push(
+            check.hinted("a write takes milliseconds; if this message stays, check that process"),
+        );
     }
     for lock in stale_locks(folder) {
         let message = format!("{} was left behind by the TypeScript server", lock.display());
@@ -417,9 +420,9 @@ fn scaffold(folder: &Path) -> Vec<DoctorCheck> {
         let lacking = missing_lines(name, &text_of(&folder.join(name)));
         if !lacking.is_empty() {
             let harm = if name == ".gitignore" {
-                "git tracks what belongs to this machine alone"
+                "git tracks files that belong to this machine only"
             } else {
-                "a clone without our drivers merges those files worse"
+                "a clone without Twining's merge drivers merges those files worse"
             };
             checks
                 .push(ill(format!("{FOLDER}/{name} lacks `{}`, so {harm}", lacking.join("`, `"))));

@@ -37,7 +37,9 @@ pub fn bypass(
     if guard == PERSON_COMMANDS {
         return Err(CommandError::unavailable(
             "NEVER_LIFTED",
-            format!("`{guard}` keeps what lifts the others, and is never lifted itself"),
+            format!(
+                "`{guard}` protects the commands that lift guards, and cannot be lifted itself"
+            ),
         ));
     }
     let project = open(project)?;
@@ -153,7 +155,7 @@ pub fn trust(
     let mut named = commands.iter().filter(|(id, _)| *id == guard);
     let (Some((_, command)), None) = (named.next(), named.next()) else {
         let why = format!(
-            "there is no one guard `{}` that verifies by a command",
+            "there is not exactly one guard `{}` that verifies with a command",
             text::excerpt(guard, 40)
         );
         return Err(
@@ -161,7 +163,7 @@ pub fn trust(
         );
     };
     let caller = person_check::confirm(
-        &format!("`{guard}` will run this on your machine before tools do:\n  {command}"),
+        &format!("`{guard}` will run this on your machine before tools run:\n  {command}"),
         guard,
     )?;
     allowed.trusted.retain(|trusted| trusted.guard != guard);
@@ -190,7 +192,7 @@ fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFor
         || json!({"commands": rows.iter().map(|(guard, command, trusted)| json!({"guard": guard, "command": command, "trusted": trusted})).collect::<Vec<_>>()}),
         |page| {
             if rows.is_empty() {
-                page.line([dim("no guard verifies by a command")]);
+                page.line([dim("no guard verifies with a command")]);
             }
             let told = |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
             page.table(
@@ -210,7 +212,7 @@ fn open(project: Option<PathBuf>) -> Result<Project, CommandError> {
     match project.engine.store().exists() {
         Ok(true) => Ok(project),
         _ => Err(CommandError::unavailable("NOT_FOUND", "there is no .twining here")
-            .with_hint("`twining seed` begins one")),
+            .with_hint("`twining seed` creates it")),
     }
 }
 

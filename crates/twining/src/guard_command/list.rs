@@ -20,8 +20,8 @@ use crate::render::text_page::{bad, dim, good, plain, strong, warn};
 
 /// The flags of `guard`.
 pub fn flags(command: Command) -> Command {
-    let what = "explain reads a hook's JSON from stdin; bypass, promote and allow are a person's, at a terminal; allow lets what the commit check found through in the next commit";
-    let guard = "Which guard to lift or promote; the rule or path to allow; of list and test, all where none is named";
+    let what = "explain reads a hook's JSON from stdin; bypass, promote and allow need a person at a terminal; allow lets the next commit pass despite what the commit check found";
+    let guard = "The guard to lift or promote, or the rule or path to allow; for list and test, default: all";
     let needs_one = [("what", "bypass"), ("what", "promote"), ("what", "allow")];
     command
         .arg(word("what", "WHAT", what).required(true).value_parser(["list", "test", "explain", "bypass", "promote", "allow"]))
@@ -58,7 +58,7 @@ fn list(
             let known =
                 all.guards.iter().map(|guard| guard.id.as_str()).collect::<Vec<_>>().join(", ");
             return Err(CommandError::misuse(format!(
-                "no guard is called `{}`; there are {known}",
+                "there is no guard `{}`; known guards: {known}",
                 text::excerpt(named, 80)
             )));
         }

@@ -45,7 +45,7 @@ pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
         let why = if notes.steps >= MOST_STEPS {
             "the session took too many steps"
         } else {
-            "nothing came of it"
+            "the step made no progress"
         };
         if *asked <= MOST_ASKED {
             // Once: a session that stops again and again need not be told of again.
@@ -57,7 +57,7 @@ pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
             );
         }
         return HookReply::Notice(format!(
-            "Twining lets the session go at `{}`: {why}. {}",
+            "Twining lets the session end at `{}`: {why}. {}",
             said.say,
             counted(&next)
         ));
@@ -85,13 +85,13 @@ fn step(next: &NextOutcome) -> String {
     let role = next.role.unwrap_or("player");
     let whom = match role {
         "coach" => {
-            "Start a tester subagent for it where you can; else do it yourself, as somebody who did not write the code."
+            "Start a tester subagent for it if you can; else do it yourself, as if you had not written the code."
         }
-        "initializer" => "Start an initializer subagent for it where you can; else do it yourself.",
-        _ => "Start a coding subagent for it where you can; else do it yourself.",
+        "initializer" => "Start an initializer subagent for it if you can; else do it yourself.",
+        _ => "Start a coding subagent for it if you can; else do it yourself.",
     };
     let mut text = format!(
-        "Twining's feature loop goes on by itself: {} ({}). {whom} Do not ask the person; when it is reported, stop, and the next step follows. What stands below is the task as it was recorded.\n",
+        "Twining's feature loop continues automatically: {} ({}). {whom} Do not ask the user; once you have reported it, stop, and the next step follows. The recorded task is below.\n",
         next.next.say, next.next.why
     );
     if let Some(prompt) = &next.prompt {

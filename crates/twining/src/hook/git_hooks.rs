@@ -180,7 +180,7 @@ fn not_allowed(project: &Project, refused: Vec<CheckNotice>) -> Vec<CheckNotice>
     let findings: Vec<String> = refused.iter().map(|notice| notice.text.clone()).collect();
     match allowances::allow_commit(project, &reason, &findings) {
         Ok(()) => {
-            say(&format!("let through and recorded: {reason}"));
+            say(&format!("allowed and recorded: {reason}"));
             Vec::new()
         }
         Err(problem) => {

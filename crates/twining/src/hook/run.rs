@@ -34,9 +34,9 @@ pub(super) fn failed(kind: EventKind, why: String) -> HookReply {
     }
     match super::guard_cache::on_unreadable() {
         Verdict::Block => HookReply::Deny(format!(
-            "Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`."
+            "Blocked: twining could not check this: {why}. Do instead: run `twining doctor`."
         )),
-        Verdict::Ask => HookReply::Ask(format!("Twining could not judge this: {why}")),
+        Verdict::Ask => HookReply::Ask(format!("Twining could not check this: {why}")),
         Verdict::Off | Verdict::Warn => HookReply::Failed(why),
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn respond(
     event: &str,
 ) -> Result<HookReply, String> {
     let json = read_event()?;
-    let hook_event = host.parse(event, &json, &current_dir()).ok_or("the event is not known")?;
+    let hook_event = host.parse(event, &json, &current_dir()).ok_or("unknown event")?;
     let context = HookContext::open(project, hook_event)?;
     Ok(match context.event.event.kind {
         EventKind::PreToolUse => super::tool_call::before(&context),
@@ -71,7 +71,7 @@ pub fn read_any_event() -> Result<HookEvent, String> {
     let named = json.get("hook_event_name").and_then(Value::as_str).unwrap_or("PreToolUse");
     let parsed = HOSTS.into_iter().find_map(|host| host.parse(named, &json, &current_dir()));
     parsed.ok_or_else(|| {
-        format!("`{}` is no event of a known host", twining_model::text::excerpt(named, 40))
+        format!("`{}` is not an event of a known host", twining_model::text::excerpt(named, 40))
     })
 }
 

@@ -111,7 +111,7 @@ fn returns_empty(
     }
     let agent = event.agent_type.as_deref().unwrap_or("the coding agent");
     let text = format!(
-        "{agent} changed nothing. Do instead: implement the task; or, if nothing was to be done, say so in one plain sentence (\"no changes were needed, because …\") and stop."
+        "{agent} changed nothing. Do instead: implement the task; or, if there was nothing to do, say so in one plain sentence (\"no changes were needed, because …\") and stop."
     );
     Some(CheckNotice { rule: RETURNS.to_owned(), path: None, weight: NoticeLevel::Refuse, text })
 }

@@ -28,7 +28,7 @@ fn unread_note(context: &HookContext, evaluation: &Evaluation) -> Option<String>
         .first()
         .filter(|_| line.contains(".twining") || line.contains("feature-list"))?;
     Some(format!(
-        "Note: Twining could not read all of this command ({first}) and let it through. What it changes in `.twining` is compared when the turn ends."
+        "Note: Twining could not parse all of this command ({first}) and allowed it. Its changes in `.twining` are checked when the turn ends."
     ))
 }
 

@@ -48,7 +48,7 @@ pub fn revise_and_record(context: &HookContext, evaluation: Evaluation) -> Evalu
 /// What an evaluation would come to, with nothing run and nothing recorded.
 pub fn preview(project: &Project, evaluation: Evaluation) -> Evaluation {
     let allowed = PersonAllowances::read(project.engine.store());
-    let not_run = |_: &str| CommandVerdict::Failed("it is not run to explain".to_owned());
+    let not_run = |_: &str| CommandVerdict::Failed("not run by explain".to_owned());
     evaluation.revised(&mut |finding| {
         revise(project, &allowed, finding, not_run).map(|revised| revised.answer)
     })
@@ -75,14 +75,12 @@ fn revise(
     let wanted = finding.verify.as_ref()?;
     let answer = if allowed.trusts(&finding.guard, &wanted.command) {
         match run(&wanted.command) {
-            CommandVerdict::Passed => {
-                (Verdict::Off, "its command says that all is well".to_owned())
-            }
+            CommandVerdict::Passed => (Verdict::Off, "its command passed".to_owned()),
             CommandVerdict::Failed(how) => {
                 (finding.verdict, format!("{}; `{}`: {how}", finding.effect, wanted.command))
             }
             CommandVerdict::Unknown(why) => {
-                (wanted.unverified, format!("{}; {why}, so `on_error` holds", finding.effect))
+                (wanted.unverified, format!("{}; {why}, so `on_error` applies", finding.effect))
             }
         }
     } else {
@@ -136,7 +134,10 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuar
         kind: TraceType::Approval,
         source: "person",
         guard: Some(&lifted.guard),
-        what_happened: format!("passed a lifted guard: {}", action_text(event, &action)),
+        what_happened: format!(
+            "went ahead because the guard was lifted: {}",
+            action_text(event, &action)
+        ),
         why: lifted.reason.clone(),
         ..ObservedTrace::default()
     });
@@ -165,7 +166,7 @@ pub fn approved(context: &HookContext) {
         guard: Some(guard),
         action: action.clone(),
         what_happened: format!(
-            "a person who was asked let it run: {}",
+            "a person was asked and allowed it: {}",
             action_text(event, &action)
         ),
         // The host asked, and nobody told us what was answered.
@@ -218,7 +219,7 @@ pub fn held(context: &HookContext, rule: &str, reason: &str) {
         rule,
         TraceType::Violation,
         HOOK,
-        format!("wanted to stop: {reason}"),
+        format!("tried to stop: {reason}"),
         String::new(),
     );
     leave(context, vec![ObservedTrace { blocked: true, ..seen }], Trust::Agent);
@@ -226,7 +227,7 @@ pub fn held(context: &HookContext, rule: &str, reason: &str) {
 
 /// Records that an agent was not held, since a person lifted the rule.
 pub fn lifted_at_stop(context: &HookContext, rule: &str, found: &str, reason: &str) {
-    let what = format!("stopped past a lifted guard: {found}");
+    let what = format!("was allowed to stop because the guard was lifted: {found}");
     leave(
         context,
         vec![at_stop(context, rule, TraceType::Approval, "person", what, reason.to_owned())],

@@ -80,7 +80,7 @@ impl FileAccess for WorkingTree {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
             // A pipe would hang every tool call.
-            Ok(found) if !found.is_file() => return Err(format!("`{path}` is no file")),
+            Ok(found) if !found.is_file() => return Err(format!("`{path}` is not a file")),
             Ok(found) if found.len() > MAX_FILE_BYTES => {
                 return Err(format!("`{path}` is larger than {MAX_FILE_BYTES} bytes"));
             }

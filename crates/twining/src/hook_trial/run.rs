@@ -191,10 +191,9 @@ pub(super) fn try_file(
     let said = match &file.said {
         Ok(said) => said,
         Err(error) => {
-            wiring.problems.push(format!(
-                "`{shown}` cannot be read, so {} reads none of it: {error}",
-                host.name
-            ));
+            wiring
+                .problems
+                .push(format!("`{shown}` cannot be read, so {} ignores it: {error}", host.name));
             return wiring;
         }
     };
@@ -229,8 +228,8 @@ pub(super) fn try_file(
         return wiring;
     }
     if gates.iter().any(|wire| wire.fails_closed) {
-        let what = "a hook that cannot be started stops the tool, so whoever has no `twining` cannot work here";
-        wiring.notes.push(format!("{what}; `twining init` writes it anew"));
+        let what = "a hook that cannot be started blocks the tool, so nobody can work here without `twining`";
+        wiring.notes.push(format!("{what}; `twining init` rewrites it"));
     }
     if host.name == "codex" && is_first {
         wiring.notes.push(
@@ -242,7 +241,9 @@ pub(super) fn try_file(
         Ok(place) => {
             try_calls(&mut wiring, host, &gates, guards, &place, &project.located.checkout)
         }
-        Err(error) => wiring.problems.push(format!("no folder to try the hooks in: {error}")),
+        Err(error) => {
+            wiring.problems.push(format!("cannot create a folder to test the hooks in: {error}"))
+        }
     }
     wiring
 }

@@ -185,9 +185,7 @@ fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<HookE
 fn strays(host: &str, event: &str, part: &Value) -> Vec<HookEntry> {
     let mut found = Vec::new();
     if let Some(mut wire) = wire(event, "", part) {
-        wire.words = Err(format!(
-            "not in a shape the host reads: {host} overlooks this hook, and it never fires"
-        ));
+        wire.words = Err(format!("not in a format that {host} reads, so this hook never fires"));
         found.push(wire);
     }
     let inner: Box<dyn Iterator<Item = &Value>> = match part {
@@ -223,7 +221,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<HookEntry> {
         match (program, words.get(1).map(String::as_str)) {
             (Some("twining"), Some("hook")) => Ok(words),
             _ => Err(format!(
-                "`{}` is not plainly `twining hook …`, and is not run here",
+                "`{}` is not a plain `twining hook …` call, so it is not run here",
                 twining_model::text::excerpt(&spoken, 80)
             )),
         }
@@ -244,7 +242,7 @@ fn split(line: &str) -> Result<Vec<String>, String> {
             (_, '$' | '`' | '\\')
             | (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '*' | '?' | '\n') => {
                 return Err(format!(
-                    "`{}` needs a shell, and is not run here",
+                    "`{}` needs a shell, so it is not run here",
                     twining_model::text::excerpt(line, 80)
                 ));
             }

@@ -65,8 +65,8 @@ pub fn guardkit(
         store.documents().policy().map_err(failed)? == TextFile::Text(imported.text.clone());
     if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
         let error =
-            std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
-        let hint = "`twining import guardkit --print` shows what to put into it by hand";
+            std::io::Error::other(format!("`{POLICY}` already exists and was not overwritten"));
+        let hint = "`twining import guardkit --print` shows what to add to it";
         return Err(CommandError::of_error("ALREADY_EXISTS", &error).with_hint(hint));
     }
     let written = !is_there && !imported.text.is_empty();
@@ -80,7 +80,7 @@ pub fn guardkit(
                     place(POLICY),
                     dim(format!("from {}", imported.files.join(" and "))),
                 ]),
-                false => page.line([place(POLICY), dim("holds all of it already")]),
+                false => page.line([place(POLICY), dim("already contains all of it")]),
             }
             imported
                 .mistakes

@@ -38,11 +38,11 @@ pub fn flags(command: Command) -> Command {
         "The file, or the folder for adr, madr and twining; guardkit needs none",
     );
     command
-        .arg(word("source", "SOURCE", "What wrote it").required(true).value_parser(SOURCES))
+        .arg(word("source", "SOURCE", "The tool or format to import from").required(true).value_parser(SOURCES))
         .arg(path(from, ValueHint::AnyPath))
-        .arg(switch("dry-run", "Say what would be imported, and write nothing"))
-        .arg(switch("print", "Of guardkit: print the policy instead of writing it"))
-        .after_help("Importing twice is importing once; what cannot be read is listed.\n\nExamples:\n  twining import adr docs/decisions --dry-run\n  twining import claude-md CLAUDE.md")
+        .arg(switch("dry-run", "Show what would be imported, and write nothing"))
+        .arg(switch("print", "For guardkit: print the policy instead of writing it"))
+        .after_help("Importing again adds no duplicates; what cannot be read is listed.\n\nExamples:\n  twining import adr docs/decisions --dry-run\n  twining import claude-md CLAUDE.md")
 }
 
 /// Imports a file or a folder.
@@ -69,7 +69,7 @@ pub fn run(
         "twining" => ImportSource::Twining,
         other => {
             return Err(CommandError::misuse(format!(
-                "there is nothing to import from `{}`",
+                "unknown import source `{}`",
                 text::excerpt(other, 40)
             )));
         }
@@ -118,14 +118,11 @@ pub(super) fn read(
     let mut passed_over = Vec::new();
     let mut files = Vec::new();
     let mut take = |path: &Path, name: String| match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => {
-            passed_over.push(pass(&name, "a link, which may lead anywhere; name the file itself"))
-        }
-        Ok(meta) if meta.is_dir() => passed_over.push(pass(&name, "a folder deeper than we look")),
+        Ok(meta) if meta.is_symlink() => passed_over
+            .push(pass(&name, "a symbolic link, which is not followed; name the file itself")),
+        Ok(meta) if meta.is_dir() => passed_over.push(pass(&name, "a folder nested too deeply")),
         Ok(meta) if !meta.is_file() => passed_over.push(pass(&name, "not a file")),
-        Ok(meta) if meta.len() > MOST_BYTES => {
-            passed_over.push(pass(&name, "larger than anything we import"))
-        }
+        Ok(meta) if meta.len() > MOST_BYTES => passed_over.push(pass(&name, "too large to import")),
         Err(error) => passed_over.push(pass(&name, &error.to_string())),
         Ok(_) => match fs::read(path) {
             Ok(bytes) => match String::from_utf8(bytes) {
@@ -147,7 +144,7 @@ pub(super) fn read(
             if found.len() > MOST_FILES {
                 passed_over.push(pass(
                     "…",
-                    &format!("{} more files than are imported at once", found.len() - MOST_FILES),
+                    &format!("{} files over the limit for one import", found.len() - MOST_FILES),
                 ));
             }
         }
@@ -178,11 +175,11 @@ pub(super) fn read(
                 }
             }
             if files.is_empty() {
-                return Err(missing(&std::io::Error::other("there is no memory in it")));
+                return Err(missing(&std::io::Error::other("it contains no memory")));
             }
         }
         _ if kind.is_dir() => {
-            return Err(missing(&std::io::Error::other("it is a folder, and a file is wanted")));
+            return Err(missing(&std::io::Error::other("it is a folder, but a file is expected")));
         }
         _ => {
             let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -194,15 +191,15 @@ pub(super) fn read(
 
 /// Parts of another memory that stay where they are.
 pub(super) const LEFT: [(&str, &str); 6] = [
-    ("agents/registry.json", "who works there is not ours to take"),
-    ("handoffs/index.jsonl", "what they hand over there is not ours to take"),
+    ("agents/registry.json", "the agent registry belongs to that project"),
+    ("handoffs/index.jsonl", "handoffs belong to that project"),
     ("config.yml", "settings are each project's own"),
-    ("policy.yml", "rules are each project's own; copy those that should hold here"),
+    ("policy.yml", "rules are each project's own; copy those that should apply here"),
     (
         "turns",
-        "turns belong to the project where they were taken; copy the folder if you want them",
+        "turns belong to the project where they were recorded; copy the folder if you want them",
     ),
-    ("traces.jsonl", "traces are what guards there saw; copy the file if you want them"),
+    ("traces.jsonl", "traces belong to that project's guards; copy the file if you want them"),
 ];
 
 pub(super) fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) {
@@ -294,7 +291,7 @@ pub(super) fn row(word: &str, name: &str, counts: ImportCounts) -> Vec<StyledTex
         row.push(plain(format!("{} completed", counts.completed)));
     }
     if counts.known > 0 {
-        row.push(dim(format!("{} known before", counts.known)));
+        row.push(dim(format!("{} already known", counts.known)));
     }
     row
 }

@@ -51,7 +51,7 @@ impl<'a> StagedEdits<'a> {
     fn stage(&mut self, edit: &'a FileEdit) -> Result<(), CommandError> {
         let fail = |error: std::io::Error| unusable(&edit.shown, &error.to_string());
         let Some(folder) = edit.path.parent() else {
-            return Err(unusable(&edit.shown, "it has no folder"));
+            return Err(unusable(&edit.shown, "it has no parent folder"));
         };
         if edit.after.is_some() {
             self.make(folder).map_err(fail)?;
@@ -87,8 +87,9 @@ impl<'a> StagedEdits<'a> {
         for (edit, _) in &self.staged {
             // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
             if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
-                return Err(unusable(&edit.shown, "it changed while we looked at it")
-                    .with_hint("run it again"));
+                return Err(
+                    unusable(&edit.shown, "it changed during the run").with_hint("run it again")
+                );
             }
         }
         // In their order; what is left of them on the way is undone.
@@ -144,11 +145,11 @@ fn started(mode: u32) -> u32 {
 fn taken(edit: &FileEdit, temp: &Path) -> CommandError {
     let problem = unusable(
         &edit.shown,
-        &format!("`{}` is there: another program is writing it", temp.display()),
+        &format!("`{}` exists: another program is writing it", temp.display()),
     );
     if temp.extension().is_some_and(|ending| ending == "lock") {
         let hint = format!(
-            "it is git's lock; if no git command runs here, one was interrupted: rm {}",
+            "it is git's lock file; if no git command is running here, it is stale: rm {}",
             for_shell(&temp.to_string_lossy())
         );
         return problem.with_hint(hint);

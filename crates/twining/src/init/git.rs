@@ -223,7 +223,10 @@ impl GitWiring {
         let wrong: Vec<String> = DRIVERS.iter().filter(is_wrong).map(MergeDriver::name).collect();
         let mut faults = Vec::new();
         if !wrong.is_empty() && was_installed(&settings) {
-            faults.push(format!("the merge driver of {} is gone or another", wrong.join(", ")));
+            faults.push(format!(
+                "the merge driver of {} is missing or was replaced",
+                wrong.join(", ")
+            ));
         }
         // Where all of them start one program, whether it is there is looked at with it.
         let started = DRIVERS.iter().filter_map(|driver| {
@@ -233,7 +236,7 @@ impl GitWiring {
             started.filter(|(_, program)| *program != self.program && !can_start(program))
         {
             faults.push(format!(
-                "the merge driver {} starts `{program}`, which is gone, so those merges fail",
+                "the merge driver {} starts `{program}`, which does not exist, so those merges fail",
                 driver.name()
             ));
         }
@@ -244,11 +247,11 @@ impl GitWiring {
             .filter(|line| !attributes.lines().any(|there| there.trim_end() == *line))
             .count();
         if missing > 0 && was_installed(&places) {
-            faults.push(format!("{missing} lines of info/attributes are gone, so git merges those files line by line"));
+            faults.push(format!("{missing} lines of info/attributes are missing, so git merges those files line by line"));
         }
         for (name, lost) in [
-            (HOOKS[0].0, "commits are not looked at"),
-            (HOOKS[1].0, "commits are not linked with decisions"),
+            (HOOKS[0].0, "commits are not checked"),
+            (HOOKS[1].0, "commits are not linked to decisions"),
         ] {
             let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
             let Some((file, within)) = hook.filter(|(file, _)| was_installed(file)) else {
@@ -267,9 +270,9 @@ impl GitWiring {
             }
             let program = program_of(&script, name);
             if !has_ours {
-                faults.push(format!("{name} no longer asks twining, so {lost}"));
+                faults.push(format!("{name} no longer calls twining, so {lost}"));
             } else if let Some(program) = program.filter(|program| !can_start(program)) {
-                faults.push(format!("{name} starts `{program}`, which is gone, so {lost}"));
+                faults.push(format!("{name} starts `{program}`, which does not exist, so {lost}"));
             } else if !self.is_husky() && !starts(&file) {
                 faults.push(format!("{name} is not executable, so git never starts it and {lost}"));
             }

@@ -37,7 +37,7 @@ impl GitWiring {
                 return Ok(());
             }
             plan.note(format!(
-                "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
+                "core.hooksPath points to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
                 self.shape.hooks.display()
             ));
             return Ok(());
@@ -51,7 +51,7 @@ impl GitWiring {
         };
         if file.is_symlink() {
             plan.note(format!(
-                "`{}` is a link; add `{call}` to what it leads to yourself",
+                "`{}` is a symbolic link; add `{call}` to its target yourself",
                 plan.shown(&file)
             ));
             return Ok(());
@@ -61,7 +61,7 @@ impl GitWiring {
         if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
             // To make it start would wake whatever else stands in it.
             plan.note(format!(
-                "`{}` is not executable, so git never starts it; it was left as it is",
+                "`{}` is not executable, so git never starts it; it was not changed",
                 plan.shown(&file)
             ));
             return Ok(());
@@ -79,7 +79,7 @@ impl GitWiring {
             .filter(|there| self.is_husky() || there.as_deref().is_none_or(is_shell))
         else {
             plan.note(format!(
-                "`{}` is no shell script, so it was left as it is; have it start `{call}` yourself",
+                "`{}` is not a shell script, so it was not changed; call `{call}` from it yourself",
                 plan.shown(&file)
             ));
             return Ok(());

@@ -27,14 +27,15 @@ use crate::render::command_error::{CommandError, ExitStatus};
 
 /// Those of `init`.
 pub fn install_flags(command: Command) -> Command {
-    let stealth = "Write nothing that git would track: your own settings only, and git is told to overlook the memory";
-    let protect = "Have the host keep agents' tools and shells out of .twining/local and git's hooks; strict: out of every record. Names code owners too";
+    let stealth =
+        "Write nothing that git would track: only your own settings, and git ignores the memory";
+    let protect = "Make the host block agents' tools and shells from .twining/local and git's hooks; strict: from every record. Also adds code owners";
     let protect = option("protect", "LEVEL", protect);
     command
         .args([dry_run(), yes()])
         .arg(protect.num_args(0..=1).require_equals(true).default_missing_value("local").value_parser(["local", "strict"]))
         .arg(switch("codeowners", "Add policy and decisions to CODEOWNERS"))
-        .arg(option("owner", "@TEAM", "Who owns them; without it, lines to fill in"))
+        .arg(option("owner", "@TEAM", "Their owners; default: commented lines to fill in"))
         .arg(switch("stealth", stealth))
         .after_help(
             "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
@@ -54,7 +55,7 @@ fn dry_run() -> Arg {
 }
 
 fn yes() -> Arg {
-    switch("yes", "Ask nothing, also on a terminal").short('y')
+    switch("yes", "Do not ask, even on a terminal").short('y')
 }
 
 /// What `init` and `uninstall` are asked for.
@@ -113,23 +114,26 @@ pub fn imports(checkout: &Path) -> Vec<String> {
             .count();
         if count > 0 {
             let records = crate::render::text_page::count(count as u64, "decision record");
-            found.push(format!("{folder}/ has {records}: `twining import adr {folder} --dry-run` shows what would come"));
+            found.push(format!("{folder}/ has {records}: `twining import adr {folder} --dry-run` shows what would be imported"));
         }
     }
     if [GUARDKIT_OVERRIDES, GUARDKIT_GATES].iter().any(|file| checkout.join(file).is_file()) {
-        found.push(".guardkit/ has settings: `twining import guardkit --print` shows the policy they would make".to_owned());
+        found.push(
+            ".guardkit/ has settings: `twining import guardkit --print` shows the resulting policy"
+                .to_owned(),
+        );
     }
     for (files, source, what) in
         [(&ISSUES[..], "beads", "issues"), (&MEMORIES[..], "memory-jsonl", "a memory")]
     {
         let there = files.iter().find(|file| checkout.join(file).is_file());
-        found.extend(there.map(|file| format!("{file} has {what}: `twining import {source} {file} --dry-run` shows what would come")));
+        found.extend(there.map(|file| format!("{file} has {what}: `twining import {source} {file} --dry-run` shows what would be imported")));
     }
     for file in RULES {
         let rules = rules_in(&checkout.join(file));
         if rules > 0 {
             let rules = crate::render::text_page::count(rules, "rule");
-            found.push(format!("{file} has {rules}: `twining import claude-md {file} --dry-run` shows what would become of them"));
+            found.push(format!("{file} has {rules}: `twining import claude-md {file} --dry-run` shows how they would be imported"));
         }
     }
     found
@@ -204,9 +208,9 @@ pub fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     }
     let close = match (nothing, options.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
-        (false, true) => "Nothing was written; without --dry-run it is.",
+        (false, true) => "Nothing was written; run without --dry-run to write it.",
         (false, false) => {
-            "Done. `twining doctor` proves that it works; `twining uninstall` takes it back."
+            "Done. `twining doctor` checks that it works; `twining uninstall` removes it."
         }
     };
     let outcome =
@@ -255,18 +259,18 @@ pub(super) fn plan_install(
     }
     for (host, file) in overlooking(hosts, environment, plan) {
         plan.note(format!(
-            "{host} takes plain JSON only and reads nothing of `{file}`, which has comments or commas too many; take them out"
+            "{host} accepts only plain JSON and ignores `{file}`, which has comments or trailing commas; remove them"
         ));
     }
     if options.visibility == Visibility::Stealth
         && environment.home.is_none()
         && hosts.contains(&HostKind::Claude)
     {
-        plan.note("HOME names no folder, so Claude Code was not told of the server: what only you see of it lies there");
+        plan.note("HOME is not set to a folder, so the server was not added to Claude Code: its per-user settings are stored there");
     }
     let Some(git) = git else {
         if options.codeowners {
-            plan.note("code owners were not named: there is no repository here");
+            plan.note("code owners were not added: there is no repository here");
         }
         return Ok(());
     };
@@ -343,7 +347,7 @@ pub(super) fn refuse_bare(project: &Project) -> Result<(), CommandError> {
     let Some(bare) = around.into_iter().find(is_bare) else { return Ok(()) };
     let problem = CommandError::unavailable(
         "NOT_FOUND",
-        format!("`{}` is a bare repository, and agents work in none", bare.display()),
+        format!("`{}` is a bare repository; agents need a working tree", bare.display()),
     );
     Err(problem.with_hint("run it in one of its worktrees, or in a clone"))
 }
@@ -363,12 +367,12 @@ pub(super) fn note_project_location(
     {
         let inside = here.strip_prefix(root).unwrap_or(&here).display();
         plan.note(format!(
-            "`{inside}` lies in the project {}, and shares its memory; `twining init --project .` gives it one of its own",
+            "`{inside}` is inside the project {} and shares its memory; `twining init --project .` gives it its own memory",
             root.display()
         ));
     }
     if let Some(outer) = root.ancestors().skip(1).find(|dir| dir.join(FOLDER).is_dir()) {
-        plan.note(format!("this project lies in {}, which has a memory of its own; from here down this one is used", outer.display()));
+        plan.note(format!("this project is inside {}, which has its own memory; this folder and everything below it use this project's memory", outer.display()));
     }
 }
 
@@ -376,9 +380,9 @@ pub(super) fn note_project_location(
 pub(super) fn git_wiring(project: &Project, plan: &mut InstallPlan) -> Option<GitWiring> {
     let Some(shape) = project.history.shape() else {
         let words = if project.located.place.git_dir.is_some() {
-            "git could not be asked about this repository, so it was left alone"
+            "git could not read this repository, so its settings were not changed"
         } else {
-            "this folder is under no version control; the memory is shared on this machine only"
+            "this folder is not under version control; the memory is shared on this machine only"
         };
         plan.note(words);
         return None;
@@ -399,7 +403,7 @@ pub(super) fn git_wiring(project: &Project, plan: &mut InstallPlan) -> Option<Gi
         &project.located.place.project,
     ]) else {
         plan.note(
-            "the path of this program cannot be written into git's settings, so git was left alone",
+            "the path of this program cannot be written into git's settings, so they were not changed",
         );
         return None;
     };
@@ -421,7 +425,7 @@ pub(super) fn refuse_other_reach(
     visibility: Visibility,
 ) -> Result<(), CommandError> {
     let (other, whom) = if visibility == Visibility::Team {
-        (Visibility::Stealth, "you alone (--stealth)")
+        (Visibility::Stealth, "only you (--stealth)")
     } else {
         (Visibility::Team, "the team")
     };
@@ -438,11 +442,11 @@ pub(super) fn refuse_other_reach(
         return Ok(());
     };
     let message = format!(
-        "this project is wired up for {whom} already: `{}` calls twining",
+        "this project is already wired up for {whom}: `{}` calls twining",
         plan.shown(&found.file)
     );
     Err(CommandError::unavailable("ALREADY_WIRED", message)
-        .with_hint("run `twining uninstall` first; what was recorded stays"))
+        .with_hint("run `twining uninstall` first; the memory stays"))
 }
 
 /// In stealth: only files that git does not track, and git is told to overlook them.
@@ -455,9 +459,9 @@ pub(super) fn put_untracked(
     if git.is_none() && project.located.place.git_dir.is_some() {
         let problem = CommandError::unavailable(
             "GIT",
-            "git could not be asked what it tracks here, so nothing can be hidden from it",
+            "git could not list the files it tracks here, so nothing can be hidden from it",
         );
-        return Err(problem.with_hint("`git status` tells what is wrong; nothing was written"));
+        return Err(problem.with_hint("`git status` shows what is wrong; nothing was written"));
     }
     let checkout = &project.located.checkout;
     let relative = |patch: &FilePatch| {
@@ -470,7 +474,7 @@ pub(super) fn put_untracked(
     for patch in patches {
         match relative(patch) {
             Some(file) if tracked.contains(&file) => {
-                plan.note(format!("`{file}` is tracked by git, so it was left as it is"))
+                plan.note(format!("`{file}` is tracked by git, so it was not changed"))
             }
             Some(file) => {
                 patch.put(plan)?;
@@ -481,7 +485,7 @@ pub(super) fn put_untracked(
     }
     let Some(git) = git else { return Ok(()) };
     if tracked.iter().any(|file| file.starts_with(FOLDER)) {
-        plan.note(format!("git tracks {FOLDER}/, so what is recorded stays shared; `git rm -r --cached {FOLDER}`, committed, ends that"));
+        plan.note(format!("git tracks {FOLDER}/, so the records stay shared; to end that, run `git rm -r --cached {FOLDER}` and commit"));
     } else {
         unseen.push(format!("{FOLDER}/"));
     }

@@ -40,7 +40,7 @@ impl MarkerStyle {
 
 /// A begin without an end, or the other way round: nobody knows what is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("holds one marker of a twining block without the other")]
+#[error("contains only one of the two markers of a twining block")]
 pub struct UnmatchedMarker;
 
 /// Where in a file a new block goes.

@@ -87,7 +87,7 @@ impl FilePatch {
                 Ok(after) => after,
                 // What others wrote under our name is theirs; the rest goes on.
                 Err(PatchError::Theirs(why)) => {
-                    note = Some(format!("`{shown}`: {why}; it was left as it is"));
+                    note = Some(format!("`{shown}`: {why}; it was not changed"));
                     return Ok(text.map(str::to_owned));
                 }
                 Err(PatchError::SettingsError(why)) => return Err(mend(unusable(&shown, &why))),
@@ -106,7 +106,7 @@ impl FilePatch {
         plan.edit(&self.file, &self.within, |text| {
             let Some(text) = text else { return Ok(None) };
             Ok(self.part.take(text).unwrap_or_else(|why| {
-                note = Some(format!("`{shown}` was left as it is: {why}"));
+                note = Some(format!("`{shown}` was not changed: {why}"));
                 Some(text.to_owned())
             }))
         })?;
@@ -116,7 +116,7 @@ impl FilePatch {
 }
 
 fn mend(problem: CommandError) -> CommandError {
-    problem.with_hint("mend the file, or leave this host out with --agent; nothing was written")
+    problem.with_hint("fix the file, or leave this host out with --agent; nothing was written")
 }
 
 /// Why a part cannot be put.
@@ -187,7 +187,7 @@ impl PatchKind {
                     .map_err(|unmatched| PatchError::SettingsError(unmatched.to_string()))
             }
             Self::Whole { mark, .. } if text.is_some_and(|text| !text.contains(mark)) => {
-                Err(PatchError::Theirs("somebody else wrote it".to_owned()))
+                Err(PatchError::Theirs("it was not written by Twining".to_owned()))
             }
             Self::Whole { text, .. } => Ok((*text).to_owned()),
         }

@@ -208,14 +208,14 @@ fn resolve(file: &Path, within: &Path) -> Result<PathBuf, String> {
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
                 rest.push(above.file_name().ok_or("it has no name")?);
-                above = above.parent().ok_or("it has no folder")?;
+                above = above.parent().ok_or("it has no parent folder")?;
             }
             Err(error) => return Err(error.to_string()),
         }
     }
-    let real = fs::canonicalize(above).map_err(|_| "it is a link that leads nowhere".to_owned())?;
+    let real = fs::canonicalize(above).map_err(|_| "it is a broken symbolic link".to_owned())?;
     if !real.starts_with(&within) {
-        return Err(format!("it is a link that leads out of `{}`", within.display()));
+        return Err(format!("it is a symbolic link to a target outside `{}`", within.display()));
     }
     Ok(rest.into_iter().rev().fold(real, |path, name| path.join(name)))
 }
@@ -224,11 +224,11 @@ fn read(path: &Path) -> Result<Option<String>, String> {
     match fs::metadata(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(None),
         Err(error) if matches!(error.kind(), ErrorKind::NotADirectory) => {
-            return Err("a file stands where its folder belongs".to_owned());
+            return Err("one of its parent folders is a file".to_owned());
         }
         Err(error) => return Err(error.to_string()),
         // A pipe would hang us.
-        Ok(found) if !found.is_file() => return Err("it is no file".to_owned()),
+        Ok(found) if !found.is_file() => return Err("it is not a file".to_owned()),
         Ok(found) if found.len() > MOST_BYTES => {
             return Err(format!("it is larger than {MOST_BYTES} bytes"));
         }

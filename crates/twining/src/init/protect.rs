@@ -81,10 +81,10 @@ pub fn patches(
 pub fn advice(host: HostKind) -> &'static str {
     match host {
         HostKind::Claude => {
-            "Claude Code keeps its file tools out at once, and shells once its sandbox is on: type /sandbox there"
+            "Claude Code blocks its file tools immediately, and shells once its sandbox is on: type /sandbox there"
         }
         HostKind::Codex => {
-            "Codex keeps shells out of it in a trusted project, unless --sandbox or sandbox_mode says otherwise"
+            "Codex blocks shells from it in a trusted project, unless --sandbox or sandbox_mode overrides that"
         }
         HostKind::Gemini => {
             "Gemini CLI has no setting that keeps one folder read-only; only hooks guard the memory there"
@@ -125,7 +125,7 @@ pub fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
     let body = match owners {
         Some(owners) => lines.map(|line| format!("{line} {owners}")).join("\n"),
         None => format!(
-            "# Name who decides here, and take the first sign off the lines below:\n{}",
+            "# Replace @your-team with the code owners, and remove the leading # from the lines below:\n{}",
             lines.map(|line| format!("# {line} @your-team")).join("\n")
         ),
     };
@@ -138,7 +138,7 @@ pub fn owners(given: &str) -> Result<String, CommandError> {
     let is_owner = |word: &&str| word.contains('@') && word.len() > 1 && !word.contains('#');
     if words.is_empty() || !words.iter().all(is_owner) {
         return Err(CommandError::misuse(
-            "--owner names who decides, such as `@org/team`, `@ada` or an address",
+            "--owner takes code owners, such as `@org/team`, `@ada` or an email address",
         ));
     }
     Ok(words.join(" "))

@@ -55,14 +55,14 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let nothing = edits.is_empty() && !purged;
     let close = match (nothing, options.dry_run, options.purge) {
         (true, ..) if worktree.is_some() => {
-            "Nothing of ours was found in this worktree.".to_owned()
+            "Nothing written by Twining was found in this worktree.".to_owned()
         }
-        (true, ..) => "Nothing of ours was found.".to_owned(),
-        (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
-        (.., true) => "Gone, with everything that was recorded.".to_owned(),
+        (true, ..) => "Nothing written by Twining was found.".to_owned(),
+        (_, true, _) => "Nothing was removed; run without --dry-run to remove it.".to_owned(),
+        (.., true) => "Removed, with everything that was recorded.".to_owned(),
         _ if worktree.is_some() => "Done, in this worktree.".to_owned(),
         _ => format!(
-            "Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."
+            "Done. The records stay in {FOLDER}/; `twining uninstall --purge` removes them too."
         ),
     };
     let outcome = InstallOutcome {
@@ -77,17 +77,18 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
         return Ok(tell(options, &outcome));
     }
     if let Some(why) = agent {
-        return Err(person_check::required(&format!("only a person takes Twining away: {why}")));
+        return Err(person_check::required(&format!("only a person can uninstall Twining: {why}")));
     }
     if options.purge && !options.yes && !std::io::stdin().is_terminal() {
-        let problem =
-            CommandError::misuse("--purge removes every record, and nobody is there to be asked");
+        let problem = CommandError::misuse(
+            "--purge removes every record, and there is no terminal to confirm it on",
+        );
         return Err(problem.with_hint("add --yes if that is what you want"));
     }
     let (question, silence) = if purged {
         ("Remove these, and everything that was recorded?", EnterMeaning::Declines)
     } else {
-        ("Change these back?", EnterMeaning::Agrees)
+        ("Undo these changes?", EnterMeaning::Agrees)
     };
     if !agreed(options, &outcome, question, silence)? {
         return Err(CommandError::unavailable("DECLINED", "nothing was removed"));
@@ -133,7 +134,7 @@ fn take_shared(
         git.take(plan)?;
     }
     if !needed.is_empty() {
-        plan.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
+        plan.note("another project in this repository uses Twining too, so git's merge drivers and hooks stay");
     }
     restore(plan, receipt, patches, &needed)?;
     if let Some(git) = git.filter(|_| hidden && !options.purge) {
@@ -237,7 +238,7 @@ impl LinkedWorktree {
         let memory = if self.shares_memory { " and the memory" } else { "" };
         let main = self.main.display();
         format!(
-            "this is a linked worktree of {main}, whose git drivers, hooks and attributes{memory} stay; run it there to take Twining out of the repository"
+            "this is a linked worktree of {main}, whose git drivers, hooks and attributes{memory} stay; run it there to remove Twining from the repository"
         )
     }
 
@@ -245,9 +246,9 @@ impl LinkedWorktree {
     pub fn refusal(&self) -> CommandError {
         let main = self.main.display();
         let why = format!(
-            "this is a linked worktree of {main}, where the memory lies; nothing was removed"
+            "this is a linked worktree of {main}, where the memory is stored; nothing was removed"
         );
         CommandError::unavailable("LINKED_WORKTREE", why)
-            .with_hint("run it there to take Twining out of the repository; without --purge, only what lies in this worktree is taken out")
+            .with_hint("run it there to remove Twining from the repository; without --purge, only what is in this worktree is removed")
     }
 }

@@ -115,7 +115,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
     /// null, as JSON-RPC wants it; rmcp would leave it out.
     fn answer_nobody(&self, error: &serde_json::Error) {
         let message = format!(
-            "Parse error: a JSON-RPC 2.0 message on one line is wanted; {}",
+            "Parse error: expected a JSON-RPC 2.0 message on one line; {}",
             serde_messages::plain_message(&error.to_string())
         );
         let answer = json!({"jsonrpc": "2.0", "id": null, "error": {"code": ErrorCode::PARSE_ERROR.0, "message": text::excerpt(&message, 300)}});

@@ -75,7 +75,7 @@ impl ToolSelection {
 fn group(word: &str) -> Result<VerbGroup, String> {
     VerbGroup::ALL.into_iter().find(|group| group.as_str() == word.trim()).ok_or_else(|| {
         let known = VerbGroup::ALL.map(VerbGroup::as_str).join(", ");
-        format!("`{}` is no group; write lite, full, or some of {known}", word.trim())
+        format!("`{}` is not a tool group; use lite, full, or one or more of {known}", word.trim())
     })
 }
 

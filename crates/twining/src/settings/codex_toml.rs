@@ -16,10 +16,11 @@ pub fn put(text: &str, args: &[String]) -> Result<String, String> {
         table.set_implicit(true);
         Item::Table(table)
     });
-    let servers = servers.as_table_like_mut().ok_or_else(|| format!("`{SERVERS}` is no table"))?;
+    let servers =
+        servers.as_table_like_mut().ok_or_else(|| format!("`{SERVERS}` is not a table"))?;
     match servers.get(US) {
         Some(there) if !is_ours(there) => {
-            return Err(format!("`{SERVERS}.{US}` is there and starts something else"));
+            return Err(format!("`{SERVERS}.{US}` already exists and starts something else"));
         }
         Some(there) if words(there.get("args")) == args => return Ok(text.to_owned()),
         _ => {}
@@ -83,7 +84,7 @@ pub fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
     }
     document.insert(CHOSEN, value(US));
     let all = document.entry(PROFILES).or_insert_with(|| Item::Table(profiles.clone()));
-    let all = all.as_table_like_mut().ok_or_else(|| format!("`{PROFILES}` is no table"))?;
+    let all = all.as_table_like_mut().ok_or_else(|| format!("`{PROFILES}` is not a table"))?;
     all.insert(US, profiles[US].clone());
     Ok(document.to_string())
 }
@@ -147,7 +148,7 @@ fn value_as_json(one: &Value) -> serde_json::Value {
 fn read(text: &str) -> Result<DocumentMut, String> {
     // The parser's message spans lines; the first says where.
     text.parse::<DocumentMut>()
-        .map_err(|error| error.to_string().lines().next().unwrap_or("no TOML").to_owned())
+        .map_err(|error| error.to_string().lines().next().unwrap_or("not valid TOML").to_owned())
 }
 
 /// Whether two parts of a file say the same.

@@ -32,7 +32,7 @@ pub enum SettingsError {
     #[error("`{0}` is not {1}")]
     OtherKind(String, &'static str),
     /// The entry of this name starts something else.
-    #[error("`{0}` is there and starts something else")]
+    #[error("`{0}` already exists and starts something else")]
     Taken(String),
 }
 

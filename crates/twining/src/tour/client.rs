@@ -29,7 +29,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// The pipe broke.
-    #[error("the server went away")]
+    #[error("the server closed the connection")]
     Gone(#[from] io::Error),
     /// The server answered with a protocol error, or not with JSON-RPC.
     #[error("`{method}` was answered with {answer}")]

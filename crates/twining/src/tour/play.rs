@@ -54,7 +54,7 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     let decision = &answer["hookSpecificOutput"];
     let reason = decision["permissionDecisionReason"].as_str().unwrap_or_default().to_owned();
     say(|page| {
-        scene(page, "5  A rule holds");
+        scene(page, "5  A rule is enforced");
         page.line([strong("ben"), good("Edit"), plain(format!("{LIST}: \"tested\": true"))]);
         page.table(
             6,
@@ -70,11 +70,7 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
         page.line([strong("ben"), good("Edit"), plain("src/auth/session.ts: user: User")]);
         page.table(
             6,
-            &[vec![dim(if answer.is_null() {
-                "goes ahead: no rule speaks of it"
-            } else {
-                "was stopped"
-            })]],
+            &[vec![dim(if answer.is_null() { "allowed: no rule applies" } else { "was stopped" })]],
         );
     })
 }
@@ -138,7 +134,7 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
         ]);
         page.line([
             strong("git"),
-            plain("merges them by lines:"),
+            plain("merges them line by line:"),
             if alone { good("clean") } else { warn("conflict") },
         ]);
     })?;
@@ -150,7 +146,7 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     say(|page| {
         page.line([
             strong("git"),
-            plain("merges them with our driver:"),
+            plain("merges them with Twining's driver:"),
             if merged { good("clean") } else { warn("conflict") },
         ]);
         let mut nodes: Vec<String> = items(&found["hits"])
@@ -192,7 +188,7 @@ fn learn(
         "--summary",
         summary,
         "--context",
-        "sessions go",
+        "sessions are being replaced",
         "--rationale",
         "one place to look",
     ];
@@ -236,9 +232,9 @@ fn twining(program: &Path, project: &Path, words: &[&str]) -> Result<Value, Tour
 /// Why a tour stopped.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TourError {
-    #[error("cannot make a place for the tour")]
+    #[error("cannot create a temporary repository for the tour")]
     StoreLocation(#[source] io::Error),
-    #[error("an agent lost its server")]
+    #[error("an agent lost the connection to its server")]
     McpClient(#[from] ClientError),
     #[error("cannot run a command of the tour")]
     Run(#[source] io::Error),
@@ -265,7 +261,7 @@ pub(super) fn story() -> Result<(), TourError> {
     super::play::plant(place.path()).map_err(TourError::StoreLocation)?;
     say(|page| {
         page.line([strong("Two agents, one repository, one memory.")]);
-        page.block(0, &format!("A throwaway repository stands in {}", place.path().display()));
+        page.block(0, &format!("The throwaway repository is in {}", place.path().display()));
     })?;
 
     let started = Instant::now();
@@ -364,7 +360,7 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
     let rests = json!({"decision_id": choice});
     let touched = ben.call("twining_impact", &rests)?;
     say(|page| {
-        asked(page, "ben", "impact", "what hangs on Ada's choice?", &touched, |answer, page| {
+        asked(page, "ben", "impact", "what depends on Ada's choice?", &touched, |answer, page| {
             note(page, &answer["summary"])
         })
     })?;
@@ -396,14 +392,14 @@ pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
     for line in super::play::tracked(project) {
         page.line([dim(" "), place(line)]);
     }
-    page.heading("Now yours");
+    page.heading("Your turn");
     page.line([dim("In a repository of your own:")]);
     page.line([
         strong("  twining init"),
         dim("     wires up git and the agents it finds; --dry-run shows the diff"),
     ]);
-    page.line([strong("  twining doctor"), dim("   proves that it works")]);
-    page.line([strong("  twining status"), dim("   looks over their shoulder")]);
+    page.line([strong("  twining doctor"), dim("   checks that it works")]);
+    page.line([strong("  twining status"), dim("   shows the state of the memory")]);
 }
 
 pub(super) fn scene(page: &mut TextPage, title: &str) {

@@ -132,7 +132,9 @@ pub fn read<T: JsonSchema>(
         field.put(&mut given, &taken)?;
     }
     match rest.next() {
-        Some(word) => Err(InvalidInput::new(serde_messages::short(word), "is one word too many")),
+        Some(word) => {
+            Err(InvalidInput::new(serde_messages::short(word), "is an unexpected argument"))
+        }
         None => Ok(given),
     }
 }

@@ -10,12 +10,12 @@ const MOST_REPEATED: usize = 80;
 /// The error, without the names of our types.
 pub fn plain_message(error: &str) -> String {
     if error.starts_with("EOF while parsing") {
-        return format!("it ends too early{}", place_in(error).1);
+        return format!("unexpected end of input{}", place_in(error).1);
     }
     if let Some((name, rest)) =
         error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'))
     {
-        return format!("`{name}` is missing in it{rest}");
+        return format!("field `{name}` is missing{rest}");
     }
     let found =
         ["invalid type: ", "invalid value: "].iter().find_map(|label| error.strip_prefix(label));
@@ -24,7 +24,7 @@ pub fn plain_message(error: &str) -> String {
         return without_secrets(error);
     };
     let (wanted, place) = place_in(wanted);
-    format!("{} is wanted, {} was given{place}", in_words(wanted), named(given))
+    format!("expected {}, got {}{place}", in_words(wanted), named(given))
 }
 
 /// What was given, as it may be repeated.
@@ -88,34 +88,28 @@ mod tests {
     fn no_type_of_ours_is_named() {
         assert_eq!(
             told::<usize>(&json!("2")),
-            "a positive whole number is wanted, the text \"2\" was given"
+            "expected a positive whole number, got the text \"2\""
         );
         assert_eq!(
             told::<usize>(&json!(2.5)),
-            "a positive whole number is wanted, the number `2.5` was given"
+            "expected a positive whole number, got the number `2.5`"
         );
         assert_eq!(
             told::<usize>(&json!(2.0)),
-            "a positive whole number is wanted, the number `2.0` was given"
+            "expected a positive whole number, got the number `2.0`"
         );
         assert_eq!(
             told::<usize>(&json!(-1)),
-            "a positive whole number is wanted, the number `-1` was given"
+            "expected a positive whole number, got the number `-1`"
         );
-        assert_eq!(
-            told::<bool>(&json!("yes")),
-            "true or false is wanted, the text \"yes\" was given"
-        );
-        assert_eq!(told::<Vec<String>>(&json!({})), "a list is wanted, an object was given");
-        assert_eq!(
-            told::<BTreeMap<String, String>>(&json!([])),
-            "an object is wanted, a list was given"
-        );
-        assert_eq!(told::<Alternative>(&json!(true)), "an object is wanted, `true` was given");
-        assert_eq!(told::<String>(&json!(null)), "text is wanted, null was given");
+        assert_eq!(told::<bool>(&json!("yes")), "expected true or false, got the text \"yes\"");
+        assert_eq!(told::<Vec<String>>(&json!({})), "expected a list, got an object");
+        assert_eq!(told::<BTreeMap<String, String>>(&json!([])), "expected an object, got a list");
+        assert_eq!(told::<Alternative>(&json!(true)), "expected an object, got `true`");
+        assert_eq!(told::<String>(&json!(null)), "expected text, got null");
         assert_eq!(
             told::<bool>(&json!("a, expected usize")),
-            "true or false is wanted, the text \"a, expected usize\" was given"
+            "expected true or false, got the text \"a, expected usize\""
         );
     }
 
@@ -127,7 +121,7 @@ mod tests {
         );
         assert_eq!(
             plain_message("EOF while parsing a value at line 2 column 0"),
-            "it ends too early at line 2 column 0"
+            "unexpected end of input at line 2 column 0"
         );
     }
 }

@@ -85,8 +85,8 @@ impl VerbGroup {
             Self::Context => "what a task needs to know",
             Self::Graph => "what the code is made of",
             Self::Knowledge => "what people reviewed",
-            Self::Governance => "what is asked of agents, and whether it was met",
-            Self::Workflow => "what is to be built, and what to do now",
+            Self::Governance => "what agents must do, and whether they did it",
+            Self::Workflow => "what to build, and what to do now",
             Self::Learning => "what rules stopped, and the rules made from it",
             Self::Agents => "who works here, and on what",
             Self::Lifecycle => "the health of the memory",
@@ -330,7 +330,7 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T,
         let rest =
             rest.replacen("expected one of", "it takes", 1).replacen("expected", "it takes", 1);
         return Err(
-            InvalidInput::new(text::excerpt(name, 80), "is not a field of this verb").because(rest)
+            InvalidInput::new(text::excerpt(name, 80), "is not a known field").because(rest)
         );
     }
     // One field at a time: the one that cannot be read alone is the one.
@@ -371,7 +371,7 @@ fn within_limits(fields: &Value) -> Result<(), InvalidInput> {
             text::excerpt(name, 80),
             format!("makes the request larger than {} bytes", limits::RECORD_BYTES),
         )
-        .because(format!("it holds {bytes}")));
+        .because(format!("it has {bytes} bytes")));
     }
     Ok(())
 }
@@ -411,15 +411,15 @@ mod tests {
         assert_eq!(refusal(&json!({})), "`summary` is required");
         assert_eq!(
             refusal(&json!({"summary": 5})),
-            "`summary` cannot be read; text is wanted, the number `5` was given"
+            "`summary` cannot be read; expected text, got the number `5`"
         );
         assert_eq!(
             refusal(&json!({"summary": "a", "tags": "b"})),
-            "`tags` cannot be read; a list is wanted, the text \"b\" was given"
+            "`tags` cannot be read; expected a list, got the text \"b\""
         );
         assert_eq!(
             refusal(&json!({"summary": "a", "sumary": "b"})),
-            "`sumary` is not a field of this verb; it takes `summary`, `tags`, `alternatives`"
+            "`sumary` is not a known field; it takes `summary`, `tags`, `alternatives`"
         );
     }
 
@@ -448,7 +448,7 @@ mod tests {
     fn a_field_missing_inside_another_is_blamed_on_that_one() {
         assert_eq!(
             refusal(&json!({"summary": "a", "alternatives": [{"pros": []}]})),
-            "`alternatives` cannot be read; `option` is missing in it"
+            "`alternatives` cannot be read; field `option` is missing"
         );
     }
 

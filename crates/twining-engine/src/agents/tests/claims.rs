@@ -46,7 +46,7 @@ fn a_directory_that_is_held_keeps_others_from_its_files_and_not_from_its_namesak
         .expect_err("held");
     assert_eq!(failure.code(), "CLAIMED");
     assert!(
-        failure.to_string().starts_with("`src/auth` is held by `ada` until 2026-"),
+        failure.to_string().starts_with("`src/auth` is claimed by `ada` until 2026-"),
         "{failure}"
     );
     assert!(failure.hint().is_some_and(|hint| hint.contains("ask `ada`")));
@@ -124,7 +124,7 @@ fn names_in_brackets_are_names_and_so_is_whatever_is_there() {
     let held = project
         .engine
         .claim(&caller("bob"), &paths(&["app/[id]/page.tsx"]))
-        .expect_err("letter by letter");
+        .expect_err("is a pattern");
     assert!(matches!(held, Failure::Claimed { .. }), "{held}");
     project.engine.claim(&caller("bob"), &paths(&["app/i/page.tsx"])).expect("no pattern");
     for unusual in ["notes/what?.md", "notes/a{b}.md", "notes/x[1]y.md"] {
@@ -199,7 +199,7 @@ fn a_claim_of_a_session_that_crashed_is_let_go_by_its_name_and_that_is_posted() 
     assert_eq!(project.engine.claim(&next, &release(&["src"])).expect("lets go").released.len(), 1);
     let board =
         std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
-    assert!(board.contains("main let go of what main held: src"), "{board}");
+    assert!(board.contains("main released the claim of main: src"), "{board}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn only_the_holder_or_a_person_lets_go() {
     assert_eq!(held(&project), 0);
     let board =
         std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
-    assert!(board.contains("eve let go of what ada held: src"), "{board}");
+    assert!(board.contains("eve released the claim of ada: src"), "{board}");
 }
 
 #[test]

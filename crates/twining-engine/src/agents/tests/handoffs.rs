@@ -127,7 +127,7 @@ fn work_for_anyone_is_taken_once_and_work_for_one_by_that_one() {
     let named = project.engine.handoff(&caller("ada"), &over(Some("bob"))).expect("hands over");
     let failure =
         project.engine.acknowledge(&caller("eve"), &take(&named.id)).expect_err("not hers");
-    assert_eq!(failure.to_string(), "this was handed over to `bob`, and you are `eve`");
+    assert_eq!(failure.to_string(), "this handoff is for `bob`, but you are `eve`");
     assert_eq!(project.engine.agents(&AgentsInput::default()).expect("lists").handoffs.len(), 1);
     assert_eq!(
         project

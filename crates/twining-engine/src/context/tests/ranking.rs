@@ -138,7 +138,13 @@ fn decisions_that_bind_come_first_in_the_list_whatever_the_others_say_of_the_tas
             let binding =
                 context.active_decisions.iter().map(|decision| decision.scope == "src/pay/");
             assert!(binding.is_sorted_by(|a, b| a >= b), "at {budget}: {:?}", decisions(&context));
-            assert!(context.active_decisions.iter().all(|shown| shown.why.starts_with("binds here") == (shown.scope == "src/pay/")));
+            assert!(
+                context
+                    .active_decisions
+                    .iter()
+                    .all(|shown| shown.why.starts_with("binding here")
+                        == (shown.scope == "src/pay/"))
+            );
         }
     });
 }
@@ -326,10 +332,10 @@ fn a_scope_is_matched_by_path_components() {
     };
     both_ways(shown_for, |project| {
         let inside = assemble(project, "rename a variable", "src/auth/jwt.rs", None);
-        assert!(inside.active_decisions[0].why.starts_with("binds here"));
+        assert!(inside.active_decisions[0].why.starts_with("binding here"));
         let namesake = assemble(project, "rename a variable", "src/authority/jwt.rs", None);
         assert!(
-            namesake.active_decisions.iter().all(|shown| !shown.why.starts_with("binds here")),
+            namesake.active_decisions.iter().all(|shown| !shown.why.starts_with("binding here")),
             "{namesake:?}"
         );
         assert!(namesake.active_warnings.is_empty(), "{namesake:?}");

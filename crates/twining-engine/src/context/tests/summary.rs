@@ -120,7 +120,7 @@ fn an_old_decision_overridden_this_week_is_no_longer_settled_and_one_of_last_yea
     project.override_as(Authority::Confirmed, &old.id, None);
     let summary = summarize(&project, None);
     let text = &summary.recent_activity_summary;
-    places(text, &["No longer settled", "use REST", "overridden", "the client said no"]);
+    places(text, &["No longer active", "use REST", "overridden", "the client said no"]);
     assert!(!text.contains("Decided in the last"), "{text}");
     assert_eq!(summary.active_decisions, 1);
 }

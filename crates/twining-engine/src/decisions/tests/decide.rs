@@ -257,7 +257,7 @@ fn a_reference_to_a_decision_whose_file_cannot_be_read_says_so() {
         let message =
             project.engine.decide(&caller("ada"), &input).expect_err("refused").to_string();
         let expected = format!(
-            "`{field}` must name a decision that exists; the file `decisions/{torn}.json` is there, but cannot be read: "
+            "`{field}` must name a decision that exists; the file `decisions/{torn}.json` exists but cannot be read: "
         );
         assert!(message.starts_with(&expected), "{message}");
     }

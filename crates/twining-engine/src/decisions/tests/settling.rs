@@ -94,7 +94,7 @@ fn a_decision_out_of_force_is_not_reconsidered_and_nobody_is_warned() {
     assert!(!outcome.flagged);
     assert_eq!(
         outcome.note,
-        Some(format!("nothing to reconsider: it is superseded; {} stands in its place", new.id))
+        Some(format!("nothing to reconsider: it is superseded; {} replaces it", new.id))
     );
     project.override_as(Authority::Confirmed, &new.id, None);
     assert_eq!(

@@ -183,7 +183,7 @@ fn a_decision_torn_by_a_merge_is_said_to_be_there() {
         .engine
         .trace(&TraceInput { decision_id: torn.to_string(), direction: None })
         .expect_err("torn");
-    let expected = format!("decision `{torn}` cannot be read: its file `{file}` is there, but ");
+    let expected = format!("decision `{torn}` cannot be read from `{file}`: ");
     assert!(
         failure.code() == "NOT_FOUND" && failure.to_string().starts_with(&expected),
         "{failure}"

@@ -13,46 +13,46 @@ use crate::governance::policy::Mistake;
 use crate::governance::reports::ReportRead;
 use crate::input::TestCountsInput;
 
-/// What was measured, in the caller's words.
+/// Measurements, as the caller sent them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateResultsInput {
-    /// How the tests went
+    /// Test counts
     pub tests: TestCountsInput,
     /// As a fraction or in percent
     pub coverage: Option<f64>,
-    /// The architecture review's score, to 100
+    /// Architecture review score, 0 to 100
     pub arch_score: Option<f64>,
 }
 
-/// Results in the caller's words.
+/// Results from the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckGatesInput {
-    /// feature, testing, documentation, scaffolding, or the project's own
+    /// feature, testing, documentation, scaffolding, or a custom type
     pub task_type: String,
     /// 1 to 10
     pub complexity: i64,
     /// What you measured
     #[serde(default)]
     pub results: GateResultsInput,
-    /// Paths of JUnit, Cobertura, lcov, nextest, pytest or go test reports; they count over results
+    /// Paths of JUnit, Cobertura, lcov, nextest, pytest or go test reports; they override results
     #[serde(default)]
     pub reports: Vec<String>,
 }
 
-/// How tests went.
+/// Test counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCounts {
     /// Executed.
     pub run: u64,
     /// Passed.
     pub passed: u64,
-    /// Failed, or broke before they could.
+    /// Failed or errored.
     pub failed: u64,
 }
 
-/// Who says so.
+/// The source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateEvidence {
@@ -60,19 +60,19 @@ pub enum GateEvidence {
     Report,
     /// The caller.
     Claimed,
-    /// Nobody.
+    /// None.
     None,
 }
 
-/// Where a gate stands, from good to bad.
+/// A gate's status, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStatus {
-    /// Shown to be met.
+    /// Met.
     Pass,
-    /// Not shown either way.
+    /// Not known.
     Unknown,
-    /// Shown to be missed.
+    /// Not met.
     Fail,
 }
 
@@ -88,39 +88,39 @@ impl GateStatus {
     }
 }
 
-/// One gate, judged.
+/// A gate's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GateResult {
     /// `tests`, `coverage`, `architecture` or `reports`.
     pub gate: &'static str,
-    /// Where it stands.
+    /// Its status.
     pub standing: GateStatus,
     /// Why.
     pub reason: String,
-    /// Who says so.
+    /// The source.
     pub evidence: GateEvidence,
-    /// What would change it; nothing for a gate that passed.
+    /// The next step; none if the gate passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// All gates, judged.
+/// All gate results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckGatesOutcome {
-    /// The worst of the gates.
+    /// The worst gate status.
     pub overall: GateStatus,
     /// Whether the task may be approved: only if every gate passed.
     pub approved: bool,
-    /// Each gate that is required, or that failed though it is not.
+    /// Required gates, and optional gates that failed.
     pub gates: Vec<GateResult>,
     /// What to do now, in order.
     pub next: Vec<String>,
-    /// The bar.
+    /// Profile.
     pub profile: GateProfile,
-    /// What was read, as it counts.
+    /// Reports that were read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportRead>,
-    /// What was taken for something else.
+    /// How unclear input was read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What is wrong with the policy files.
@@ -166,7 +166,7 @@ impl GateMeasurements {
             && claimed != reported
         {
             measured.notes.push(format!(
-                "{} were claimed, and the reports say {}; the reports count",
+                "claimed {}, but the reports say {}; the reports are used",
                 describe_counts(claimed),
                 describe_counts(reported)
             ));
@@ -184,7 +184,7 @@ impl GateMeasurements {
         if let (Some(claimed), Some(reported)) = (coverage, reported)
             && claimed != reported
         {
-            measured.notes.push(format!("a coverage of {claimed} was claimed, and the reports say {reported}; the reports count"));
+            measured.notes.push(format!("claimed coverage is {claimed}, but the reports say {reported}; the reports are used"));
         }
         measured.coverage = reported
             .map(|share| (share, GateEvidence::Report))
@@ -253,7 +253,7 @@ pub(crate) fn check(
     next.push(match overall {
         GateStatus::Pass if gates.is_empty() => {
             format!(
-                "nothing is required of a `{}` task: judge it by its acceptance criteria",
+                "no gates are required for a `{}` task: judge it by its acceptance criteria",
                 profile.task_type
             )
         }
@@ -261,7 +261,7 @@ pub(crate) fn check(
             "every gate passed: approve if each acceptance criterion is verified too".to_owned()
         }
         GateStatus::Unknown => {
-            "do not approve: what is unknown has not passed. Check again with the evidence"
+            "do not approve: some gates are unknown. Check again with the missing evidence"
                 .to_owned()
         }
         GateStatus::Fail => {
@@ -310,9 +310,9 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
     // Also where tests are not required: one that was run and failed is a fact.
     if tests.failed > 0 && profile.tests_must_pass {
         let next = if tests.failed == 1 {
-            "mend the failing test or the code it tests"
+            "fix the failing test or the code it tests"
         } else {
-            "mend the failing tests or the code they test"
+            "fix the failing tests or the code they test"
         };
         return gate(GateStatus::Fail, counted, evidence, Some(next));
     }
@@ -323,7 +323,7 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
                 "find out why no test ran: the wrong filter, the wrong folder, or none written";
             gate(
                 GateStatus::Unknown,
-                "no test was run, and nothing failing is not passing".to_owned(),
+                "no tests ran, which does not count as a pass".to_owned(),
                 evidence,
                 Some(next),
             )
@@ -337,10 +337,10 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
         // Those that tell nothing have not passed. What was skipped is not run, and need not be told.
         true if tests.passed.saturating_add(tests.failed) < tests.run => {
             let silent = tests.run - tests.passed.saturating_add(tests.failed);
-            let next = "say of every test that was run whether it passed; those that were skipped were not run";
+            let next = "report passed or failed for every test that ran; do not count skipped tests as run";
             gate(
                 GateStatus::Unknown,
-                format!("{counted}: of {silent} it is not known how they went"),
+                format!("{counted}: no result for {silent}"),
                 evidence,
                 Some(next),
             )
@@ -359,24 +359,25 @@ fn judge_coverage(profile: &GateProfile, measured: &GateMeasurements) -> Option<
             let next = "measure the coverage, and give it or the path of its report".to_owned();
             gate(
                 GateStatus::Unknown,
-                format!("no coverage was given; {threshold} is wanted"),
+                format!("no coverage was given; {threshold} is required"),
                 GateEvidence::None,
                 Some(next),
             )
         }
         Some((share, evidence)) if share < threshold => {
-            let next =
-                format!("cover more: tests for what is untested, from {share} to {threshold}");
+            let next = format!(
+                "add tests for untested code to raise coverage from {share} to {threshold}"
+            );
             gate(
                 GateStatus::Fail,
-                format!("{share} is covered, and {threshold} is wanted"),
+                format!("coverage is {share}, below the required {threshold}"),
                 evidence,
                 Some(next),
             )
         }
         Some((share, evidence)) => gate(
             GateStatus::Pass,
-            format!("{share} is covered; {threshold} is wanted"),
+            format!("coverage is {share} ({threshold} required)"),
             evidence,
             None,
         ),
@@ -396,7 +397,7 @@ fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gate
     };
     match measured.arch_score {
         None => {
-            let reason = format!("no architecture score was given; {threshold} is wanted");
+            let reason = format!("no architecture score was given; {threshold} is required");
             gate(
                 GateStatus::Unknown,
                 reason,
@@ -405,17 +406,18 @@ fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gate
             )
         }
         Some(score) if score < f64::from(threshold) => {
-            let reason = format!("the architecture scores {score}, and {threshold} is wanted");
+            let reason =
+                format!("the architecture score is {score}, below the required {threshold}");
             gate(
                 GateStatus::Fail,
                 reason,
                 GateEvidence::Claimed,
-                Some("mend what the architecture review found"),
+                Some("fix what the architecture review found"),
             )
         }
         Some(score) => gate(
             GateStatus::Pass,
-            format!("the architecture scores {score}; {threshold} is wanted"),
+            format!("the architecture score is {score} ({threshold} required)"),
             GateEvidence::Claimed,
             None,
         ),
@@ -430,8 +432,7 @@ fn judge_reports(measured: &GateMeasurements) -> Option<GateResult> {
         reason: measured.unread.join("; "),
         evidence: GateEvidence::None,
         next: Some(
-            "give the path of a report that is there and that is read here, or leave it out"
-                .to_owned(),
+            "give the path of an existing report in a supported format, or leave it out".to_owned(),
         ),
     })
 }
@@ -454,7 +455,7 @@ impl Percent {
         }
     }
 
-    /// `part` of `whole`; none of nothing.
+    /// `part` of `whole`; none if it is 0.
     #[must_use]
     pub fn of(part: u64, whole: u64) -> Option<Self> {
         let millionths = u128::from(part.min(whole)) * u128::from(WHOLE) / u128::from(whole).max(1);

@@ -13,29 +13,29 @@ use crate::governance::policy::{
     GovernancePolicy, HARDEST, Mistake, PolicySource, Settings, strict, word,
 };
 
-/// Which gates, in the caller's words.
+/// Which gates the caller asks for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatesInput {
-    /// feature, testing, documentation, scaffolding, or the project's own
+    /// feature, testing, documentation, scaffolding, or a custom type
     pub task_type: String,
     /// 1 to 10
     pub complexity: i64,
 }
 
-/// What a task must clear. A threshold stands only where its gate is required.
+/// A task's gates. A threshold is set only if its gate is required.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GateProfile {
     /// `QG-{task_type}-{low}-{high}`.
     pub id: String,
     /// What kind of task.
     pub task_type: String,
-    /// The complexities it holds for.
+    /// The complexity range.
     #[schemars(with = "Vec<u8>")]
     pub complexity_range: (u8, u8),
     /// Whether the architecture is reviewed.
     pub arch_review_required: bool,
-    /// The score it must reach, to 100.
+    /// The minimum score, 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arch_review_threshold: Option<u8>,
     /// Whether coverage counts.
@@ -54,13 +54,13 @@ pub struct GateProfile {
 /// The gates of a task.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GatesOutcome {
-    /// What kind of task, in the known word.
+    /// The resolved task type.
     pub task_type: String,
-    /// How hard, from 1 to 10.
+    /// Complexity, 1 to 10.
     pub complexity: u8,
-    /// What it must clear.
+    /// Its gate profile.
     pub profile: GateProfile,
-    /// What was taken for something else.
+    /// How unclear input was read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What is wrong with the policy files.
@@ -95,7 +95,9 @@ pub(crate) fn profile(policy: &GovernancePolicy, task: &mut Task) -> GateProfile
     let range = gate.gap_around(task.complexity);
     if range != (1, HARDEST) {
         let (name, complexity) = (&task.task_type, task.complexity);
-        task.notes.push(format!("`{name}` says nothing of complexity {complexity}; the gates of a type that says nothing hold"));
+        task.notes.push(format!(
+            "`{name}` defines no gates for complexity {complexity}; the default gates apply"
+        ));
     }
     filled(&task.task_type, range, &Settings::default())
 }
@@ -151,7 +153,7 @@ const FALLBACK: &str = "feature";
 pub(crate) struct Task {
     pub(crate) task_type: String,
     pub(crate) complexity: u8,
-    /// What was taken for something else.
+    /// How unclear input was read.
     pub(crate) notes: Vec<String>,
 }
 
@@ -166,7 +168,7 @@ pub(crate) fn task(
     let clamped = complexity.clamp(1, i64::from(HARDEST));
     if clamped != complexity {
         notes.push(format!(
-            "complexity {complexity} is taken as {clamped}; it runs from 1 to {HARDEST}"
+            "complexity {complexity} is out of range (1 to {HARDEST}); using {clamped}"
         ));
     }
     Ok(Task {
@@ -189,14 +191,14 @@ fn known_type(policy: &GovernancePolicy, given: &str, notes: &mut Vec<String>) -
     match alias {
         Some(name) if is_known(name) => name.to_owned(),
         _ if given.is_empty() => {
-            notes.push(format!("no task type was given; the gates of `{FALLBACK}` hold"));
+            notes.push(format!("no task type was given; the gates of `{FALLBACK}` apply"));
             FALLBACK.to_owned()
         }
         _ => {
             let known = fields::some_names(policy.patch.gates.keys().map(String::as_str));
             let shown = text::excerpt(&given, 40);
             notes.push(format!(
-                "`{shown}` is no known task type; the gates of `{FALLBACK}` hold. Known are {known}"
+                "`{shown}` is not a known task type; the gates of `{FALLBACK}` apply. Known types: {known}"
             ));
             FALLBACK.to_owned()
         }

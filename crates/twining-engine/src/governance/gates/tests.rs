@@ -124,7 +124,7 @@ fn everything_met_is_approved() {
 fn zero_failed_of_zero_run_is_not_a_pass() {
     let checked = judged("feature", 5, &results(0, 0, 0, 0.9, 90.0));
     assert_eq!((checked.gates[0].standing, checked.approved), (GateStatus::Unknown, false));
-    assert_eq!(checked.gates[0].reason, "no test was run, and nothing failing is not passing");
+    assert_eq!(checked.gates[0].reason, "no tests ran, which does not count as a pass");
     let skipped = judged("testing", 5, &results(5, 0, 0, 0.95, 0.0));
     assert_eq!(skipped.gates[0].standing, GateStatus::Unknown);
 }
@@ -133,10 +133,7 @@ fn zero_failed_of_zero_run_is_not_a_pass() {
 fn tests_of_which_nothing_is_said_have_not_passed() {
     let checked = judged("feature", 5, &results(10, 1, 0, 0.9, 90.0));
     assert_eq!((checked.gates[0].standing, checked.approved), (GateStatus::Unknown, false));
-    assert_eq!(
-        checked.gates[0].reason,
-        "10 run, 1 passed, 0 failed: of 9 it is not known how they went"
-    );
+    assert_eq!(checked.gates[0].reason, "10 run, 1 passed, 0 failed: no result for 9");
 }
 
 #[test]
@@ -169,8 +166,8 @@ fn red_tests_fail_also_where_tests_are_not_required() {
 #[test]
 fn a_bar_is_missed_by_a_hair_and_the_reason_shows_it() {
     let checked = judged("feature", 5, &results(10, 10, 0, 79.996, 59.5));
-    assert_eq!(checked.gates[1].reason, "79.99% is covered, and 80% is wanted");
-    assert_eq!(checked.gates[2].reason, "the architecture scores 59.5, and 60 is wanted");
+    assert_eq!(checked.gates[1].reason, "coverage is 79.99%, below the required 80%");
+    assert_eq!(checked.gates[2].reason, "the architecture score is 59.5, below the required 60");
     assert_eq!(checked.overall, GateStatus::Fail);
 }
 
@@ -196,7 +193,7 @@ fn what_the_caller_says_is_held_against_the_reports() {
 fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
     let reports = [ReportRead {
         path: "gone.xml".into(),
-        problem: Some("is not there".into()),
+        problem: Some("does not exist".into()),
         ..ReportRead::default()
     }];
     let measured =
@@ -204,7 +201,7 @@ fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
     let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
     assert_eq!(
         checked.gates.last().map(|gate| (gate.gate, gate.reason.as_str())),
-        Some(("reports", "`gone.xml` is not there"))
+        Some(("reports", "`gone.xml` does not exist"))
     );
     assert_eq!((checked.overall, checked.approved), (GateStatus::Unknown, false));
 }

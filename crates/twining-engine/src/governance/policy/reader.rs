@@ -73,7 +73,7 @@ pub(crate) fn read(
                 };
                 reader.unknown(
                     key,
-                    "a part of a policy",
+                    "a policy section",
                     renamed,
                     "roles, gates, modes, guards and overrides",
                 );
@@ -103,7 +103,7 @@ pub(super) fn unique<'n>(
     for (at, (key, _)) in entries.iter().enumerate() {
         if last.insert(&key.name, at).is_some() {
             let name = text::excerpt(&key.name, 40);
-            reader.mistake(key.at, format!("`{name}` stands twice; this one counts"), None);
+            reader.mistake(key.at, format!("duplicate key `{name}`; this one is used"), None);
         }
     }
     entries
@@ -130,7 +130,7 @@ struct Part {
 }
 
 const ROLE: Part = Part {
-    what: "a list of a role",
+    what: "a role key",
     wanted: "lists such as `must_do:`",
     lists: &["must_do", "must_not_do", "ask_before", "escalate_when"],
     values: &[],
@@ -138,7 +138,7 @@ const ROLE: Part = Part {
 };
 
 const GATE: Part = Part {
-    what: "a value of a gate",
+    what: "a gate key",
     wanted: "values such as `coverage_threshold:`",
     lists: &[],
     values: &[
@@ -154,7 +154,7 @@ const GATE: Part = Part {
 };
 
 const MODE: Part = Part {
-    what: "a value of a mode",
+    what: "a mode key",
     wanted: "values such as `when_to_use:`",
     lists: &["when_to_use", "pitfalls"],
     values: &[
@@ -195,12 +195,12 @@ impl PolicyReader<'_> {
         if let YamlValue::List(profiles) = &node.value {
             for profile in profiles {
                 let YamlValue::Map(entries) = &profile.value else {
-                    self.wrong(profile.at, "a profile is a map", &profile.value);
+                    self.wrong(profile.at, "expected a map for the profile", &profile.value);
                     continue;
                 };
                 let Some((_, task_type)) = entries.iter().find(|(key, _)| key.name == "task_type")
                 else {
-                    self.mistake(profile.at, "the profile names no `task_type`".to_owned(), None);
+                    self.mistake(profile.at, "the profile has no `task_type`".to_owned(), None);
                     continue;
                 };
                 if let Some(name) = self.text(task_type) {
@@ -223,7 +223,7 @@ impl PolicyReader<'_> {
                         profiles.iter().for_each(|profile| self.profile(profile, gate))
                     }
                     YamlValue::Nothing => {}
-                    other => self.wrong(nested.at, "a list of profiles is wanted", other),
+                    other => self.wrong(nested.at, "expected a list of profiles", other),
                 }
             }
         }
@@ -304,7 +304,7 @@ impl PolicyReader<'_> {
             YamlValue::Map(entries) => unique(entries, self),
             YamlValue::Nothing => Vec::new(),
             other => {
-                self.wrong(node.at, &format!("{wanted} are wanted"), other);
+                self.wrong(node.at, &format!("expected {wanted}"), other);
                 Vec::new()
             }
         }
@@ -320,16 +320,16 @@ impl PolicyReader<'_> {
                 let suggestion = "write `[]` for an empty list, or leave the line out".to_owned();
                 return self.mistake(
                     node.at,
-                    "a list of texts is wanted, and nothing stands here".to_owned(),
+                    "expected a list of texts, found nothing".to_owned(),
                     Some(suggestion),
                 );
             }
-            other => return self.wrong(node.at, "a list of texts is wanted", other),
+            other => return self.wrong(node.at, "expected a list of texts", other),
         };
         if nodes.len() > limits::LIST {
             self.mistake(
                 node.at,
-                format!("a list may have at most {} items; the others are left out", limits::LIST),
+                format!("a list may have at most {} items; the rest are ignored", limits::LIST),
                 None,
             );
         }
@@ -352,10 +352,10 @@ impl PolicyReader<'_> {
             YamlValue::Text(word) if word.trim() == "confirmed" => true,
             YamlValue::Text(word) if word.trim() == "claimed" => false,
             _ => {
-                let suggestion = Some("confirmed, or claimed".to_owned());
+                let suggestion = Some("write confirmed or claimed".to_owned());
                 self.mistake(
                     node.at,
-                    "`confirmed` or `claimed` is wanted: whose word an override needs".to_owned(),
+                    "expected `confirmed` or `claimed`: the approval an override needs".to_owned(),
                     suggestion,
                 );
                 false
@@ -370,7 +370,7 @@ impl PolicyReader<'_> {
             YamlValue::Number(number) => number.to_string(),
             YamlValue::Bool(flag) => flag.to_string(),
             other => {
-                self.wrong(node.at, "text is wanted", other);
+                self.wrong(node.at, "expected text", other);
                 return None;
             }
         };
@@ -383,7 +383,7 @@ impl PolicyReader<'_> {
             self.mistake(
                 node.at,
                 format!(
-                    "the text has {} bytes, and at most {} are read",
+                    "the text has {} bytes; the limit is {}",
                     clean.len(),
                     limits::ELEMENT_BYTES
                 ),
@@ -397,7 +397,11 @@ impl PolicyReader<'_> {
     pub(super) fn name(&mut self, key: &YamlKey, plain: fn(&str) -> String) -> Option<String> {
         let name = fields::fold(&text::visible(&plain(&key.name)));
         if name.is_empty() || name.len() > limits::TAG_BYTES {
-            self.mistake(key.at, format!("a name has 1 to {} bytes", limits::TAG_BYTES), None);
+            self.mistake(
+                key.at,
+                format!("a name must have 1 to {} bytes", limits::TAG_BYTES),
+                None,
+            );
             return None;
         }
         Some(name)
@@ -406,7 +410,7 @@ impl PolicyReader<'_> {
     pub(super) fn flag(&mut self, node: &YamlNode) -> Option<Json> {
         let flag =
             if let YamlValue::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
-        self.wanted(node, "`true` or `false` is wanted", flag)
+        self.wanted(node, "expected `true` or `false`", flag)
     }
 
     pub(super) fn percent(&mut self, node: &YamlNode) -> Option<Json> {
@@ -421,13 +425,13 @@ impl PolicyReader<'_> {
             _ => None,
         };
         let share = given.and_then(Percent::read).map(|share| Json::from(share.fraction()));
-        self.wanted(node, "a coverage between 0 and 1, or in percent up to 100, is wanted", share)
+        self.wanted(node, "expected a coverage from 0 to 1, or a percentage up to 100", share)
     }
 
     pub(super) fn score(&mut self, node: &YamlNode) -> Option<Json> {
         let score =
             if let YamlValue::Number(number) = node.value { whole(number, 0, 100) } else { None };
-        self.wanted(node, "a whole number from 0 to 100 is wanted", score.map(Json::from))
+        self.wanted(node, "expected a whole number from 0 to 100", score.map(Json::from))
     }
 
     pub(super) fn ceremony(&mut self, node: &YamlNode) -> Option<Json> {
@@ -438,7 +442,7 @@ impl PolicyReader<'_> {
             let suggestion =
                 suggest("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
             let message = format!(
-                "`{}` is no ceremony; it is one of {}",
+                "`{}` is not a ceremony level; use one of {}",
                 text::excerpt(&given, 40),
                 known.join(", ")
             );
@@ -473,7 +477,7 @@ impl PolicyReader<'_> {
             ),
             None => self.mistake(
                 node.at,
-                format!("a range within 1 and {HARDEST} is wanted"),
+                format!("expected a range within 1 to {HARDEST}"),
                 Some("write it as [4, 6]".to_owned()),
             ),
         }
@@ -489,7 +493,7 @@ impl PolicyReader<'_> {
     ) {
         let name = text::excerpt(&key.name, 40);
         let suggestion = suggestion
-            .map_or_else(|| format!("known are {known}"), |word| format!("did you mean `{word}`?"));
+            .map_or_else(|| format!("known: {known}"), |word| format!("did you mean `{word}`?"));
         self.mistake(key.at, format!("`{name}` is not {what}"), Some(suggestion));
     }
 
@@ -502,7 +506,7 @@ impl PolicyReader<'_> {
     }
 
     pub(super) fn wrong(&mut self, at: YamlPosition, wanted: &str, found: &YamlValue) {
-        self.mistake(at, format!("{wanted}, and {} stands here", found.kind()), None);
+        self.mistake(at, format!("{wanted}, found {}", found.kind()), None);
     }
 
     pub(super) fn mistake(

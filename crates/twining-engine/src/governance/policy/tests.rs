@@ -155,11 +155,11 @@ fn an_override_of_the_projects_own_type_holds_in_its_range_alone() {
 fn a_value_that_is_no_list_is_told_and_leaves_the_list_as_it_was() {
     let before = role(&policy("", ""), "coach").expect("is defined");
     for (value, shown) in [
-        (" {never: x}", "a list of texts is wanted, and a map stands here"),
-        (" 5", "a list of texts is wanted, and a number stands here"),
-        (" true", "a list of texts is wanted, and true or false stands here"),
-        ("", "a list of texts is wanted, and nothing stands here"),
-        (" [{never: x}]", "text is wanted, and a map stands here"),
+        (" {never: x}", "expected a list of texts, found a map"),
+        (" 5", "expected a list of texts, found a number"),
+        (" true", "expected a list of texts, found true or false"),
+        ("", "expected a list of texts, found nothing"),
+        (" [{never: x}]", "expected text, found a map"),
     ] {
         let policy = policy(
             "",
@@ -196,13 +196,13 @@ fn a_mistake_is_told_with_its_place_and_the_rest_holds() {
     assert_eq!(
         message(&policy),
         [
-            ".twining/policy.yml:1:1: `rolls` is not a part of a policy; did you mean `roles`?",
-            ".twining/policy.yml:4:5: `must_doo` is not a list of a role; did you mean `must_do`?",
-            ".twining/policy.yml:8:5: `coverage_treshold` is not a value of a gate; did you mean `coverage_threshold`?",
-            ".twining/policy.yml:9:21: `true` or `false` is wanted, and text stands here",
+            ".twining/policy.yml:1:1: `rolls` is not a policy section; did you mean `roles`?",
+            ".twining/policy.yml:4:5: `must_doo` is not a role key; did you mean `must_do`?",
+            ".twining/policy.yml:8:5: `coverage_treshold` is not a gate key; did you mean `coverage_threshold`?",
+            ".twining/policy.yml:9:21: expected `true` or `false`, found text",
             ".twining/policy.yml:11:27: the range runs backwards; write [4, 6]",
-            ".twining/policy.yml:12:29: a coverage between 0 and 1, or in percent up to 100, is wanted, and a number stands here",
-            ".twining/policy.yml:14:28: `minimum` is no ceremony; it is one of minimal, standard, full; did you mean `minimal`?",
+            ".twining/policy.yml:12:29: expected a coverage from 0 to 1, or a percentage up to 100, found a number",
+            ".twining/policy.yml:14:28: `minimum` is not a ceremony level; use one of minimal, standard, full; did you mean `minimal`?",
         ]
     );
     assert_eq!(role(&policy, "coach").expect("is defined").ask_before, ["Touching money"]);

@@ -140,8 +140,8 @@ impl SectionLines {
             (self.kind.tool, if self.listed.beyond < COUNTED as u64 { "" } else { "at least " });
         let ending = |shown_count: usize| match (self.more(shown_count), shown_count) {
             (0, _) => String::new(),
-            (more, 0) => format!("- {at_least}{more}, told by {tool}\n"),
-            (more, _) => format!("- and {at_least}{more} more, told by {tool}\n"),
+            (more, 0) => format!("- {at_least}{more}, see {tool}\n"),
+            (more, _) => format!("- and {at_least}{more} more, see {tool}\n"),
         };
         let fit = self.ends.partition_point(|end| *end <= left);
         let shown_count = (0..fit).rev().find(|shown_count| {
@@ -162,7 +162,7 @@ pub(crate) const TURNS_TOLD: usize = 5;
 /// Taken where nobody said how hard a task is: the middle.
 pub(super) const COMPLEXITY: i64 = 5;
 
-/// For whom and what, in the caller's words.
+/// What the prompt is for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptInput {
@@ -172,11 +172,11 @@ pub struct PromptInput {
     pub task: String,
     /// The feature's id; default: from the task's
     pub feature: Option<String>,
-    /// feature (default), testing, documentation, scaffolding, or the project's own
+    /// feature (default), testing, documentation, scaffolding, or a custom type
     pub task_type: Option<String>,
     /// 1 to 10; default 5
     pub complexity: Option<i64>,
-    /// The turn that begins, from 1
+    /// Turn to start, from 1
     pub turn: Option<u64>,
     /// File, directory, module or `project` (default)
     ///
@@ -184,7 +184,7 @@ pub struct PromptInput {
     pub scope: Option<String>,
 }
 
-/// What a role must do and must not.
+/// What a role must and must not do.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PromptRole {
     /// `ROLE-{role}`.
@@ -193,9 +193,9 @@ pub struct PromptRole {
     pub must_do: Vec<String>,
     /// What it must not do.
     pub must_not_do: Vec<String>,
-    /// What it asks about first.
+    /// What to ask before doing.
     pub ask_before: Vec<String>,
-    /// When it hands the matter to a person.
+    /// When it escalates to a person.
     pub escalate_when: Vec<String>,
 }
 
@@ -204,12 +204,12 @@ pub struct PromptRole {
 pub struct PromptRecord {
     /// Its id.
     pub id: String,
-    /// What it says.
+    /// Its message.
     pub summary: String,
-    /// Why, or more of it.
+    /// Reason or detail.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// How it stands, where that matters: `provisional`, `critical`.
+    /// Its status, if notable: `provisional`, `critical`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub standing: String,
 }
@@ -262,33 +262,33 @@ pub struct Prompt {
     pub role: String,
     /// The turn it is for: `TURN-{feature}-{task}-T{n}`.
     pub turn_id: String,
-    /// Markdown, ready to be put before a model.
+    /// Markdown, ready for a model.
     pub text: String,
-    /// Tokens of the text, four characters each.
+    /// Token estimate: 4 characters each.
     pub token_estimate: u64,
-    /// How many it may have.
+    /// The token limit.
     pub token_budget: u64,
-    /// What holds for the role.
+    /// The role's rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role_constraints: Option<PromptRole>,
-    /// What the task must clear.
+    /// The task's gates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<GateProfile>,
-    /// The turn before, shortened.
+    /// The last turn, shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_turn: Option<Turn>,
-    /// Which mode fits; advice.
+    /// The suggested mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ModeAdvice>,
     /// Rules that must not be broken.
     pub rules: Vec<PromptRecord>,
     /// Decisions to follow.
     pub decisions: Vec<PromptRecord>,
-    /// Warnings nobody settled.
+    /// Open warnings.
     pub warnings: Vec<PromptRecord>,
-    /// Records that did not fit; of each kind, at most a thousand and those that were looked at are counted.
+    /// Records that did not fit; per kind, the count stops at a thousand plus those examined.
     pub omitted_count: u64,
-    /// What was taken for something else.
+    /// How unclear input was read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What is wrong with the policy files.

@@ -51,7 +51,7 @@ fn joined(items: &[String], chars: usize) -> String {
         let item = one_line(item, chars / 2);
         let gap = if n == 0 { "" } else { " | " };
         if line.chars().count() + gap.len() + item.chars().count() > chars.saturating_sub(40) {
-            line.push_str(&format!("{gap}and {} more, told by twining_role", items.len() - n));
+            line.push_str(&format!("{gap}and {} more, see twining_role", items.len() - n));
             break;
         }
         line.push_str(gap);

@@ -326,7 +326,7 @@ fn many_records_use_the_room_there_is_and_the_rest_is_counted_and_said() {
         let message = prompt
             .text
             .lines()
-            .filter(|line| line.starts_with("- and ") && line.contains(" more, told by twining_"))
+            .filter(|line| line.starts_with("- and ") && line.contains(" more, see twining_"))
             .count();
         assert_eq!(message > 0, prompt.omitted_count > 0, "{}", prompt.text);
     }
@@ -369,7 +369,7 @@ fn many_rules_hide_neither_decisions_nor_warnings() {
     let left_out = 200 - prompt.rules.len();
     assert_eq!(prompt.omitted_count, left_out as u64);
     assert!(
-        prompt.text.contains(&format!("- and {left_out} more, told by twining_knowledge_retrieve")),
+        prompt.text.contains(&format!("- and {left_out} more, see twining_knowledge_retrieve")),
         "{}",
         prompt.text
     );

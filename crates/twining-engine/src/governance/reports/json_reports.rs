@@ -151,9 +151,8 @@ fn libtest(lines: &[StreamLine<'_>]) -> StreamCounts {
     }
     let lost = open_tests.max(open_suites);
     let failed = failed.saturating_add(lost);
-    let missing = (stated > passed).then(|| {
-        format!("is incomplete: it speaks of {stated} tests that passed and lists {passed}")
-    });
+    let missing = (stated > passed)
+        .then(|| format!("is incomplete: it declares {stated} passed tests but lists {passed}"));
     (counts(passed, if failed == 0 { broken } else { failed }), missing)
 }
 
@@ -225,13 +224,13 @@ fn whole(summary: &BTreeMap<String, u64>) -> Result<(), ReportProblem> {
         .filter(|(name, _)| is_outcome(name))
         .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     if let Some(total) = summary.get("total").filter(|total| **total != ended) {
-        return Err(format!("speaks of {total} tests and tells how {ended} of them ended"));
+        return Err(format!("declares {total} tests but has results for {ended}"));
     }
     let left_out = summary.get("deselected").copied().unwrap_or_default();
     match summary.get("collected").filter(|collected| ended.saturating_add(left_out) < **collected)
     {
         Some(collected) => Err(format!(
-            "is incomplete: {collected} tests were collected, and of {ended} it tells how they ended"
+            "is incomplete: {collected} tests were collected, but only {ended} have results"
         )),
         None => Ok(()),
     }

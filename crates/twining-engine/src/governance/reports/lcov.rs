@@ -30,10 +30,10 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
             }
             Some((key @ ("DA" | "LF" | "LH"), value)) => {
                 let Some(file) = source.and_then(|path| files.get_mut(path)) else {
-                    return Err(format!("names no file before line {}", number + 1));
+                    return Err(format!("has no file name before line {}", number + 1));
                 };
                 take(file, key, value).ok_or_else(|| {
-                    format!("has no number where one is wanted, in line {}", number + 1)
+                    format!("has no number where one is expected, in line {}", number + 1)
                 })?;
             }
             None if line == "end_of_record" => source = None,
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
         return Err("is cut off: the last record has no end".to_owned());
     }
     if files.values().any(|file| file.stated.covered > file.stated.total) {
-        return Err("says that more lines ran than there are".to_owned());
+        return Err("reports more covered lines than total lines".to_owned());
     }
     let lines = files.values().fold(LineCounts::default(), |sum, file| {
         let own = if file.lines.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, ReportProblem> {
             total: sum.total.saturating_add(own.total),
         }
     });
-    if lines.total == 0 { Err("measures no line at all".to_owned()) } else { Ok(Some(lines)) }
+    if lines.total == 0 { Err("measures no lines".to_owned()) } else { Ok(Some(lines)) }
 }
 
 fn take(file: &mut FileCoverage, key: &str, value: &str) -> Option<()> {

@@ -15,35 +15,35 @@ use twining_store::{StoreError, disk};
 use crate::failure::Failure;
 use crate::governance::gates::TestCounts;
 
-/// How much of the code ran under test.
+/// Line coverage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LineCounts {
     /// Lines that ran.
     pub covered: u64,
-    /// Lines there are.
+    /// Lines in total.
     pub total: u64,
 }
 
-/// A report, as it counts.
+/// A report that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReportRead {
     /// Which file, relative to the project.
     pub path: String,
-    /// What wrote it.
+    /// Its format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<ReportFormat>,
-    /// What it says of tests.
+    /// Its test counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
-    /// What it says of coverage.
+    /// Its coverage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<LineCounts>,
-    /// Why it counts for nothing, as the end of a sentence.
+    /// Why it is ignored, as the end of a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// What a report is written in.
+/// A report format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportFormat {
@@ -95,7 +95,7 @@ pub(crate) fn read(
 pub(super) fn read_one(base: &Path, path: &Scope) -> Result<ReportRead, Failure> {
     let read = match disk::read_inside(base, path.as_str(), limits::REPORT_BYTES) {
         Ok(Some(bytes)) => understand(&bytes),
-        Ok(None) => Err("is not there".to_owned()),
+        Ok(None) => Err("does not exist".to_owned()),
         // A way out of the project is no bad report but a bad request.
         Err(error @ StoreError::Unsafe { .. }) => return Err(error.into()),
         Err(StoreError::Damaged { .. }) => {
@@ -160,5 +160,5 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
     }
     let lines =
         super::lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
-    lines.ok_or_else(|| "is of no kind read here: JUnit, Cobertura, lcov, or the JSON of nextest, pytest or go test".to_owned())
+    lines.ok_or_else(|| "is not in a supported format: JUnit, Cobertura, lcov, or the JSON of nextest, pytest or go test".to_owned())
 }

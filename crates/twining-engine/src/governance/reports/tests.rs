@@ -105,13 +105,10 @@ fn cobertura_states_its_lines_or_they_are_counted() {
         <lines><line number="1" hits="1"/><line number="2" hits="0"/></lines></class></classes></package></packages></coverage>"#;
     assert_eq!(lines(counted), (ReportFormat::Cobertura, 1, 2));
     assert_eq!(lines(r#"<coverage line-rate="0.8312"/>"#), (ReportFormat::Cobertura, 8312, 10_000));
-    assert_eq!(
-        problem(r#"<coverage lines-covered="0" lines-valid="0"/>"#),
-        "measures no line at all"
-    );
+    assert_eq!(problem(r#"<coverage lines-covered="0" lines-valid="0"/>"#), "measures no lines");
     assert_eq!(
         problem(r#"<coverage lines-covered="9" lines-valid="3"/>"#),
-        "says that more lines ran than there are"
+        "reports more covered lines than total lines"
     );
 }
 
@@ -121,13 +118,13 @@ fn lcov_counts_a_line_once_however_often_it_is_listed() {
     assert_eq!(lines(report), (ReportFormat::Lcov, 7, 8));
     assert_eq!(
         problem("SF:a\nDA:x,1\nend_of_record\n"),
-        "has no number where one is wanted, in line 2"
+        "has no number where one is expected, in line 2"
     );
     assert_eq!(
         problem("SF:a\nLF:10\nLH:20\nend_of_record\n"),
-        "says that more lines ran than there are"
+        "reports more covered lines than total lines"
     );
-    assert_eq!(problem("TN:\nDA:1,1\n"), "names no file before line 2");
+    assert_eq!(problem("TN:\nDA:1,1\n"), "has no file name before line 2");
 }
 
 #[test]
@@ -209,11 +206,11 @@ fn what_is_no_report_is_said_to_be_none() {
     for (text, starts) in [
         ("", "is empty"),
         ("<html><body/></html>", "is XML of an unknown kind: <html>"),
-        ("ok: 3 passed", "is of no kind read here"),
-        ("{\"a\": 1}", "is of no kind read here"),
-        ("[1, 2]", "is of no kind read here"),
+        ("ok: 3 passed", "is not in a supported format"),
+        ("{\"a\": 1}", "is not in a supported format"),
+        ("[1, 2]", "is not in a supported format"),
         ("<", "is "),
-        ("\u{0}\u{1}", "is of no kind read here"),
+        ("\u{0}\u{1}", "is not in a supported format"),
     ] {
         assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
     }
@@ -235,14 +232,14 @@ fn what_is_left_out_of_a_report_is_no_test_that_passed() {
     assert_eq!(tests(&finished(0)), (ReportFormat::Pytest, 1, 1, 0));
     assert_eq!(tests(&finished(2)), (ReportFormat::Pytest, 2, 1, 1), "it was interrupted");
     let rust = "{\"type\":\"suite\",\"event\":\"started\"}\n{\"type\":\"test\",\"event\":\"ok\",\"name\":\"a\"}\n{\"type\":\"suite\",\"event\":\"ok\",\"passed\":3}\n";
-    assert_eq!(problem(rust), "is incomplete: it speaks of 3 tests that passed and lists 1");
+    assert_eq!(problem(rust), "is incomplete: it declares 3 passed tests but lists 1");
     assert_eq!(
         problem(r#"{"summary":{"passed":2,"total":5,"collected":5}}"#),
-        "speaks of 5 tests and tells how 2 of them ended"
+        "declares 5 tests but has results for 2"
     );
     assert_eq!(
         problem(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":1}}"#),
-        "is incomplete: 5 tests were collected, and of 2 it tells how they ended"
+        "is incomplete: 5 tests were collected, but only 2 have results"
     );
     assert_eq!(
         tests(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":3}}"#),
@@ -253,9 +250,9 @@ fn what_is_left_out_of_a_report_is_no_test_that_passed() {
 #[test]
 fn a_junit_report_lists_every_test_it_speaks_of() {
     let short = r#"<testsuites tests="5"><testsuite tests="5"><testcase name="x"/></testsuite></testsuites>"#;
-    assert_eq!(problem(short), "is incomplete: it speaks of 5 tests and lists 1");
+    assert_eq!(problem(short), "is incomplete: it declares 5 tests but lists 1");
     let inner = r#"<testsuites><testsuite><testsuite tests="2"><testcase name="x"/></testsuite><testcase name="y"/></testsuite></testsuites>"#;
-    assert_eq!(problem(inner), "is incomplete: it speaks of 2 tests and lists 1");
+    assert_eq!(problem(inner), "is incomplete: it declares 2 tests but lists 1");
     let idle = r#"<testsuite tests="2"><testcase name="x"/><testcase name="y"><skipped/></testcase></testsuite>"#;
     assert_eq!(tests(idle), (ReportFormat::Junit, 1, 1, 0));
     assert_eq!(

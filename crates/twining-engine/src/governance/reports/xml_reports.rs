@@ -39,7 +39,7 @@ pub(super) fn walk(xml: &str, mut visit: impl FnMut(XmlEvent<'_>)) -> Result<(),
             Ok(Event::Eof) if depth == 0 => return Ok(()),
             Ok(Event::Eof) => return Err("is cut off: an element has no end".to_owned()),
             Ok(_) => {}
-            Err(error) => return Err(format!("is no well-formed XML: {error}")),
+            Err(error) => return Err(format!("is not well-formed XML: {error}")),
         }
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn root(xml: &str) -> Result<String, ReportProblem> {
             }
             Ok(Event::Eof) => return Err("is XML without an element".to_owned()),
             Ok(_) => {}
-            Err(error) => return Err(format!("is no well-formed XML: {error}")),
+            Err(error) => return Err(format!("is not well-formed XML: {error}")),
         }
     }
 }
@@ -110,7 +110,7 @@ pub fn test_cases(bytes: &[u8]) -> Result<Vec<TestCase>, String> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     if !matches!(root(text)?.as_str(), "testsuites" | "testsuite") {
-        return Err("is no JUnit report".to_owned());
+        return Err("is not a JUnit report".to_owned());
     }
     read_junit(text).map(|(cases, _)| cases)
 }
@@ -185,9 +185,7 @@ pub(super) fn read_junit(xml: &str) -> Result<(Vec<TestCase>, TestCounts), Repor
     }
     let failed = failed.max(stated_failures);
     if let Some((stated_totals, listed)) = short.filter(|_| failed == 0) {
-        return Err(format!(
-            "is incomplete: it speaks of {stated_totals} tests and lists {listed}"
-        ));
+        return Err(format!("is incomplete: it declares {stated_totals} tests but lists {listed}"));
     }
     Ok((cases, TestCounts { run: passed.saturating_add(failed), passed, failed }))
 }
@@ -241,10 +239,10 @@ pub(super) fn read_cobertura(xml: &str) -> Result<LineCounts, ReportProblem> {
         _ => LineCounts::default(),
     };
     if lines.total == 0 {
-        return Err("measures no line at all".to_owned());
+        return Err("measures no lines".to_owned());
     }
     if lines.covered > lines.total {
-        return Err("says that more lines ran than there are".to_owned());
+        return Err("reports more covered lines than total lines".to_owned());
     }
     Ok(lines)
 }

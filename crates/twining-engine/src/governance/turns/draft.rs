@@ -12,7 +12,7 @@ use crate::governance::gates::Percent;
 use crate::input::{TURN_MODES, VERDICTS};
 use crate::secrets::{redact_fields, redact_name};
 
-/// A turn, in the caller's words.
+/// A turn from the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordTurnInput {
@@ -20,27 +20,27 @@ pub struct RecordTurnInput {
     pub task: String,
     /// The turn's number, from 1
     pub turn: u64,
-    /// The feature's id; default: from the task's, so that TASK-GE-1 is of FEAT-GE
+    /// The feature's id; default: from the task's, e.g. FEAT-GE for TASK-GE-1
     pub feature: Option<String>,
     /// What the player did
     pub player_decision: String,
     /// approve, revise or escalate
     #[schemars(extend("enum" = VERDICTS))]
     pub coach_decision: String,
-    /// How far the task is
+    /// Task progress
     pub progress_summary: String,
-    /// What stood in the way; repeat the flag for more
+    /// Blockers; repeat the flag for more
     #[serde(default)]
     pub blockers_found: Vec<String>,
     /// verified, pending, rejected or blocked
     ///
-    /// One of them for each criterion, as NAME=STATUS
+    /// One per criterion, as NAME=STATUS
     #[serde(default)]
     pub acceptance_criteria_status: BTreeMap<String, String>,
     /// fresh_start, continuing_work or recovering_state; default by number
     #[schemars(extend("enum" = TURN_MODES))]
     pub mode: Option<String>,
-    /// What the gates said, as JSON
+    /// Gate results, as JSON
     #[serde(default)]
     #[schemars(with = "serde_json::Map<String, Value>")]
     pub quality_gate_results: Option<Value>,
@@ -48,7 +48,7 @@ pub struct RecordTurnInput {
     pub player_summary: Option<String>,
     /// What the coach wants changed
     pub coach_feedback: Option<String>,
-    /// Files that were changed, with commas between
+    /// Changed files, comma-separated
     #[serde(default)]
     pub files_modified: Vec<String>,
     /// Tests that passed
@@ -57,18 +57,18 @@ pub struct RecordTurnInput {
     pub tests_failed: Option<u64>,
     /// As a fraction or in percent
     pub coverage: Option<f64>,
-    /// The architecture review's score, to 100
+    /// Architecture review score, 0 to 100
     pub arch_score: Option<f64>,
     /// When it began
     pub started_at: Option<String>,
     /// When it ended; default now
     pub completed_at: Option<String>,
-    /// What it taught; repeat the flag for more
+    /// Lessons; repeat the flag for more
     #[serde(default)]
     pub lessons_from_turn: Vec<String>,
     /// Where the next turn should begin
     pub what_to_try_next: Option<String>,
-    /// Whether the feature is finished; its turns may then make room
+    /// Whether the feature is finished; its turns may then be pruned
     pub feature_completed: Option<bool>,
     /// Your name
     pub agent_id: Option<String>,
@@ -204,8 +204,8 @@ impl TurnDraft {
 pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<TurnKey, InvalidInput> {
     for (field, name) in [("task", Some(task)), ("feature", feature)] {
         if name.is_some_and(|name| name.contains("[redacted") || !redact_name(name).1.is_empty()) {
-            return Err(InvalidInput::new(field, "must not hold a secret")
-                .because("it would stand in the name of a file"));
+            return Err(InvalidInput::new(field, "must not contain a secret")
+                .because("it would become part of a file name"));
         }
     }
     let task = TurnName::parse("task", task)?;
@@ -250,7 +250,7 @@ fn verdict(given: &str) -> Result<&'static str, InvalidInput> {
     ];
     known.iter().find(|(from, _)| *from == word).map(|(_, to)| *to).ok_or_else(|| {
         InvalidInput::new("coach_decision", "must be approve, revise or escalate")
-            .because(format!("`{}` is none of them", text::excerpt(given, 40)))
+            .because(format!("`{}` is not one of them", text::excerpt(given, 40)))
     })
 }
 
@@ -289,7 +289,7 @@ fn standing(given: &str) -> Result<&'static str, InvalidInput> {
             "acceptance_criteria_status",
             "must be verified, pending, rejected or blocked for each criterion",
         )
-        .because(format!("`{}` is none of them", text::excerpt(given, 40)))),
+        .because(format!("`{}` is not one of them", text::excerpt(given, 40)))),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::fields;
 use crate::fields::{fit_reply, is_false};
 
-/// Which turns, in the caller's words.
+/// Which turns to show.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnsInput {
@@ -17,11 +17,11 @@ pub struct TurnsInput {
     pub feature: String,
     /// Only this task's
     pub task: Option<String>,
-    /// Only the latest; default 10
+    /// The latest N; default 10
     pub last: Option<usize>,
 }
 
-/// A file that is no turn.
+/// An invalid turn file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadableTurn {
     /// Which file, inside `.twining`.
@@ -117,7 +117,7 @@ fn read(turn_files: &TurnFiles, slot: &TurnLocation) -> Result<Option<Turn>, Str
         || !is_at_home(&turn.task_id, &slot.task)
         || turn.turn_number != slot.number
     {
-        return Err("it is a turn of another feature, task or number than its path says".to_owned());
+        return Err("its feature, task or turn number does not match its path".to_owned());
     }
     Ok(Some(turn))
 }

@@ -20,15 +20,15 @@ pub struct RecordTurnOutcome {
     pub id: String,
     /// The file, inside `.twining`.
     pub path: String,
-    /// Whether the turn was there before.
+    /// Whether the turn already existed.
     pub updated: bool,
-    /// Turns of completed features that made room.
+    /// Pruned turns of completed features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pruned: Vec<String>,
-    /// What the next turn will miss.
+    /// Notes on what was recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Secrets that were taken out before anything was written.
+    /// Secrets removed before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
@@ -64,9 +64,9 @@ pub(crate) fn plan_record(
     if before.is_some() && existing.is_none() {
         let candidates = turn_files
             .back_up(&slot)?
-            .map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
+            .map_or_else(String::new, |path| format!(", and its content was saved as `{path}`"));
         notes.push(format!(
-            "`{}` was there and could not be read; it is replaced{candidates}",
+            "`{}` existed but could not be read; it was replaced{candidates}",
             slot.path()
         ));
     }
@@ -100,8 +100,8 @@ fn spelled_as_before(
     let folded = folder.to_lowercase();
     match known.iter().find(|name| name.to_lowercase() == folded) {
         Some(name) if name != folder && !known.iter().any(|name| name == folder) => {
-            Err(InvalidInput::new(field, format!("is known here as `{name}`"))
-                .because(format!("`{given}` differs in case only"))
+            Err(InvalidInput::new(field, format!("already exists as `{name}`"))
+                .because(format!("`{given}` differs only in case"))
                 .into())
         }
         _ => Ok(()),
@@ -132,7 +132,7 @@ fn written(
         .or_else(|| old.completed_at.as_deref().and_then(Time::read))
         .unwrap_or(now);
     if let Some(started) = started.filter(|started| *started > completed) {
-        return Err(InvalidInput::new("started_at", "must not lie after the turn's end")
+        return Err(InvalidInput::new("started_at", "must not be after the turn's end")
             .because(format!("it began at {started} and ended at {completed}"))
             .into());
     }

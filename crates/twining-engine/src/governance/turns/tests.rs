@@ -145,7 +145,7 @@ fn a_turn_does_not_end_before_it_began() {
     };
     let refused =
         project.engine.record_turn(&caller("coach"), &input).expect_err("is refused").to_string();
-    assert!(refused.contains("`started_at` must not lie after the turn's end"), "{refused}");
+    assert!(refused.contains("`started_at` must not be after the turn's end"), "{refused}");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn what_is_no_turn_is_named_and_skipped() {
     let mended = record(&project, &turn("TASK-A", 2));
     assert!(!mended.updated && mended.notes.len() == 1, "{mended:?}");
     let remaining = mended.notes[0]
-        .split_once("is kept as `")
+        .split_once("was saved as `")
         .and_then(|(_, rest)| rest.strip_suffix('`'))
         .expect("says where");
     assert_eq!(
@@ -244,7 +244,7 @@ fn a_name_that_differs_in_case_only_is_refused_with_the_one_in_use() {
         project.engine.record_turn(&caller("coach"), &turn("task-a", 1)).expect_err("is refused");
     assert_eq!(
         failure.to_string(),
-        "`task` is known here as `TASK-A`; `task-a` differs in case only"
+        "`task` already exists as `TASK-A`; `task-a` differs only in case"
     );
     let other = RecordTurnInput { feature: Some("feat-001".into()), ..turn("TASK-A", 1) };
     assert!(project.engine.record_turn(&caller("coach"), &other).is_err());

@@ -53,7 +53,7 @@ fn words_that_agents_invent_are_told_with_line_column_and_the_right_word() {
         known.errors.iter().filter_map(|error| error.suggestion.as_deref()).collect();
     assert_eq!(
         suggestions,
-        ["architecture or implementation; `critical` is a word for priority", "current"]
+        ["architecture or implementation; `critical` is a priority value", "current"]
     );
 }
 
@@ -269,6 +269,6 @@ fn a_strict_graph_is_an_error_that_says_what_to_take_out() {
         node("b", "")
     );
     let [error] = &KnowledgeGraph::read(source.as_bytes()).errors[..] else { panic!("one") };
-    assert_eq!((error.line, error.suggestion.as_deref()), (1, Some("take the word `strict` out")));
+    assert_eq!((error.line, error.suggestion.as_deref()), (1, Some("remove the keyword `strict`")));
     assert_eq!(KnowledgeGraph::read(source.replace("strict ", "").as_bytes()).errors, []);
 }

@@ -78,7 +78,8 @@ fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
     assert_eq!(field(&merged, "a", "description"), "[merge: settle] Our API || the API");
     let known = KnowledgeGraph::read(&merged.text);
     assert!(
-        known.errors.is_empty() && known.warnings[0].message == "a merge kept two texts here",
+        known.errors.is_empty()
+            && known.warnings[0].message == "a merge left two versions of the text here",
         "{:?}",
         known.warnings
     );
@@ -98,7 +99,7 @@ fn two_notes_on_an_edge_are_kept_and_the_check_says_so() {
     let shown = &known.warnings[0];
     assert_eq!(
         (shown.message.as_str(), shown.field.as_deref(), shown.line),
-        ("a merge kept two texts here", Some("note"), 5),
+        ("a merge left two versions of the text here", Some("note"), 5),
         "{shown:?}"
     );
 }
@@ -118,11 +119,11 @@ fn what_cannot_be_settled_leaves_valid_dot_and_names_the_nodes() {
     let merged = merged(&ours, &theirs);
     assert_eq!(
         merged.conflicts,
-        ["the node b: `type` is datastore in ours and external in theirs; datastore stands"]
+        ["the node b: `type` is datastore in ours and external in theirs; datastore was kept"]
     );
     assert!(
         merged.guidance.contains("the node b")
-            && merged.guidance.contains("`current` goes before `deprecated`"),
+            && merged.guidance.contains("`current` wins over `deprecated`"),
         "{}",
         merged.guidance
     );
@@ -136,7 +137,7 @@ fn a_node_that_one_side_removed_and_the_other_gave_an_edge_stands_and_is_told() 
     let theirs = BASE.replace("}\n", "    a -> b [relation=calls];\n}\n");
     let merged = merged(&ours, &theirs);
     assert!(
-        merged.conflicts == ["the node b was removed in ours and changed in theirs; it stands"],
+        merged.conflicts == ["the node b was removed in ours and changed in theirs; it was kept"],
         "{merged:?}"
     );
 }
@@ -216,7 +217,7 @@ fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
         let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
         assert_eq!(merged.text, ours.as_bytes(), "{side}: ours stands as it is");
         let shown = format!(
-            "{side} still has a conflict marker in line 6; settle that conflict first, then merge again"
+            "{side} still has a conflict marker in line 6; resolve that conflict first, then merge again"
         );
         assert!(
             merged.conflicts[0].starts_with(&shown) && merged.guidance.contains(&shown),
@@ -302,11 +303,11 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
         );
         assert_eq!(
             clash.message,
-            "the node b: `type` is datastore in ours and external in theirs; datastore stands"
+            "the node b: `type` is datastore in ours and external in theirs; datastore was kept"
         );
         let advice = clash.suggestion.as_deref().unwrap_or_default();
         assert!(
-            advice.contains("To settle it") && advice.contains("git add .twining/knowledge.dot"),
+            advice.contains("To resolve them") && advice.contains("git add .twining/knowledge.dot"),
             "{advice}"
         );
         assert_eq!(
@@ -374,7 +375,9 @@ fn a_conflict_upon_a_conflict_is_told_and_left_as_it_is() {
     let refused = project
         .engine
         .knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
-    assert!(format!("{:?}", refused.expect_err("is refused")).contains("both sides of a merge"));
+    assert!(
+        format!("{:?}", refused.expect_err("is refused")).contains("unresolved merge conflict")
+    );
     let text =
         std::fs::read_to_string(project.path().join(".twining/knowledge.dot")).expect("is there");
     assert_eq!(text, source);
@@ -386,7 +389,7 @@ fn an_emptied_file_is_not_told_as_another_name() {
     let merged = merge_knowledge(BASE.as_bytes(), changed.as_bytes(), b"", "k.dot");
     assert_eq!(
         merged.conflicts,
-        ["the node b was removed in theirs and changed in ours; it stands"]
+        ["the node b was removed in theirs and changed in ours; it was kept"]
     );
     assert!(merged.text.starts_with(b"digraph K {"));
 }

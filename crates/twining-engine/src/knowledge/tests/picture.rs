@@ -81,6 +81,6 @@ fn nothing_broken_and_too_much_are_answered() {
     project.write("knowledge.dot", &format!("digraph {{ {many} }}"));
     let refused =
         draw(&project, DrawFormat::Svg, None, None, 1).expect_err("is too much").to_string();
-    assert!(refused.contains("around a node"), "{refused}");
+    assert!(refused.contains("around one node"), "{refused}");
     assert_eq!(draw(&project, DrawFormat::Svg, None, Some("n7"), 1).expect("is drawn").nodes, 1);
 }

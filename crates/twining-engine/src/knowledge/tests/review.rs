@@ -25,7 +25,7 @@ impl Changes for OneCommit<'_> {
         if name == "main" {
             Ok("c0ffee".to_owned())
         } else {
-            Err(format!("git knows no `{name}` here"))
+            Err(format!("git finds no `{name}` here"))
         }
     }
 
@@ -95,7 +95,7 @@ fn a_change_is_held_against_its_rules_and_its_own_edits_of_the_graph() {
     );
     for words in [
         "### What the author was given",
-        "- **audited**: Every call is audited (it holds for src/api/a.rs)",
+        "- **audited**: Every call is audited (it applies to src/api/a.rs)",
         "- new: cache",
         "- changed: old (description)",
     ] {
@@ -123,7 +123,7 @@ fn errors_and_conflict_markers_are_told_and_do_not_stop_the_review() {
     project.write("knowledge.dot", &format!("<<<<<<< ours\n{BASE}=======\n>>>>>>> theirs\n"));
     let context = review(&project, "code", &OneCommit { before: Some(BASE), files: &[] });
     let guided = |note: &String| {
-        note.contains("line 1") && note.contains("`current` goes before `deprecated`")
+        note.contains("line 1") && note.contains("`current` wins over `deprecated`")
     };
     assert!(context.notes.iter().any(guided), "{:?}", context.notes);
 }
@@ -232,7 +232,7 @@ fn a_change_cannot_take_away_the_rules_it_is_judged_by() {
         ("audited", Some(RuleChange::Reworded)),
     ];
     assert_eq!(shown, expected, "those that hold elsewhere and were let be are not told");
-    assert!(context.prompt.contains("- **gone**: gone holds (it holds everywhere); **the change under review REMOVES this rule**"));
+    assert!(context.prompt.contains("- **gone**: gone holds (it applies everywhere); **the change under review REMOVES this rule**"));
     assert!(
         context.prompt.contains("REWORDS this rule**, which said: Every call is audited"),
         "{}",
@@ -303,11 +303,7 @@ fn where_no_main_branch_is_found_the_review_says_so() {
     let input = ReviewContextInput { kind: "code".into(), ..ReviewContextInput::default() };
     let context =
         project.engine.review_context(&input, &Lonely, linked.path()).expect("is answered");
-    assert!(
-        context.notes[0].contains("no branch was found that this one left from"),
-        "{:?}",
-        context.notes
-    );
+    assert!(context.notes[0].contains("no merge base was found"), "{:?}", context.notes);
     assert_eq!(context.base.as_deref(), Some("c0ffee"));
     assert!(
         !context.knowledge_modified,
@@ -338,10 +334,7 @@ fn a_change_that_puts_another_file_in_the_graphs_place_is_judged_by_the_one_it_r
             [("audited", Some(RuleChange::Removed)), ("fenced", Some(RuleChange::Removed))]
         );
         assert!(
-            context
-                .notes
-                .iter()
-                .any(|note| note.contains("in the place of `.twining/knowledge.dot`")),
+            context.notes.iter().any(|note| note.contains("replaces `.twining/knowledge.dot`")),
             "{:?}",
             context.notes
         );

@@ -70,7 +70,7 @@ fn a_path_that_leads_out_of_the_project_is_refused() {
             update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}]))
                 .expect_err(path)
                 .to_string();
-        assert!(refused.contains("must lie inside the project"), "{refused}");
+        assert!(refused.contains("must be inside the project"), "{refused}");
     }
     assert_eq!(text(&project), FILE);
     update(
@@ -88,7 +88,7 @@ fn one_wrong_operation_undoes_all() {
     for (wrong, message) in [
         (
             serde_json::json!({"op": "add_node", "id": "a", "type": "pattern"}),
-            "`operations[1].id` cannot be carried out; the node a exists already",
+            "`operations[1].id` cannot be applied; the node a exists already",
         ),
         (
             serde_json::json!({"op": "update_node", "id": "nobody", "tag": "x"}),
@@ -100,11 +100,11 @@ fn one_wrong_operation_undoes_all() {
         ),
         (
             serde_json::json!({"op": "add_edge", "from": "a", "to": "zz", "relation": "uses"}),
-            "`operations[1].to` cannot be carried out; there is no node zz",
+            "`operations[1].to` cannot be applied; there is no node zz",
         ),
         (
             serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "must_follow"}),
-            "joins these two nodes already",
+            "already connects these two nodes",
         ),
         (
             serde_json::json!({"op": "update_node", "id": "b", "status": "active"}),
@@ -116,11 +116,11 @@ fn one_wrong_operation_undoes_all() {
         ),
         (
             serde_json::json!({"op": "update_node", "id": "b", "note": "x"}),
-            "`operations[1].note` belongs to an edge",
+            "`operations[1].note` is a field of edges, not nodes",
         ),
         (
             serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses", "tag": "x"}),
-            "`operations[1].tag` belongs to a node",
+            "`operations[1].tag` is a field of nodes, not edges",
         ),
         (
             serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}),
@@ -153,7 +153,7 @@ fn a_file_with_errors_can_be_mended_and_not_made_worse() {
     let failure = update(&project, &serde_json::json!([{"op": "remove_node", "id": "a"}]))
         .expect_err("is refused")
         .to_string();
-    assert!(failure.contains("while the file is no valid DOT; line 1"), "{failure}");
+    assert!(failure.contains("while the file is not valid DOT; line 1"), "{failure}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn a_pattern_becomes_a_warning_with_its_backtest_and_a_person_makes_it_block() {
     assert_eq!(level(&project, "no-push"), Some((Verdict::Warn, true)));
 
     let again = create(&project, |_| {}).expect_err("one is enough");
-    assert!(again.to_string().contains("has a guard already; it is `no-push`"), "{again}");
+    assert!(again.to_string().contains("already has a guard; it is `no-push`"), "{again}");
     assert_eq!(policy(&project), written);
 
     project.engine.promote_guard(&agent_in("a"), "no-push").expect("promotes");
@@ -100,7 +100,7 @@ fn a_pattern_that_proposes_nothing_makes_no_guard() {
     }
     let refused = create(&project, |_| {}).expect_err("is refused");
     assert!(
-        refused.to_string().contains("does not propose anything; 1 of its 40 traces count"),
+        refused.to_string().contains("does not propose anything; only 1 of its 40 traces count"),
         "{refused}"
     );
     assert!(!project.path().join(".twining/policy.yml").exists());

@@ -169,7 +169,7 @@ fn what_a_trace_may_not_be_is_refused_by_name() {
         ),
         (
             StoreTraceInput { blocked: Some(true), ..pushed() },
-            "`blocked` is said of a violation alone",
+            "`blocked` applies only to violations",
         ),
     ] {
         let refused = project.engine.store_trace(&agent_in("s"), &input).expect_err("is refused");

@@ -97,7 +97,7 @@ pub fn verify_pull_request(
     match &agents {
         Some(agents) => findings.extend(authors::check(request, agents)),
         None => skipped.push(
-            "authors: no --agent-author was given, so nobody was taken for an agent".to_owned(),
+            "authors: no --agent-author was given, so no author was treated as an agent".to_owned(),
         ),
     }
     findings.extend(secrets::check(request));
@@ -137,7 +137,9 @@ fn patterns(given: &[String]) -> Result<Option<GlobSet>, String> {
             .map(|c| if "[]{}".contains(c) { format!("[{c}]") } else { c.to_string() })
             .collect();
         let glob = GlobBuilder::new(&plain).case_insensitive(true).backslash_escape(false).build();
-        set.add(glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?);
+        set.add(
+            glob.map_err(|error| format!("`{pattern}` is not a valid pattern: {}", error.kind()))?,
+        );
     }
     set.build().map(Some).map_err(|error| error.to_string())
 }
@@ -214,12 +216,12 @@ impl CiFinding {
 
 /// The rules with what each demands.
 const RULES: [(&str, &str); 6] = [
-    ("clauses", "Nothing is brought in that a decision or the knowledge of the base rules out"),
-    ("records", "Records of the base are there, say the same, and can be read"),
+    ("clauses", "Nothing is added that a decision or the knowledge graph in the base rules out"),
+    ("records", "Records in the base still exist, are unchanged, and can be read"),
     ("features", "A feature that becomes tested is proven by JUnit"),
-    ("policy", "Policy and wiring do not become milder"),
-    ("authors", "A record in a person's name is in a person's commit"),
-    ("secrets", "No new record holds a secret"),
+    ("policy", "Policy and wiring are not weakened"),
+    ("authors", "A record in a person's name is committed by a person"),
+    ("secrets", "No new record contains a secret"),
 ];
 
 /// A report as a SARIF log.

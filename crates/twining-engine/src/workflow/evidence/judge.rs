@@ -18,7 +18,7 @@ pub enum EvidenceVerdict {
     Accepted {
         /// The run that shows it.
         run: String,
-        /// What a reviewer should know of it.
+        /// A note for reviewers.
         note: Option<String>,
     },
     /// There is none.
@@ -72,7 +72,7 @@ pub(crate) fn judge(case: &EvidenceCase<'_>) -> EvidenceVerdict {
         .find(|path| case.files.get(path.as_str()).is_none_or(Option::is_none))
     {
         return EvidenceVerdict::Missing {
-            what: format!("it lists `{}`, which is not there", text::excerpt(gone, 80)),
+            what: format!("it lists `{}`, which does not exist", text::excerpt(gone, 80)),
             next_step: format!(
                 "write the file, or correct its files with twining_features update {id}"
             ),
@@ -203,16 +203,16 @@ impl<'c> EvidenceCase<'c> {
         let how = if failed.command == accepted.command {
             "ran fewer tests than"
         } else {
-            "narrower than"
+            "does not cover"
         };
-        Some(format!("{how} the failed `{}`", short(&failed.command)))
+        Some(format!("{how} the failed run of `{}`", short(&failed.command)))
     }
 
     fn missing(&self, lack: &MissingEvidence<'_>) -> EvidenceVerdict {
         let needs = self.needs;
         let what = match lack {
             MissingEvidence::NoRun if needs == EvidenceSource::Ci => {
-                "only CI's word counts here (`workflow.tested_needs: ci`)".to_owned()
+                "this project accepts only CI results (`workflow.tested_needs: ci`)".to_owned()
             }
             MissingEvidence::NoRun if needs == EvidenceSource::Seen && self.given.is_some() => {
                 "no hook saw such a run; a report alone is `told`, and this project needs `seen`"
@@ -224,7 +224,7 @@ impl<'c> EvidenceCase<'c> {
                     &fields::some_names(self.feature.tests.iter().map(String::as_str)),
                     80,
                 );
-                format!("`{}` does not run the tests it lists ({listed})", short(&run.command))
+                format!("`{}` does not run the feature's tests ({listed})", short(&run.command))
             }
             MissingEvidence::ShowsNothing(why) => why.clone(),
             MissingEvidence::Failed(run) => match run.tests.filter(|tests| tests.failed > 0) {
@@ -275,7 +275,7 @@ impl<'c> EvidenceCase<'c> {
         let command = command.map_or_else(listed, |command| format!("`{}`", short(command)));
         match (self.needs, lack) {
             (_, MissingEvidence::Failed(_)) => {
-                format!("mend what broke and run {command} again; or report `{id}` as failed in the role tester")
+                format!("fix what broke and run {command} again; or report `{id}` as failed in the role tester")
             }
             (EvidenceSource::Ci, _) => {
                 "open the pull request, where `twining verify --ci` decides; then report with --ci-report and its JSON".to_owned()

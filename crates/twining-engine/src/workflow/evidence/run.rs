@@ -51,7 +51,7 @@ pub struct TestRun {
     /// Why it shows nothing, as a sentence without its full stop.
     #[serde(alias = "void")]
     pub problem: Option<String>,
-    /// What a reviewer should know of it.
+    /// A note for reviewers.
     pub note: Option<String>,
     /// The features' files when it was recorded.
     pub tree: FileStates,
@@ -78,7 +78,7 @@ pub struct AttemptReport {
     pub at: Time,
     /// Which feature.
     pub feature: String,
-    /// Who says so.
+    /// The source.
     pub agent: String,
     /// In which role.
     pub role: String,
@@ -247,11 +247,11 @@ fn is_within(part: &str, whole: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest.starts_with("::"))
 }
 
-/// The run by which a feature became tested, as its list says.
+/// The run that marked a feature as tested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct VerifiedBy {
-    /// Who vouches for the run; a list that does not say has an agent's word.
+    /// The run's evidence grade; `told` if the list has none.
     pub source: EvidenceSource,
     /// The run's id.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -259,13 +259,13 @@ pub struct VerifiedBy {
     /// What was run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// How its tests went.
+    /// Its test counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// What a reviewer should know of it.
+    /// A note for reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -211,13 +211,15 @@ impl Engine {
             && evidence.exit_code.is_none_or(|code| code == 0)
             && is_blank(evidence.output.as_deref().unwrap_or(""));
         let problem = match unread() {
-            _ if line.is_read_only => Some(format!("`{shown}` tests nothing, whatever it answers")),
+            _ if line.is_read_only => {
+                Some(format!("`{shown}` does not run tests, whatever its result"))
+            }
             _ if line.elsewhere.is_some() => Some(format!("`{shown}` ran outside the project")),
             None if tests.is_some() => None,
-            None if !read.is_empty() => Some("the reports tell of no tests".to_owned()),
+            None if !read.is_empty() => Some("the reports contain no tests".to_owned()),
             None if is_blank => Some(format!("the output of `{shown}` is empty")),
             None if evidence.exit_code.is_none() => {
-                Some(format!("nobody knows how `{shown}` ended"))
+                Some(format!("the exit code of `{shown}` is unknown"))
             }
             None => data_problem(checkout, &data)?,
             unread => unread,
@@ -244,9 +246,9 @@ fn ci_run(
     let refused = |why: String| Failure::from(InvalidInput::new("ci_report", why));
     let inside = Scope::parse("ci_report", path, &ProjectRoot::new([checkout]))?.to_string();
     let bytes = disk::read_inside(checkout, &inside, limits::EVIDENCE_BYTES)?
-        .ok_or_else(|| refused(format!("`{inside}` is not there")))?;
+        .ok_or_else(|| refused(format!("`{inside}` does not exist")))?;
     let report: CiReportFile = serde_json::from_slice(&bytes)
-        .map_err(|error| refused(format!("is no JSON of `twining verify --ci`: {error}")))?;
+        .map_err(|error| refused(format!("is not JSON from `twining verify --ci`: {error}")))?;
     let feature = run.feature.as_deref().unwrap_or_default();
     let found = report.evidence.iter().find(|found| found.feature == feature);
     let found = found.ok_or_else(|| {
@@ -254,7 +256,7 @@ fn ci_run(
     })?;
     let head = text::excerpt(&report.head, 12);
     if !context.is_ancestor.is_some_and(|is_ancestor| is_ancestor(&report.head)) {
-        return Err(refused(format!("is of commit {head}, on which HEAD does not build")));
+        return Err(refused(format!("is for commit {head}, which is not an ancestor of HEAD")));
     }
     Ok(TestRun {
         source: EvidenceSource::Ci,
@@ -270,7 +272,7 @@ fn ci_run(
 fn data_problem(checkout: &Path, paths: &[String]) -> Result<Option<String>, Failure> {
     for path in paths {
         let why = match disk::read_inside(checkout, path, limits::EVIDENCE_BYTES) {
-            Ok(None) => "is not there",
+            Ok(None) => "does not exist",
             Ok(Some(bytes)) if is_blank(&String::from_utf8_lossy(&bytes)) => "holds no data",
             // Too large to read is not empty.
             Ok(Some(_)) | Err(StoreError::Damaged { .. }) => continue,

@@ -181,13 +181,16 @@ fn a_narrower_run_after_a_failure_is_noted() {
         selection: of(&["tests/test_a.py"]),
         ..passed("one", 200)
     };
-    assert_eq!(says(&[all.clone(), one.clone()]), "one (narrower than the failed `pytest`)");
+    assert_eq!(
+        says(&[all.clone(), one.clone()]),
+        "one (does not cover the failed run of `pytest`)"
+    );
     let again =
         TestRun { command: "pytest".into(), tests: counts(40, 40, 0), ..passed("again", 150) };
     assert_eq!(says(&[all.clone(), again, one]), "one", "the wider run passed in between");
     assert_eq!(
         says(&[all, passed("fewer", 200)]),
-        "fewer (narrower than the failed `pytest`)",
+        "fewer (does not cover the failed run of `pytest`)",
         "tests went missing"
     );
 }
@@ -207,7 +210,7 @@ fn only_runs_that_cover_the_listed_tests_decide() {
     let other = run(passed("other", 200), "tests/test_b.py");
     assert_eq!(
         judge(&[other]),
-        "`pytest tests/test_b.py` does not run the tests it lists (tests/test_a.py)"
+        "`pytest tests/test_b.py` does not run the feature's tests (tests/test_a.py)"
     );
 }
 
@@ -257,7 +260,7 @@ fn a_file_that_is_listed_and_not_there_shows_nothing() {
     let gone = FileStates::from([("src/a.py".to_owned(), None)]);
     assert_eq!(
         say(judged(&feature(), &[passed("one", 100)], &gone, &[])),
-        "it lists `src/a.py`, which is not there"
+        "it lists `src/a.py`, which does not exist"
     );
 }
 

@@ -193,7 +193,7 @@ fn an_empty_data_file_is_no_evidence() {
         report(&project, "PT-003", "tester", "passed", evidence.clone())
             .expect_err("no file")
             .to_string()
-            .contains("is not there")
+            .contains("does not exist")
     );
     put(&project, "out.json", r#"{"status": "ok", "data": []}"#, 1);
     assert!(
@@ -396,6 +396,6 @@ fn an_edit_that_would_make_a_circle_is_refused() {
         .engine
         .features(&caller("ada"), project.path(), &depend("B", "A"))
         .expect_err("a circle");
-    assert_eq!(refused.to_string(), "`depends_on` would make a circle; A -> B");
+    assert_eq!(refused.to_string(), "`depends_on` would create a dependency cycle; A -> B");
     assert_eq!(say(&project), "code B");
 }

@@ -81,7 +81,7 @@ impl Interpreter {
                 return output;
             }
         }
-        self.note(format!("the command of `{program}`"));
+        self.note(format!("the command run by `{program}`"));
         CommandOutput::unknown()
     }
 
@@ -221,7 +221,7 @@ impl WorkingDir {
             return if is_temporary {
                 WordTarget::Nowhere
             } else {
-                WordTarget::Unclear(format!("`{text}` names a file"))
+                WordTarget::Unclear(format!("the file named by `{text}`"))
             };
         }
         let named: String = parts
@@ -235,7 +235,9 @@ impl WorkingDir {
             {
                 named
             }
-            (None, Some(by)) => return WordTarget::Unclear(format!("`{text}` after `{by}`")),
+            (None, Some(by)) => {
+                return WordTarget::Unclear(format!("the path `{text}` after `{by}`"));
+            }
             (None, None) => format!("{}/{named}", self.path),
         };
         // `$PWD/x` at the start of the line is `x`.
@@ -252,7 +254,7 @@ impl WorkingDir {
             .map_or("", |(folder, _)| folder);
         let is_pattern = parts.iter().any(|part| matches!(part, WordPart::Glob(_)));
         if is_pattern && folder.split('/').all(|name| matches!(name, "" | ".." | "~")) {
-            return WordTarget::Unclear(format!("`{text}` names files"));
+            return WordTarget::Unclear(format!("the files named by `{text}`"));
         }
         WordTarget::Path(path)
     }

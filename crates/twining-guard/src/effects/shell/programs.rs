@@ -83,7 +83,7 @@ impl Interpreter {
             "rm" | "rmdir" | "unlink" | "truncate" => self.each_operand(name, words),
             "cp" | "mv" | "ln" | "install" => self.copy(name, name, words),
             "sed" | "gsed" | "yq" => self.sed(name, words),
-            "ed" | "ex" | "patch" => self.note(format!("the files of `{name}`")),
+            "ed" | "ex" | "patch" => self.note(format!("the files changed by `{name}`")),
             "find" => self.find(words),
             "git" => self.git(words),
             _ => self.run_code(name, words, input),
@@ -222,7 +222,7 @@ impl Interpreter {
             return self.in_subshell(|shell| shell.run_nested(name, line));
         }
         if !script.text.is_empty() {
-            self.note(format!("the command of `{name}`"));
+            self.note(format!("the command run by `{name}`"));
         }
         CommandOutput::unknown()
     }

@@ -303,7 +303,7 @@ fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, bool), String> {
     let decision: Decision =
         serde_json::from_str(raw).map_err(|error| format!("not a decision: {error}"))?;
     if decision.id != *id {
-        return Err(format!("it holds the decision {}, not the one its name says", decision.id));
+        return Err(format!("it contains decision {}, not the one in its file name", decision.id));
     }
     Ok((raw.to_owned(), decision, is_resolved))
 }

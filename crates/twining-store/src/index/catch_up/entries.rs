@@ -62,7 +62,7 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
         return Err("the field `id` is empty".to_owned());
     }
     if id.len() > limits::NAME_BYTES {
-        return Err("the field `id` is longer than any id".to_owned());
+        return Err("the field `id` is too long".to_owned());
     }
     Ok(())
 }

@@ -384,9 +384,9 @@ impl IndexUpdate<'_> {
 
 fn element_id(raw: &str) -> Result<String, String> {
     if raw.len() > limits::RECORD_BYTES {
-        return Err("an element longer than any record".to_owned());
+        return Err("an element that exceeds the maximum record size".to_owned());
     }
-    let id = array::id_of(raw).ok_or("an element without a text as `id`")?;
+    let id = array::id_of(raw).ok_or("an element without a string as `id`")?;
     check_id(&id)?;
     Ok(id)
 }

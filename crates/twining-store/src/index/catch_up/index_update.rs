@@ -186,7 +186,7 @@ impl IndexUpdate<'_> {
     fn take_line(&mut self, line: &FileLine, bytes: Option<&[u8]>) -> Result<(), StoreError> {
         let number = self.known.board.line + 1;
         let read = match bytes {
-            None => Err("a line longer than any record".to_owned()),
+            None => Err("a line that exceeds the maximum record size".to_owned()),
             Some(bytes) => read_line(line.pos, bytes),
         };
         match read {

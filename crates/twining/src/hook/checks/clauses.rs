@@ -88,7 +88,7 @@ fn notice(comparison: &TreeComparison<'_>, path: &str, used: &ForbiddenUse) -> C
     let item = text::excerpt(&used.item, 60);
     let why = text::excerpt(&used.why, 160);
     let text = format!(
-        "`{path}` line {} uses `{item}`. Why not: {}. Do instead: take `{item}` out again. If you must: {}.",
+        "`{path}` line {} uses `{item}`. Why: {}. Do instead: remove `{item}`. If you must: {}.",
         used.line,
         why.trim_end_matches('.'),
         used.otherwise

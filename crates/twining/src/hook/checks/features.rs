@@ -35,7 +35,7 @@ fn of_list(comparison: &TreeComparison<'_>, path: &str) -> Option<CheckNotice> {
         NoticeLevel::Tell
     };
     let text = format!(
-        "`{path}` calls `{feature}` tested, but {}. Do instead: run its tests, then `twining report {feature} --role tester --outcome passed`; or set it back.",
+        "`{path}` marks `{feature}` as tested, but {}. Do instead: run its tests, then `twining report {feature} --role tester --outcome passed`; or reset its status.",
         why.trim_end_matches('.')
     );
     Some(CheckNotice { rule: TESTED.to_owned(), path: Some(path.to_owned()), weight, text })

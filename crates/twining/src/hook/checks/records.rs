@@ -80,20 +80,20 @@ fn notices(
         let path = format!(".twining/{}", difference.path);
         let instead = match difference.change {
             DifferenceKind::ConflictMarkers if BY_HAND.contains(&difference.path.as_str()) => {
-                format!("keep one side in it, then `git add {path}`")
+                format!("keep one side of the conflict, then `git add {path}`")
             }
             DifferenceKind::ConflictMarkers => {
                 format!("`twining doctor --fix` joins both sides, then `git add {path}`")
             }
             _ => format!(
-                "`git restore --source={} --staged --worktree {path}` brings it back",
+                "`git restore --source={} --staged --worktree {path}` restores it",
                 source(&path)
             ),
         };
         let lead = if difference.change == DifferenceKind::ConflictMarkers {
             "Do instead"
         } else {
-            "If you did not mean it"
+            "If this was not intended"
         };
         let text = format!("{difference}. {lead}: {instead}.");
         notices.push(CheckNotice {
@@ -105,7 +105,7 @@ fn notices(
     }
     if differences.len() > MAX_NAMED {
         let text = format!(
-            "{} more records are gone or say something else; `git diff HEAD -- .twining` shows them.",
+            "{} more records were removed or changed; `git diff HEAD -- .twining` shows them.",
             differences.len() - MAX_NAMED
         );
         notices.push(CheckNotice {

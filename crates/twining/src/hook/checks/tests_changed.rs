@@ -13,7 +13,7 @@ const MAX_FILES: usize = 500;
 pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let changes = changes(comparison);
     let Some(summary) = changes.summary() else { return Vec::new() };
-    let text = format!("Tests changed: {summary}. Say why, where you report on the work.");
+    let text = format!("Tests changed: {summary}. Say why when you report the work.");
     vec![CheckNotice { rule: RULE.to_owned(), path: None, weight: NoticeLevel::Tell, text }]
 }
 

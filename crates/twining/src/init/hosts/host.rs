@@ -76,10 +76,10 @@ impl HostKind {
         }
         let one = |word: &str| {
             let known = Self::ALL.map(Self::name).join(", ");
-            Self::ALL
-                .into_iter()
-                .find(|host| host.name() == word.trim())
-                .ok_or(format!("`{}` is no host; write some of {known}, or none", word.trim()))
+            Self::ALL.into_iter().find(|host| host.name() == word.trim()).ok_or(format!(
+                "`{}` is not a known host; use one or more of {known}, or none",
+                word.trim()
+            ))
         };
         let mut hosts = words.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
         hosts.sort_unstable();
@@ -121,17 +121,15 @@ impl HostKind {
             (Self::Claude, Visibility::Team) => {
                 "Claude Code asks once whether it may start the server in .mcp.json; answer yes"
             }
-            (Self::Claude, Visibility::Stealth) => "Claude Code starts it by itself from now on",
-            (Self::Codex, _) => {
-                "Codex skips hooks it was not told to trust: start codex here once and trust them"
-            }
+            (Self::Claude, Visibility::Stealth) => "Claude Code now starts it automatically",
+            (Self::Codex, _) => "Codex skips untrusted hooks: start codex here once and trust them",
             (Self::Gemini, _) => {
-                "Gemini CLI heeds these settings in a trusted folder: start gemini here once and trust it"
+                "Gemini CLI uses these settings only in a trusted folder: start gemini here once and trust it"
             }
             (Self::Cursor, _) => {
                 "Cursor asks once whether it may start the server; turn it on under Settings, MCP"
             }
-            (Self::OpenCode, _) => "OpenCode starts it by itself from now on",
+            (Self::OpenCode, _) => "OpenCode now starts it automatically",
         }
     }
 

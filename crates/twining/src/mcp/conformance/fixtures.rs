@@ -102,9 +102,9 @@ impl Fixtures {
             }
             "test_logging_tool" => {
                 if context.meta.log_level().is_some() {
-                    log(context, "asked for, so told").await?;
+                    log(context, "log message, as requested").await?;
                 }
-                text("logged, if that was asked for")
+                text("logged, if requested")
             }
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
@@ -146,7 +146,7 @@ impl Fixtures {
                     json!({"sampling": {}}),
                 )?))
             }
-            "test_missing_capability" => text("the client can sample"),
+            "test_missing_capability" => text("the client supports sampling"),
             _ => Err(ErrorData::invalid_params(format!("there is no tool `{name}` here"), None)),
         }
     }

@@ -106,7 +106,7 @@ pub fn tool(
                     }
                     (false, true) => ask([("greeting", sample("Generate a greeting", 50))], None),
                     (false, false) => {
-                        return Some(text("the client offers nothing that could be asked for"));
+                        return Some(text("the client supports neither elicitation nor sampling"));
                     }
                 },
             )
@@ -125,7 +125,7 @@ fn opened(
     codec: &RequestStateCodec,
 ) -> Result<Option<Vec<u8>>, ErrorData> {
     let refused =
-        |_| ErrorData::invalid_params("the request state is not one this server gave out", None);
+        |_| ErrorData::invalid_params("the request state was not issued by this server", None);
     request.request_state.as_deref().map(|state| codec.open(state).map_err(refused)).transpose()
 }
 
@@ -152,7 +152,7 @@ fn several(
         .iter()
         .all(|key| responses.is_some_and(|responses| responses.contains_key(*key)));
     match opened(request, codec)? {
-        Some(_) if all => text("all three came back"),
+        Some(_) if all => text("all three answers were received"),
         _ => asked(ask(
             [
                 ("user_name", elicit("What is your name?", "name", "string")),

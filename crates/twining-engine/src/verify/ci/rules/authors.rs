@@ -33,7 +33,7 @@ fn in_file(request: &PullRequest<'_>, file: &ChangedFile, agents: &GlobSet) -> V
         let (id, what) = claim;
         let short: String = commit.hash.chars().take(10).collect();
         let message = format!(
-            "record {id} says that {what}, and commit {short} that brought it is by {}, an agent. A person commits it, or the agent records it as its own.",
+            "record {id} says that {what}, but commit {short}, which added it, is by {}, an agent. Have a person commit it, or let the agent record it as its own.",
             twining_model::text::excerpt(&commit.author, 80)
         );
         by(&commit.author).then(|| CiFinding::at(RULE, Severity::Error, path, &message).on(Some(*line).filter(|_| path.ends_with(".jsonl"))))

@@ -68,12 +68,12 @@ fn finding(
         }
         None => (
             Severity::Error,
-            "Write it without that, or have the decision overridden in a pull request of its own."
+            "Write it without that, or have the decision overridden in a separate pull request."
                 .to_owned(),
         ),
     };
     let message = format!(
-        "`{}` is used, and {source} rules it out: {}. {way}",
+        "`{}` is used, but {source} rules it out: {}. {way}",
         used.item,
         text::excerpt(&used.why, REASON)
     );

@@ -80,7 +80,7 @@ pub(in crate::verify) fn check(
             .collect();
         if !gone.is_empty() {
             let message = format!(
-                "no longer in the list: {}. Review whether that is meant.",
+                "no longer in the list: {}. Review whether this is intended.",
                 excerpt(&gone.join(", "), 200)
             );
             proven.findings.push(CiFinding::at(RULE, Severity::Note, &path, &message));
@@ -123,7 +123,7 @@ fn read_all(reports: &[(String, Vec<u8>)], findings: &mut Vec<CiFinding>) -> Opt
             Ok(read) => cases.extend(read),
             Err(why) => {
                 let message = format!(
-                    "the JUnit report `{}` {why}. Run the tests again and hand over the whole file.",
+                    "the JUnit report `{}` {why}. Run the tests again and pass the complete file.",
                     excerpt(name, 80)
                 );
                 findings.push(CiFinding::of(RULE, Severity::Error, &message));
@@ -141,7 +141,7 @@ fn judge(
 ) -> Result<u64, String> {
     let id = excerpt(&feature.id, 60);
     let cases = cases.ok_or_else(|| {
-        format!("feature `{id}` became tested and is unproven: no test report was given. Run its tests in a job of their own and hand over the report with --junit.")
+        format!("feature `{id}` became tested without proof: no test report was given. Run its tests in a separate job and pass the report with --junit.")
     })?;
     let count = |cases: &[&TestCase], end: bool| {
         cases.iter().filter(|case| case.passed == Some(end)).count()
@@ -165,11 +165,11 @@ fn judge(
         let (passed, failed) = (count(&all, true), count(&all, false));
         return match (passed, failed) {
             (0, _) => Err(format!(
-                "feature `{id}` became tested, and no test in the JUnit passed. Run its tests in the test job."
+                "feature `{id}` became tested, but no test in the JUnit report passed. Run its tests in the test job."
             )),
             (_, 0) => Ok(passed as u64),
             (_, failed) => Err(format!(
-                "feature `{id}` became tested while {failed} tests fail, and it lists no tests of its own. Mend them, or name its tests in `tests` of the feature list."
+                "feature `{id}` became tested while {failed} tests fail, and it lists no tests of its own. Fix them, or name its tests in `tests` of the feature list."
             )),
         };
     }
@@ -185,13 +185,13 @@ fn judge(
     }
     if !failing.is_empty() {
         return Err(format!(
-            "feature `{id}` became tested, and its tests fail: {}. Mend them before it is marked.",
+            "feature `{id}` became tested, but its tests fail: {}. Fix them before you mark it tested.",
             few(&failing)
         ));
     }
     if !missing.is_empty() {
         return Err(format!(
-            "feature `{id}` became tested, and the JUnit shows no pass of its tests: {}. Run them in the test job, or correct `tests` in the feature list.",
+            "feature `{id}` became tested, but the JUnit report shows no pass of its tests: {}. Run them in the test job, or correct `tests` in the feature list.",
             few(&missing)
         ));
     }
@@ -233,7 +233,7 @@ fn fewer(head: &[TestCase], base: &[TestCase], is_any_new: bool) -> Option<CiFin
     let (now, before) = (count(head), count(base));
     let severity = if is_any_new { Severity::Error } else { Severity::Warning };
     let message = format!(
-        "{now} tests ran, and {before} in the base. Bring the missing ones back, or take them out in a pull request of its own."
+        "only {now} tests ran; the base ran {before}. Restore the missing ones, or remove them in a separate pull request."
     );
     (now < before).then(|| CiFinding::of(RULE, severity, &message))
 }
@@ -243,7 +243,7 @@ fn tests_changed(request: &PullRequest<'_>) -> Vec<CiFinding> {
     let changes = compare_files(request.changed.iter().flat_map(sides));
     let kinds = [
         (&changes.removed, "tests removed"),
-        (&changes.skipped, "tests skipped from now on"),
+        (&changes.skipped, "tests newly skipped"),
         (&changes.emptied, "tests without an assertion that can fail"),
         (&changes.edited, "tests edited"),
         (&changes.goldens, "golden or snapshot files changed"),
@@ -256,7 +256,7 @@ fn tests_changed(request: &PullRequest<'_>) -> Vec<CiFinding> {
         };
         let listed =
             names.iter().take(LISTED).map(|name| excerpt(name, 60)).collect::<Vec<_>>().join(", ");
-        let message = format!("{what}: {listed}{more}. Review whether that is meant.");
+        let message = format!("{what}: {listed}{more}. Review whether this is intended.");
         let path = names.first().and_then(|name| file_of_test(request, name)).map(str::to_owned);
         CiFinding { path, ..CiFinding::of(RULE, Severity::Note, &message) }
     };

@@ -31,7 +31,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, is_approved: bool) -> 
         let guard = if path == POLICY { policy_weakened(before, after) } else { None };
         let milder = guard.into_iter().chain(lowered(before, after));
         milder
-            .map(|why| (path.to_owned(), format!("the policy is milder: {why}")))
+            .map(|why| (path.to_owned(), format!("the policy is weaker: {why}")))
             .collect::<Vec<_>>()
     });
     let is_wiring = |path: &str| {
@@ -73,7 +73,7 @@ pub(in crate::verify) fn lowered(before: &str, after: &str) -> Vec<String> {
         }
         _ => false,
     });
-    lower.map(|(key, _)| format!("`{key}` went down")).collect()
+    lower.map(|(key, _)| format!("`{key}` was lowered")).collect()
 }
 
 /// Every value of a policy under the names that lead to it.

@@ -39,22 +39,22 @@ fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
     let restore = format!("`git checkout {base} -- {path}`");
     let way = match (&found.change, found.kind) {
         (DifferenceKind::Removed, RecordKind::Entry) => {
-            "Bring the line back, or archive it with `twining archive`, which leaves a summary."
+            "Restore the line, or archive it with `twining archive`, which leaves a summary."
                 .to_owned()
         }
         (
             DifferenceKind::Removed | DifferenceKind::Unparsable(_),
             RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn,
         ) => {
-            format!("Bring it back: {restore}.")
+            format!("Restore it: {restore}.")
         }
         (DifferenceKind::Altered { .. }, RecordKind::Decision) => {
             format!(
-                "Restore it ({restore}) and record a change of mind with `twining decide --supersedes` or `twining override`."
+                "Restore it ({restore}) and record the change with `twining decide --supersedes` or `twining override`."
             )
         }
         (DifferenceKind::Altered { .. }, _) => {
-            "Restore it, and post what is new as an entry of its own.".to_owned()
+            "Restore it, and post the new content as a separate entry.".to_owned()
         }
         (DifferenceKind::Illegal { .. }, _) => {
             format!(
@@ -62,13 +62,13 @@ fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
             )
         }
         (DifferenceKind::Duplicate, _) => {
-            "Take the newer one out and post it again with `twining post`.".to_owned()
+            "Remove the newer one and post it again with `twining post`.".to_owned()
         }
         (DifferenceKind::Removed | DifferenceKind::Unparsable(_), _) => {
-            "Mend the line, or restore the file from the base.".to_owned()
+            "Fix the line, or restore the file from the base.".to_owned()
         }
         (DifferenceKind::ConflictMarkers, _) => {
-            "Settle the merge; `twining doctor --fix` joins both sides.".to_owned()
+            "Resolve the merge conflict; `twining doctor --fix` joins both sides.".to_owned()
         }
     };
     CiFinding::at(RULE, Severity::Error, &path, &format!("{found}. {way}")).on(found.line)
@@ -79,7 +79,7 @@ fn unread_yaml(request: &PullRequest<'_>, path: &str) -> Option<CiFinding> {
     let (_, broken) = yaml::read(file.text_after()?);
     let mistake = broken.into_iter().next()?;
     let message = format!(
-        "`{path}` cannot be read: {}. Mend the line; until then its rules do not hold.",
+        "`{path}` cannot be read: {}. Fix the line; until then its rules are not in force.",
         mistake.why
     );
     Some(
@@ -102,7 +102,7 @@ fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
             let hint =
                 mistake.suggestion.as_deref().unwrap_or("`twining knowledge check` shows the rest");
             let message =
-                format!("the knowledge graph is not valid: {}. Mend it: {hint}.", mistake.message);
+                format!("the knowledge graph is not valid: {}. Fix it: {hint}.", mistake.message);
             CiFinding::at(RULE, Severity::Error, &path, &message)
                 .on(Some(mistake.line).filter(|line| *line > 0))
         })
@@ -121,7 +121,7 @@ fn lifted(path: &str, before: &KnowledgeGraph, after: &KnowledgeGraph) -> Option
         .map(|edge| format!("{} → {}", edge.from, edge.to))
         .collect();
     let message = format!(
-        "the knowledge graph no longer rules out: {}. Review whether that is meant.",
+        "the knowledge graph no longer rules out: {}. Review whether this is intended.",
         gone.join(", ")
     );
     (!gone.is_empty()).then(|| CiFinding::at(RULE, Severity::Warning, path, &message))

@@ -21,7 +21,7 @@ fn in_file(file: &ChangedFile) -> Vec<CiFinding> {
     let before = file.text_before().unwrap_or_default();
     let secret_finding = |line: Option<usize>, kind: &str| {
         let message = format!(
-            "a new record holds a secret ({kind}). Revoke it where it was issued, then write the record again without it."
+            "a new record contains a secret ({kind}). Revoke it where it was issued, then write the record again without it."
         );
         CiFinding::at(RULE, Severity::Error, path, &message).on(line)
     };
