@@ -90,7 +90,7 @@ pub(crate) fn changed_lists(
     let mut splices = Splices::default();
     change_lists(lists, last.span.end, change, style, source, &mut splices);
     let within = Span::new(first.span.start, last.span.end);
-    let text = splices.apply_from(source, within, charset)?;
+    let text = splices.apply(source, within, charset)?;
     let text = charset.decode(&text).into_owned();
     let text = text.trim_matches([' ', '\t']);
     Ok(if text.is_empty() { String::new() } else { format!(" {text}") })

@@ -40,7 +40,7 @@ impl<'a> FileStyle<'a> {
                 .map(|(at, _)| at + 1)
                 .collect(),
             eol: line_end_of(source),
-            arrow: if document.graph().is_directed() { "->" } else { "--" },
+            arrow: if document.graph().directed { "->" } else { "--" },
             unit: "    ".to_owned(),
             nodes: ListStyle { tall: false, separator: "," },
         };
