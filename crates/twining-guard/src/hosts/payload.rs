@@ -269,29 +269,19 @@ fn exit_code_in(output: &str) -> Option<i64> {
 
 /// The JSON with U+FFFD for each lone surrogate; none where there is none.
 pub(super) fn replaced(json: &str) -> Option<String> {
-    let mut replaced = String::with_capacity(json.len());
-    let mut has_lone = false;
-    let mut rest = json;
+    let (mut replaced, mut has_lone, mut rest) = (String::with_capacity(json.len()), false, json);
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         replaced.push_str(before);
-        let Some(unit) = unit(escape) else {
+        let length = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
+            (Some(_), _) => 6,
             // Two signs, so that an escaped backslash begins nothing.
-            let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
-            replaced.push_str(&escape[..length]);
-            rest = &escape[length..];
-            continue;
+            (None, _) => escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at),
         };
-        let next = escape.get(6..).unwrap_or_default();
-        let is_pair = (0xd800..0xdc00).contains(&unit)
-            && crate::hosts::payload::unit(next).is_some_and(|low| (0xdc00..0xe000).contains(&low));
-        let length = if is_pair { 12 } else { 6 };
-        if !is_pair && (0xd800..0xe000).contains(&unit) {
-            has_lone = true;
-            replaced.push_str("\\ufffd");
-        } else {
-            replaced.push_str(&escape[..length]);
-        }
+        let is_lone = length == 6 && matches!(unit(escape), Some(0xd800..0xe000));
+        has_lone |= is_lone;
+        replaced.push_str(if is_lone { "\\ufffd" } else { &escape[..length] });
         rest = &escape[length..];
     }
     replaced.push_str(rest);
