@@ -9,7 +9,7 @@ use crate::lexer::TokenKind;
 use crate::syntax::{Assign, AttrList};
 
 use super::apply::Splices;
-use super::file_style::{FileStyle, ListStyle, flat_list};
+use super::file_style::{FileStyle, ListStyle, assigns, flat_list};
 
 /// Attributes to set and to take away.
 #[derive(Clone, Debug, Default)]
@@ -138,8 +138,7 @@ fn append(
     style: &FileStyle<'_>,
     splices: &mut Splices,
 ) {
-    let written: Vec<String> =
-        missing.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
+    let written = assigns(missing);
     let Some(last) = list.assigns.iter().rev().find(|assign| !goes(assign)) else {
         splices.insert(list.span.end - 1, written.join(", "));
         return;

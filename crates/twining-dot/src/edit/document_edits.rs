@@ -135,13 +135,7 @@ impl DotDocument {
         let attributes = owned(attributes);
         self.edit(|plan| {
             let mentions = plan.sites.mentioning(&id);
-            if mentions.iter().any(|site| {
-                matches!(
-                    plan.site(*site).shape,
-                    super::statement_index::StatementShape::Node
-                        | super::statement_index::StatementShape::Nodes
-                )
-            }) {
+            if plan.sites.declares(&id) {
                 return Err(EditError::NodeExists(id));
             }
             match mentions.first().copied() {

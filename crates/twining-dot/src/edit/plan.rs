@@ -162,21 +162,14 @@ impl<'a> EditPlan<'a> {
             if !says(self.lists(site), name) {
                 continue;
             }
-            match self.site(site).shape {
-                StatementShape::Node => {
-                    _ = self.change(site).attributes.unset.insert(name.to_owned())
-                }
-                StatementShape::Nodes => {
-                    _ = self
-                        .change(site)
-                        .nodes
-                        .entry(id.clone())
-                        .or_default()
-                        .unset
-                        .insert(name.to_owned())
-                }
-                _ => {}
-            }
+            let shape = self.site(site).shape;
+            let changes = self.change(site);
+            let change = match shape {
+                StatementShape::Node => &mut changes.attributes,
+                StatementShape::Nodes => changes.nodes.entry(id.clone()).or_default(),
+                _ => continue,
+            };
+            change.unset.insert(name.to_owned());
         }
         Ok(())
     }
@@ -261,21 +254,13 @@ impl<'a> EditPlan<'a> {
             self.change(site).attributes.set.insert(name.to_owned(), value.clone());
             return;
         }
-        let word = match target {
-            Target::Graph => {
-                return self
-                    .first
-                    .entry(body)
-                    .or_default()
-                    .push(NewStatement::Text(format!("{}={value}", DotId::new(name))));
-            }
-            Target::Node => "node",
-            Target::Edge => "edge",
+        let assign = format!("{}={value}", DotId::new(name));
+        let text = match target {
+            Target::Graph => assign,
+            Target::Node => format!("node [{assign}]"),
+            Target::Edge => format!("edge [{assign}]"),
         };
-        self.first
-            .entry(body)
-            .or_default()
-            .push(NewStatement::Text(format!("{word} [{}={value}]", DotId::new(name))));
+        self.first.entry(body).or_default().push(NewStatement::Text(text));
     }
 
     /// Takes every word on an attribute out of the statements of a body.
