@@ -14,7 +14,7 @@ fn main() -> std::io::Result<()> {
     let large = graph(100_000, "n", 100_000);
     let (time, document) = best(|| DotDocument::parse(large.as_bytes()));
     let megabytes = f64::from(u32::try_from(large.len()).unwrap_or(u32::MAX)) / 1e6;
-    let (nodes, edges) = (document.graph().nodes().len(), document.graph().edges().len());
+    let (nodes, edges) = (document.graph().nodes.len(), document.graph().edges.len());
     writeln!(
         out,
         "parse    {nodes} nodes, {edges} edges, {megabytes:.1} MB   {time:?}   {:.0} MB/s",

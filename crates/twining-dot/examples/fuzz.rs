@@ -117,7 +117,7 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
         "{} {} {}",
         found.nodes.min(9),
         found.edges.min(9),
-        document.graph().subgraphs().len().min(4)
+        document.graph().subgraphs.len().min(4)
     ));
     let mut reached =
         Reached { valid: found.ok, edited: false, merged: false, shape: shape.join("|") };
@@ -125,9 +125,9 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
         return Ok(reached);
     }
     let again = DotDocument::parse(dot(document.graph()));
-    if !again.errors().is_empty()
-        || again.graph().nodes().len() != found.nodes
-        || again.graph().edges().len() != found.edges
+    if !again.errors.is_empty()
+        || again.graph().nodes.len() != found.nodes
+        || again.graph().edges.len() != found.edges
     {
         return Err("what is written from its meaning is not the same graph");
     }
@@ -144,11 +144,10 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
         Ok(merged) => {
             reached.merged = true;
             let merged = DotDocument::parse(merged.text);
-            if !merged.errors().is_empty() {
+            if !merged.errors.is_empty() {
                 return Err("a merge is not valid");
             }
-            if document.graph().nodes().iter().any(|node| merged.graph().node(node.id()).is_none())
-            {
+            if document.graph().nodes.iter().any(|node| merged.graph().node(&node.id).is_none()) {
                 return Err("a merge loses what both sides have");
             }
         }
@@ -161,64 +160,60 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
 fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
     let graph = document.graph();
     let Ok(place) = usize::try_from(pick >> 8) else { return Ok(false) };
-    let Some(node) = graph.nodes().get(place % graph.nodes().len().max(1)) else {
+    let Some(node) = graph.nodes.get(place % graph.nodes.len().max(1)) else {
         return Ok(false);
     };
-    let (nodes, edges) = (graph.nodes().len(), graph.edges().len());
+    let (nodes, edges) = (graph.nodes.len(), graph.edges.len());
     let mut edited = document.clone();
     match pick % 5 {
         0 => {
             edited
-                .set_node_attr(node.id(), "fuzz", "a b")
+                .set_node_attr(&node.id, "fuzz", "a b")
                 .map_err(|_| "a node's attribute cannot be set")?;
             let set =
-                edited.graph().node(node.id()).and_then(|node| node.get("fuzz")) == Some("a b");
-            if !set
-                || edited.graph().nodes().len() != nodes
-                || edited.graph().edges().len() != edges
-            {
+                edited.graph().node(&node.id).and_then(|node| node.get("fuzz")) == Some("a b");
+            if !set || edited.graph().nodes.len() != nodes || edited.graph().edges.len() != edges {
                 return Err("setting an attribute does something else");
             }
         }
         1 => {
             edited
-                .remove_node(node.id(), EdgeRemoval::Remove)
+                .remove_node(&node.id, EdgeRemoval::Remove)
                 .map_err(|_| "a node cannot be removed")?;
             let joined = graph
-                .edges()
+                .edges
                 .iter()
-                .filter(|edge| edge.from() == node.id() || edge.to() == node.id())
+                .filter(|edge| &edge.from == &node.id || &edge.to == &node.id)
                 .count();
-            if edited.graph().nodes().len() != nodes - 1
-                || edited.graph().edges().len() != edges - joined
+            if edited.graph().nodes.len() != nodes - 1
+                || edited.graph().edges.len() != edges - joined
             {
                 return Err("removing a node does something else");
             }
         }
         2 => {
-            let Some(edge) = graph.edges().get(place % edges.max(1)) else { return Ok(false) };
-            let selector = EdgeSelector::new(edge.from(), edge.to());
+            let Some(edge) = graph.edges.get(place % edges.max(1)) else { return Ok(false) };
+            let selector = EdgeSelector::new(&edge.from, &edge.to);
             let removed = edited.remove_edge(&selector).map_err(|_| "an edge cannot be removed")?;
-            if edited.graph().nodes().len() != nodes
-                || edited.graph().edges().len() != edges - removed
+            if edited.graph().nodes.len() != nodes || edited.graph().edges.len() != edges - removed
             {
                 return Err("removing an edge does something else");
             }
         }
         3 => {
-            let Some(edge) = graph.edges().get(place % edges.max(1)) else { return Ok(false) };
-            let selector = EdgeSelector::new(edge.from(), edge.to());
+            let Some(edge) = graph.edges.get(place % edges.max(1)) else { return Ok(false) };
+            let selector = EdgeSelector::new(&edge.from, &edge.to);
             if edited.set_edge_attr(&selector, "fuzz", "a b").is_ok()
-                && (edited.graph().nodes().len() != nodes || edited.graph().edges().len() != edges)
+                && (edited.graph().nodes.len() != nodes || edited.graph().edges.len() != edges)
             {
                 return Err("setting an edge's attribute does something else");
             }
         }
         _ => {
             edited
-                .add_edge(node.id(), "fuzz-new", &[("x", "1".into())])
+                .add_edge(&node.id, "fuzz-new", &[("x", "1".into())])
                 .map_err(|_| "an edge cannot be added")?;
-            if edited.graph().edges().len() != edges + 1 {
+            if edited.graph().edges.len() != edges + 1 {
                 return Err("adding an edge does something else");
             }
         }

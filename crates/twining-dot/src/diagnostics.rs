@@ -56,17 +56,11 @@ pub struct Diagnostic {
     pub span: Span,
 }
 
-/// A problem that does not know its line yet: lines are counted once, at the end,
-/// so that a file of nothing but errors is still read in linear time.
-#[derive(Clone, Debug)]
-pub(crate) struct SpanDiagnostic {
-    pub span: Span,
-    pub message: String,
-}
-
-impl SpanDiagnostic {
-    pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into() }
+impl Diagnostic {
+    /// One that does not know its line yet: lines are counted once, at the end, so that a
+    /// file of nothing but errors is still read in linear time.
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { line: 0, column: 0, message: message.into(), span }
     }
 }
 
@@ -102,19 +96,17 @@ impl<'a> LineIndex<'a> {
 /// The byte order mark of UTF-8.
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Gives each complaint its line and column, in order of appearance.
+/// Gives each diagnostic its line and column, in order of appearance.
 pub(crate) fn located(
     source: &[u8],
     charset: Charset,
-    mut complaints: Vec<SpanDiagnostic>,
+    mut diagnostics: Vec<Diagnostic>,
 ) -> Vec<Diagnostic> {
-    complaints.sort_by_key(|complaint| complaint.span);
-    let mut ruler = LineIndex::new(source, charset);
-    complaints
-        .into_iter()
-        .map(|SpanDiagnostic { span, message }| {
-            let Position { line, column } = ruler.advance_to(span.start);
-            Diagnostic { line, column, message, span }
-        })
-        .collect()
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+    let mut lines = LineIndex::new(source, charset);
+    for diagnostic in &mut diagnostics {
+        Position { line: diagnostic.line, column: diagnostic.column } =
+            lines.advance_to(diagnostic.span.start);
+    }
+    diagnostics
 }

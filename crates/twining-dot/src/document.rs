@@ -17,12 +17,16 @@ use crate::{graph_builder, parser};
 #[derive(Clone, Debug)]
 pub struct DotDocument {
     source: Vec<u8>,
-    charset: Charset,
+    /// How its bytes become text.
+    pub charset: Charset,
     syntax: Option<GraphSyntax>,
     graph: Graph,
-    errors: Vec<Diagnostic>,
-    warnings: Vec<Diagnostic>,
-    more_graphs: usize,
+    /// Every error, in order of appearance.
+    pub errors: Vec<Diagnostic>,
+    /// What is legal and doubtful: ids run together, text behind the graph.
+    pub warnings: Vec<Diagnostic>,
+    /// How many graphs follow the first; they are not read.
+    pub more_graphs: usize,
 }
 
 impl DotDocument {
@@ -58,30 +62,6 @@ impl DotDocument {
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         self.charset.decode(&self.source)
-    }
-
-    /// How its bytes become text.
-    #[must_use]
-    pub fn charset(&self) -> Charset {
-        self.charset
-    }
-
-    /// Every error, in order of appearance.
-    #[must_use]
-    pub fn errors(&self) -> &[Diagnostic] {
-        &self.errors
-    }
-
-    /// What is legal and doubtful: ids run together, text behind the graph.
-    #[must_use]
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
-    }
-
-    /// How many graphs follow the first; they are not read.
-    #[must_use]
-    pub fn more_graphs(&self) -> usize {
-        self.more_graphs
     }
 
     /// The statements of the first graph, if the file has one.
@@ -146,8 +126,8 @@ pub fn check(source: &[u8]) -> DotCheck {
     let document = DotDocument::parse(source);
     DotCheck {
         ok: document.errors.is_empty(),
-        nodes: document.graph.nodes().len(),
-        edges: document.graph.edges().len(),
+        nodes: document.graph.nodes.len(),
+        edges: document.graph.edges.len(),
         errors: document.errors,
     }
 }

@@ -9,74 +9,30 @@ use crate::syntax::Port;
 
 /// A graph with every statement applied.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Graph {
-    pub(crate) strict: bool,
-    pub(crate) directed: bool,
-    pub(crate) name: Option<DotId>,
-    pub(crate) attributes: Attributes,
-    pub(crate) node_defaults: Attributes,
-    pub(crate) edge_defaults: Attributes,
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) subgraphs: Vec<Subgraph>,
+    /// Whether parallel edges are one.
+    pub strict: bool,
+    /// Whether edges have a direction.
+    pub directed: bool,
+    /// The graph's name.
+    pub name: Option<DotId>,
+    /// The attributes of the graph itself.
+    pub attributes: Attributes,
+    /// What `node [..]` said outside of subgraphs, the last word of each attribute.
+    pub node_defaults: Attributes,
+    /// What `edge [..]` said outside of subgraphs, the last word of each attribute.
+    pub edge_defaults: Attributes,
+    /// The nodes, in order of first mention.
+    pub nodes: Vec<Node>,
+    /// The edges, in order of first mention.
+    pub edges: Vec<Edge>,
+    /// The subgraphs, outer before inner.
+    pub subgraphs: Vec<Subgraph>,
     pub(crate) index: HashMap<DotId, usize>,
 }
 
 impl Graph {
-    /// Whether parallel edges are one.
-    #[must_use]
-    pub fn is_strict(&self) -> bool {
-        self.strict
-    }
-
-    /// Whether edges have a direction.
-    #[must_use]
-    pub fn is_directed(&self) -> bool {
-        self.directed
-    }
-
-    /// The graph's name.
-    #[must_use]
-    pub fn name(&self) -> Option<&DotId> {
-        self.name.as_ref()
-    }
-
-    /// The attributes of the graph itself.
-    #[must_use]
-    pub fn attributes(&self) -> &Attributes {
-        &self.attributes
-    }
-
-    /// What `node [..]` said outside of subgraphs, the last word of each attribute.
-    #[must_use]
-    pub fn node_defaults(&self) -> &Attributes {
-        &self.node_defaults
-    }
-
-    /// What `edge [..]` said outside of subgraphs, the last word of each attribute.
-    #[must_use]
-    pub fn edge_defaults(&self) -> &Attributes {
-        &self.edge_defaults
-    }
-
-    /// The nodes, in order of first mention.
-    #[must_use]
-    pub fn nodes(&self) -> &[Node] {
-        &self.nodes
-    }
-
-    /// The edges, in order of first mention.
-    #[must_use]
-    pub fn edges(&self) -> &[Edge] {
-        &self.edges
-    }
-
-    /// The subgraphs, outer before inner.
-    #[must_use]
-    pub fn subgraphs(&self) -> &[Subgraph] {
-        &self.subgraphs
-    }
-
     /// The node of that id.
     #[must_use]
     pub fn node(&self, id: impl Into<DotId>) -> Option<&Node> {
@@ -169,55 +125,44 @@ impl Graph {
 
 /// A node.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Node {
-    pub(crate) id: DotId,
-    pub(crate) attributes: Attributes,
-    pub(crate) span: Span,
-    pub(crate) subgraph: Option<usize>,
+    /// Its id.
+    pub id: DotId,
+    /// Its attributes, its own and those that defaults gave it.
+    pub attributes: Attributes,
+    /// Where it is first mentioned.
+    pub span: Span,
+    /// The innermost subgraph of its first mention, by position in [`Graph::subgraphs`].
+    pub subgraph: Option<usize>,
 }
 
 impl Node {
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &DotId {
-        &self.id
-    }
-
-    /// Its attributes, its own and those that defaults gave it.
-    #[must_use]
-    pub fn attributes(&self) -> &Attributes {
-        &self.attributes
-    }
-
     /// The text of an attribute.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.attributes.text(name)
     }
-
-    /// Where it is first mentioned.
-    #[must_use]
-    pub fn span(&self) -> Span {
-        self.span
-    }
-
-    /// The innermost subgraph of its first mention, by position in [`Graph::subgraphs`].
-    #[must_use]
-    pub fn subgraph(&self) -> Option<usize> {
-        self.subgraph
-    }
 }
 
 /// An edge.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Edge {
-    pub(crate) from: DotId,
-    pub(crate) to: DotId,
-    pub(crate) from_port: Option<Port>,
-    pub(crate) to_port: Option<Port>,
-    pub(crate) key: Option<DotId>,
-    pub(crate) attributes: Attributes,
-    pub(crate) span: Span,
+    /// The tail; in an undirected graph what is written first.
+    pub from: DotId,
+    /// The head; in an undirected graph what is written last.
+    pub to: DotId,
+    /// Where on the tail it starts.
+    pub from_port: Option<Port>,
+    /// Where on the head it ends.
+    pub to_port: Option<Port>,
+    /// What tells it from parallel edges: its attribute `key`.
+    pub key: Option<DotId>,
+    /// Its attributes, its own and those that defaults gave it.
+    pub attributes: Attributes,
+    /// The statement that first makes it.
+    pub span: Span,
     pub(crate) origins: Vec<EdgeOrigin>,
 }
 
@@ -231,95 +176,27 @@ pub(crate) struct EdgeOrigin {
 }
 
 impl Edge {
-    /// The tail; in an undirected graph what is written first.
-    #[must_use]
-    pub fn from(&self) -> &DotId {
-        &self.from
-    }
-
-    /// The head; in an undirected graph what is written last.
-    #[must_use]
-    pub fn to(&self) -> &DotId {
-        &self.to
-    }
-
-    /// Where on the tail it starts.
-    #[must_use]
-    pub fn from_port(&self) -> Option<&Port> {
-        self.from_port.as_ref()
-    }
-
-    /// Where on the head it ends.
-    #[must_use]
-    pub fn to_port(&self) -> Option<&Port> {
-        self.to_port.as_ref()
-    }
-
-    /// What tells it from parallel edges: its attribute `key`.
-    #[must_use]
-    pub fn key(&self) -> Option<&DotId> {
-        self.key.as_ref()
-    }
-
-    /// Its attributes, its own and those that defaults gave it.
-    #[must_use]
-    pub fn attributes(&self) -> &Attributes {
-        &self.attributes
-    }
-
     /// The text of an attribute.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.attributes.text(name)
     }
-
-    /// The statement that first makes it.
-    #[must_use]
-    pub fn span(&self) -> Span {
-        self.span
-    }
 }
 
 /// A subgraph.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Subgraph {
-    pub(crate) name: Option<DotId>,
-    pub(crate) parent: Option<usize>,
-    pub(crate) attributes: Attributes,
-    pub(crate) nodes: Vec<DotId>,
-    pub(crate) span: Span,
-}
-
-impl Subgraph {
     /// Its name.
-    #[must_use]
-    pub fn name(&self) -> Option<&DotId> {
-        self.name.as_ref()
-    }
-
+    pub name: Option<DotId>,
     /// The subgraph around it, by position in [`Graph::subgraphs`].
-    #[must_use]
-    pub fn parent(&self) -> Option<usize> {
-        self.parent
-    }
-
+    pub parent: Option<usize>,
     /// What it says of itself; nothing is inherited from the graph around it.
-    #[must_use]
-    pub fn attributes(&self) -> &Attributes {
-        &self.attributes
-    }
-
+    pub attributes: Attributes,
     /// Its nodes, those of the subgraphs within it too.
-    #[must_use]
-    pub fn nodes(&self) -> &[DotId] {
-        &self.nodes
-    }
-
+    pub nodes: Vec<DotId>,
     /// Where it first stands.
-    #[must_use]
-    pub fn span(&self) -> Span {
-        self.span
-    }
+    pub span: Span,
 }
 
 /// Whether something said it itself.
@@ -333,11 +210,15 @@ pub enum AttributeOrigin {
 
 /// An attribute with its value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Attribute {
     pub(crate) name: Arc<str>,
-    pub(crate) value: DotId,
-    pub(crate) span: Span,
-    pub(crate) origin: AttributeOrigin,
+    /// Its value.
+    pub value: DotId,
+    /// The `name=value` that says so.
+    pub span: Span,
+    /// Who says so.
+    pub origin: AttributeOrigin,
 }
 
 impl Attribute {
@@ -345,24 +226,6 @@ impl Attribute {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Its value.
-    #[must_use]
-    pub fn value(&self) -> &DotId {
-        &self.value
-    }
-
-    /// The `name=value` that says so.
-    #[must_use]
-    pub fn span(&self) -> Span {
-        self.span
-    }
-
-    /// Who says so.
-    #[must_use]
-    pub fn origin(&self) -> AttributeOrigin {
-        self.origin
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnostics::{Span, SpanDiagnostic};
+use crate::diagnostics::{Diagnostic, Span};
 use crate::graph::{
     Attribute, AttributeOrigin, Attributes, Edge, EdgeOrigin, Graph, Node, Subgraph,
 };
@@ -23,11 +23,7 @@ const ALLOWANCE: usize = 1 << 20;
 /// What a file may ask for on top, for each byte of it.
 const ALLOWANCE_A_BYTE: usize = 4;
 
-pub(crate) fn graph(
-    syntax: &GraphSyntax,
-    length: usize,
-    errors: &mut Vec<SpanDiagnostic>,
-) -> Graph {
+pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<Diagnostic>) -> Graph {
     let mut builder = GraphBuilder {
         strict: syntax.strict,
         directed: syntax.directed,
@@ -45,7 +41,7 @@ pub(crate) fn graph(
     let mut scope = DefaultScope { group: None, nodes: Arc::default(), edges: Arc::default() };
     builder.body(&syntax.body, &mut scope);
     if let Some(span) = builder.exhausted {
-        errors.push(SpanDiagnostic::new(
+        errors.push(Diagnostic::new(
             span,
             "this expands the graph far beyond the size of its text; the rest is not read",
         ));

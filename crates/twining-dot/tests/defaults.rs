@@ -102,22 +102,22 @@ struct Meaning {
 
 fn meaning(source: &[u8]) -> Meaning {
     let document = DotDocument::parse(source);
-    assert_eq!(document.errors(), [], "{}", document.text());
+    assert_eq!(document.errors, [], "{}", document.text());
     let values = |attributes: &Attributes| -> Values {
-        let said = attributes.iter().filter(|attribute| !attribute.value().as_str().is_empty());
-        said.map(|attribute| (attribute.name().to_owned(), attribute.value().to_string())).collect()
+        let said = attributes.iter().filter(|attribute| !attribute.value.as_str().is_empty());
+        said.map(|attribute| (attribute.name().to_owned(), attribute.value.to_string())).collect()
     };
     let mut found = Meaning::default();
-    for node in document.graph().nodes() {
-        found.nodes.insert(node.id().to_string(), values(node.attributes()));
+    for node in &document.graph().nodes {
+        found.nodes.insert(node.id.to_string(), values(&node.attributes));
     }
-    for edge in document.graph().edges() {
+    for edge in &document.graph().edges {
         let name = (
-            edge.from().to_string(),
-            edge.to().to_string(),
+            edge.from.to_string(),
+            edge.to.to_string(),
             edge.get("r").unwrap_or_default().to_owned(),
         );
-        if found.edges.insert(name.clone(), values(edge.attributes())).is_some() {
+        if found.edges.insert(name.clone(), values(&edge.attributes)).is_some() {
             found.twins.insert(name);
         }
     }

@@ -123,10 +123,10 @@ digraph K {
 }
 "
     );
-    assert_eq!(graph.around(&[DotId::from("b")], 0).nodes().len(), 1);
-    assert_eq!(graph.around(&[DotId::from("b")], 9).nodes().len(), 4);
+    assert_eq!(graph.around(&[DotId::from("b")], 0).nodes.len(), 1);
+    assert_eq!(graph.around(&[DotId::from("b")], 9).nodes.len(), 4);
     assert_eq!(
-        dot(&graph.restricted(|node| *node.id() == "e")),
+        dot(&graph.restricted(|node| node.id == "e")),
         "digraph K {\n    subgraph cluster_x {\n        label=x;\n        e [t=1];\n    }\n}\n"
     );
 }

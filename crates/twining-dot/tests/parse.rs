@@ -19,12 +19,7 @@ fn errors(source: impl AsRef<[u8]>) -> Vec<String> {
 }
 
 fn node_ids(source: &str) -> Vec<String> {
-    DotDocument::parse(source)
-        .graph()
-        .nodes()
-        .iter()
-        .map(|node| format!("{:?}", node.id()))
-        .collect()
+    DotDocument::parse(source).graph().nodes.iter().map(|node| format!("{:?}", &node.id)).collect()
 }
 
 #[test]
@@ -83,8 +78,8 @@ fn a_byte_order_mark_and_line_ends_of_windows_are_no_matter() {
 #[test]
 fn what_is_not_utf8_is_latin1() {
     let document = DotDocument::parse(b"graph { caf\xE9 }".to_vec());
-    assert_eq!(document.charset(), Charset::Latin1);
-    assert_eq!(document.graph().nodes()[0].id().as_str(), "café");
+    assert_eq!(document.charset, Charset::Latin1);
+    assert_eq!(document.graph().nodes[0].id.as_str(), "café");
     assert_eq!(errors(b"graph { \xE9\xE9 ] }"), ["1:12 expected a statement, found `]`"]);
     assert_eq!(errors("graph { éé ] }"), ["1:12 expected a statement, found `]`"]);
     assert_eq!(errors(b"\xFF\xFEg\0"), ["1:1 this file is UTF-16; save it as UTF-8"]);
@@ -167,24 +162,24 @@ fn an_empty_file_is_no_graph() {
 fn only_the_first_graph_counts_and_more_are_noticed() {
     let document = DotDocument::parse("graph { a } digraph { b -> c } graph {");
     assert_eq!(
-        (document.graph().nodes().len(), document.errors().len(), document.more_graphs()),
+        (document.graph().nodes.len(), document.errors.len(), document.more_graphs),
         (1, 0, 2)
     );
     assert_eq!(
-        document.warnings()[0].message,
+        document.warnings[0].message,
         "a second graph starts here; only the first one in a file is read"
     );
     let document = DotDocument::parse("graph { a } }\0 \" what");
-    assert_eq!((document.errors().len(), document.more_graphs()), (0, 0));
-    assert_eq!(document.warnings()[0].message, "text after the graph is not read");
+    assert_eq!((document.errors.len(), document.more_graphs), (0, 0));
+    assert_eq!(document.warnings[0].message, "text after the graph is not read");
 }
 
 #[test]
 fn ids_run_together_are_legal_and_doubtful() {
     let document = DotDocument::parse("digraph { a-1; 2b }");
-    assert_eq!(document.errors(), []);
+    assert_eq!(document.errors, []);
     let warnings: Vec<String> = document
-        .warnings()
+        .warnings
         .iter()
         .map(|warning| format!("{}:{} {}", warning.line, warning.column, warning.message))
         .collect();
@@ -202,12 +197,12 @@ fn the_last_word_on_an_attribute_holds_and_says_where() {
     let source = "digraph { a [x=1, x=2]\n a [y=3]\n b, a [x=4] }";
     let document = DotDocument::parse(source);
     let node = document.graph().node("a").expect("a is there");
-    let x = node.attributes().get("x").expect("x is set");
+    let x = node.attributes.get("x").expect("x is set");
     assert_eq!(
-        (x.value().as_str(), x.origin(), &source[x.span().start..x.span().end]),
+        (x.value.as_str(), x.origin, &source[x.span.start..x.span.end]),
         ("4", AttributeOrigin::Own, "x=4")
     );
-    assert_eq!(document.position(x.span().start).line, 3);
+    assert_eq!(document.position(x.span.start).line, 3);
     assert_eq!(node.get("y"), Some("3"));
     assert_eq!(node.get("z"), None);
 }
@@ -222,10 +217,10 @@ fn a_default_reaches_what_is_first_mentioned_after_it_within_its_braces() {
         [of("a"), of("b"), of("d"), of("e"), of("f"), of("g")],
         [None, Some("1"), Some("2"), Some("1"), Some("9"), Some("3")]
     );
-    let weights: Vec<_> = document.graph().edges().iter().map(|edge| edge.get("w")).collect();
+    let weights: Vec<_> = document.graph().edges.iter().map(|edge| edge.get("w")).collect();
     assert_eq!(weights, [Some("1"), Some("3")]);
     assert_eq!(
-        document.graph().node("b").and_then(|node| node.attributes().get("c")).map(|c| c.origin()),
+        document.graph().node("b").and_then(|node| node.attributes.get("c")).map(|c| c.origin),
         Some(AttributeOrigin::Default)
     );
 }
@@ -236,22 +231,22 @@ fn subgraphs_know_their_nodes_their_place_and_their_attributes() {
         "digraph { label=top; subgraph cluster_a { label=A; x; { rank=same; y } }; subgraph cluster_a { z } }",
     );
     let graph = document.graph();
-    assert_eq!(graph.attributes().text("label"), Some("top"));
-    assert_eq!(graph.subgraphs().len(), 2);
-    let [outer, inner] = graph.subgraphs() else { panic!("two subgraphs") };
-    assert_eq!(outer.attributes().text("label"), Some("A"));
-    assert_eq!(outer.nodes(), ["x", "y", "z"].map(DotId::from));
+    assert_eq!(graph.attributes.text("label"), Some("top"));
+    assert_eq!(graph.subgraphs.len(), 2);
+    let [outer, inner] = &graph.subgraphs[..] else { panic!("two subgraphs") };
+    assert_eq!(outer.attributes.text("label"), Some("A"));
+    assert_eq!(outer.nodes, ["x", "y", "z"].map(DotId::from));
     assert_eq!(
-        (inner.name(), inner.parent(), inner.nodes()),
+        (inner.name.as_ref(), inner.parent, &inner.nodes[..]),
         (None, Some(0), &[DotId::from("y")][..])
     );
-    assert_eq!(graph.node("y").and_then(|node| node.subgraph()), Some(1));
+    assert_eq!(graph.node("y").and_then(|node| node.subgraph), Some(1));
 }
 
 #[test]
 fn a_strict_edge_gathers_its_attributes() {
     let document = DotDocument::parse("strict graph { a:p -- b [x=1]; b -- a:q [y=2] }");
-    let [edge] = document.graph().edges() else { panic!("one edge") };
+    let [edge] = &document.graph().edges[..] else { panic!("one edge") };
     assert_eq!((edge.get("x"), edge.get("y")), (Some("1"), Some("2")));
 }
 
@@ -345,8 +340,8 @@ fn the_corpus_of_the_fuzzer_is_read_and_printed_back() {
 fn a_file_of_nothing_but_mistakes_is_not_read_to_its_end() {
     let text = format!("digraph {{\n{}}}\n", "a-b;\n".repeat(40_000));
     let document = DotDocument::parse(text.as_bytes());
-    assert_eq!(document.errors().len(), twining_dot::MOST_ERRORS + 1);
-    let last = document.errors().last().expect("is told");
+    assert_eq!(document.errors.len(), twining_dot::MOST_ERRORS + 1);
+    let last = document.errors.last().expect("is told");
     assert!(last.message.contains("the rest is not read"), "{}", last.message);
     assert_eq!(document.bytes(), text.as_bytes());
 }

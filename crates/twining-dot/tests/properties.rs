@@ -62,7 +62,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 /// An id as the API takes it.
 fn read(spelled: &str) -> DotId {
     let document = DotDocument::parse(format!("digraph {{ {spelled} }}"));
-    document.graph().nodes()[0].id().clone()
+    document.graph().nodes[0].id.clone()
 }
 
 proptest! {
@@ -150,8 +150,8 @@ proptest! {
         let (from, to) = (read(&from), read(&to));
         let mut expected = meaning(&document);
         let left = document.graph().restricted(|_| true);
-        let kept: Vec<_> = left.edges().iter().filter(|edge| !left.connects(edge, &from, &to)).cloned().collect();
-        let count = left.edges().len() - kept.len();
+        let kept: Vec<_> = left.edges.iter().filter(|edge| !left.connects(edge, &from, &to)).cloned().collect();
+        let count = left.edges.len() - kept.len();
         match document.remove_edge(&EdgeSelector::new(&from, &to)) {
             Ok(removed) => {
                 prop_assert_eq!(removed, count);
@@ -225,12 +225,12 @@ proptest! {
     fn a_merge_of_anything_valid_is_valid(base in source(Rich::Full), ours in source(Rich::Full), theirs in source(Rich::Full)) {
         if let Ok(merged) = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), &Greater) {
             let document = DotDocument::parse(merged.text);
-            prop_assert_eq!(document.errors(), []);
+            prop_assert_eq!(&document.errors[..], []);
             // Nothing that both sides have is ever lost.
             let (ours, theirs) = (DotDocument::parse(ours), DotDocument::parse(theirs));
-            let both = ours.graph().nodes().iter().filter(|node| theirs.graph().node(node.id()).is_some());
+            let both = ours.graph().nodes.iter().filter(|node| theirs.graph().node(&node.id).is_some());
             for node in both {
-                prop_assert!(document.graph().node(node.id()).is_some(), "{:?} was lost", node.id());
+                prop_assert!(document.graph().node(&node.id).is_some(), "{:?} was lost", &node.id);
             }
         }
     }
@@ -299,7 +299,7 @@ fn edited(source: &str, edits: &[Edit]) -> Vec<u8> {
 }
 
 fn without(expected: Meaning, document: &DotDocument, id: &DotId) -> Meaning {
-    let left = meaning_of(&document.graph().restricted(|node| node.id() != id));
+    let left = meaning_of(&document.graph().restricted(|node| &node.id != id));
     let groups = expected.groups.into_iter().map(|(name, (values, mut nodes))| {
         nodes.remove(&format!("{id:?}"));
         (name, (values, nodes))

@@ -6,11 +6,8 @@ use twining_model::TextFile;
 use crate::checks::{claims, feature_list, forbidden_use, records, wiring};
 use crate::effects::{Effects, FileAccess};
 use crate::event::{GuardEvent, ToolAction};
-use crate::paths::PathGlobs;
 use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
-use crate::policy::{
-    Examples, GuardHealth, GuardSet, PolicyLayer, PolicySource, UserPolicy, weakened,
-};
+use crate::policy::{Examples, GuardHealth, GuardSet, PolicyLayer, UserPolicy, weakened};
 use crate::verdict::{Evaluation, GuardFinding, Verdict, VerifyCommand};
 
 impl GuardSet {
@@ -91,26 +88,18 @@ impl GuardSet {
     /// What the person's own policy says about a call that cannot be read.
     fn unreadable(&self, effects: &Effects) -> Option<GuardFinding> {
         let first = effects.unread.first().filter(|_| self.on_unreadable > Verdict::Off)?;
-        let guard = Guard {
-            say: "the user's policy sets `on_unreadable`".to_owned(),
-            next_step: "name the files on the command line, or make the change with an edit tool"
+        Some(GuardFinding {
+            guard: "on-unreadable".to_owned(),
+            source: PolicyLayer::User.as_str().to_owned(),
+            verdict: self.on_unreadable,
+            file: None,
+            effect: format!("part of this call cannot be read: {first}"),
+            why: "the user's policy sets `on_unreadable`".to_owned(),
+            instead: "name the files on the command line, or make the change with an edit tool"
                 .to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
-            source: PolicySource { layer: PolicyLayer::User, ..PolicySource::DEFAULT },
-            ..Guard::new(
-                "on-unreadable",
-                CheckKind::Declared,
-                self.on_unreadable,
-                PathGlobs::default(),
-            )
-        };
-        Some(finding(
-            &guard,
-            GuardAnswer::of_call(
-                guard.action,
-                format!("part of this call cannot be read: {first}"),
-            ),
-        ))
+            verify: None,
+        })
     }
 }
 

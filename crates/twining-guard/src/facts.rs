@@ -16,17 +16,15 @@ pub enum FeatureProof {
 /// The workflow's records.
 pub trait EvidenceLookup {
     /// What proves that a feature works, as of now.
-    fn proof_of(&self, feature: &str) -> FeatureProof;
+    fn proof_of(&self, _feature: &str) -> FeatureProof {
+        FeatureProof::Missing("no run of its tests is recorded".to_owned())
+    }
 }
 
 /// No records at all, so nothing is proven.
 pub struct NoEvidence;
 
-impl EvidenceLookup for NoEvidence {
-    fn proof_of(&self, _: &str) -> FeatureProof {
-        FeatureProof::Missing("no run of its tests is recorded".to_owned())
-    }
-}
+impl EvidenceLookup for NoEvidence {}
 
 /// A file that somebody works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,23 +40,19 @@ pub struct ActiveClaim {
 /// What others work on.
 pub trait ClaimLookup {
     /// The claim of another on a path, from the project's root.
-    fn claim_on(&self, path: &str) -> Option<ActiveClaim>;
+    fn claim_on(&self, _path: &str) -> Option<ActiveClaim> {
+        None
+    }
     /// The claim of another on something at or below a folder.
-    fn claim_below(&self, folder: &str) -> Option<ActiveClaim>;
+    fn claim_below(&self, _folder: &str) -> Option<ActiveClaim> {
+        None
+    }
 }
 
 /// Nobody claims anything.
 pub struct NoClaims;
 
-impl ClaimLookup for NoClaims {
-    fn claim_on(&self, _: &str) -> Option<ActiveClaim> {
-        None
-    }
-
-    fn claim_below(&self, _: &str) -> Option<ActiveClaim> {
-        None
-    }
-}
+impl ClaimLookup for NoClaims {}
 
 /// What a project's checks may ask about.
 pub struct Facts<'a> {

@@ -15,11 +15,10 @@ pub mod paths;
 pub mod policy;
 mod verdict;
 
-pub use checks::claims::{ClaimOrigin, Claimant, ForeignClaims};
+pub use checks::claims::{Claimant, ForeignClaims};
 pub use checks::forbidden_use::ForbiddenUse;
 pub use effects::{Effects, FileAccess};
-pub use event::action;
-pub use event::{EventKind, GuardEvent, NotebookCell, Replacement, ToolAction};
+pub use event::{EventKind, GuardEvent, NotebookCell, Replacement, ToolAction, action};
 pub use facts::{
     ActiveClaim, ClaimLookup, EvidenceLookup, Facts, FeatureProof, NoClaims, NoEvidence,
 };

@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use twining_guard::checks::feature_list::newly_tested;
 use twining_guard::hosts::{HOSTS, HookReply, parse_json};
-use twining_guard::policy::Examples;
-use twining_guard::policy::policy_weakened;
+use twining_guard::policy::{Examples, policy_weakened};
 use twining_guard::{
     Clause, EventKind, Facts, FileAccess, GuardEvent, GuardSet, MAX_WORDS, NoClaims, NoEvidence,
     UserPolicy, action,

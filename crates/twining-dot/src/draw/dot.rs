@@ -13,23 +13,23 @@ use super::options::SubgraphContents;
 #[must_use]
 pub fn dot(graph: &Graph) -> String {
     let mut out = String::new();
-    let name = graph.name().map_or_else(String::new, |name| format!("{name} "));
-    let strict = if graph.is_strict() { "strict " } else { "" };
-    let kind = if graph.is_directed() { "digraph" } else { "graph" };
+    let name = graph.name.as_ref().map_or_else(String::new, |name| format!("{name} "));
+    let strict = if graph.strict { "strict " } else { "" };
+    let kind = if graph.directed { "digraph" } else { "graph" };
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{strict}{kind} {name}{{");
-    assigns(graph.attributes(), "    ", &mut out);
+    assigns(&graph.attributes, "    ", &mut out);
     body(graph, &SubgraphContents::of(graph), None, "    ", &mut out);
-    let arrow = if graph.is_directed() { "->" } else { "--" };
-    for edge in graph.edges() {
+    let arrow = if graph.directed { "->" } else { "--" };
+    for edge in &graph.edges {
         let port = |port: Option<&Port>| port.map_or_else(String::new, ToString::to_string);
-        let (from, to) = (port(edge.from_port()), port(edge.to_port()));
+        let (from, to) = (port(edge.from_port.as_ref()), port(edge.to_port.as_ref()));
         let _ = writeln!(
             out,
             "    {}{from} {arrow} {}{to}{};",
-            edge.from(),
-            edge.to(),
-            edge_list(edge.attributes())
+            &edge.from,
+            &edge.to,
+            edge_list(&edge.attributes)
         );
     }
     out.push_str("}\n");
@@ -43,20 +43,20 @@ fn body(
     indent: &str,
     out: &mut String,
 ) {
-    for node in contents.nodes(around).iter().map(|&node| &graph.nodes()[node]) {
-        let _ = writeln!(out, "{indent}{}{};", node.id(), list(node.attributes()));
+    for node in contents.nodes(around).iter().map(|&node| &graph.nodes[node]) {
+        let _ = writeln!(out, "{indent}{}{};", &node.id, list(&node.attributes));
     }
     for &index in contents.groups(around) {
-        let subgraph = &graph.subgraphs()[index];
-        let name = subgraph.name().map_or_else(String::new, |name| format!("subgraph {name} "));
+        let subgraph = &graph.subgraphs[index];
+        let name =
+            subgraph.name.as_ref().map_or_else(String::new, |name| format!("subgraph {name} "));
         let _ = writeln!(out, "{indent}{name}{{");
         let inner = format!("{indent}    ");
-        assigns(subgraph.attributes(), &inner, out);
+        assigns(&subgraph.attributes, &inner, out);
         body(graph, contents, Some(index), &inner, out);
-        let elsewhere = |id: &&DotId| {
-            graph.node(*id).is_some_and(|node| !lies_in(graph, node.subgraph(), index))
-        };
-        for id in subgraph.nodes().iter().filter(elsewhere) {
+        let elsewhere =
+            |id: &&DotId| graph.node(*id).is_some_and(|node| !lies_in(graph, node.subgraph, index));
+        for id in subgraph.nodes.iter().filter(elsewhere) {
             let _ = writeln!(out, "{inner}{id};");
         }
         let _ = writeln!(out, "{indent}}}");
@@ -68,14 +68,14 @@ fn lies_in(graph: &Graph, mut inner: Option<usize>, outer: usize) -> bool {
         if group == outer {
             return true;
         }
-        inner = graph.subgraphs()[group].parent();
+        inner = graph.subgraphs[group].parent;
     }
     false
 }
 
 fn assigns(attributes: &Attributes, indent: &str, out: &mut String) {
     for attribute in attributes {
-        let _ = writeln!(out, "{indent}{}={};", DotId::new(attribute.name()), attribute.value());
+        let _ = writeln!(out, "{indent}{}={};", DotId::new(attribute.name()), &attribute.value);
     }
 }
 
@@ -85,14 +85,16 @@ fn list(attributes: &Attributes) -> String {
 
 /// A `key` from a default tells nothing apart; written out, it would make parallel edges one.
 fn edge_list(attributes: &Attributes) -> String {
-    listed(attributes.iter().filter(|attribute| {
-        attribute.name() != "key" || attribute.origin() == AttributeOrigin::Own
-    }))
+    listed(
+        attributes.iter().filter(|attribute| {
+            attribute.name() != "key" || attribute.origin == AttributeOrigin::Own
+        }),
+    )
 }
 
 fn listed<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> String {
     let written: Vec<String> = attributes
-        .map(|attribute| format!("{}={}", DotId::new(attribute.name()), attribute.value()))
+        .map(|attribute| format!("{}={}", DotId::new(attribute.name()), &attribute.value))
         .collect();
     if written.is_empty() { String::new() } else { format!(" [{}]", written.join(", ")) }
 }

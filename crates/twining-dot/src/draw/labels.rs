@@ -14,17 +14,17 @@ pub(super) fn node_lines(node: &Node, options: &DrawOptions) -> Vec<String> {
     let label = options
         .label
         .name()
-        .and_then(|name| node.attributes().get(name))
-        .map(|attribute| attribute.value());
+        .and_then(|name| node.attributes.get(name))
+        .map(|attribute| &attribute.value);
     let shown =
-        label.map(|label| resolved_label(label, node.id())).filter(|text| !text.trim().is_empty());
-    wrapped(&shown.unwrap_or_else(|| node.id().as_str().to_owned()))
+        label.map(|label| resolved_label(label, &node.id)).filter(|text| !text.trim().is_empty());
+    wrapped(&shown.unwrap_or_else(|| node.id.as_str().to_owned()))
 }
 
 /// What is written on an edge.
 pub(super) fn edge_label(edge: &Edge, options: &DrawOptions) -> Option<String> {
-    let label = options.edge_label.name().and_then(|name| edge.attributes().get(name))?;
-    let text = resolved_label(label.value(), edge.from()).replace('\n', " ");
+    let label = options.edge_label.name().and_then(|name| edge.attributes.get(name))?;
+    let text = resolved_label(&label.value, &edge.from).replace('\n', " ");
     let text = text.trim();
     (!text.is_empty()).then(|| shortened(text, LINE))
 }
@@ -91,6 +91,18 @@ fn wrapped(text: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A text with each letter that means something else where it is drawn replaced.
+pub(super) fn escaped(text: &str, replaced: impl Fn(char) -> Option<&'static str>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match replaced(letter) {
+            Some(text) => out.push_str(text),
+            None => out.push(letter),
+        }
+    }
+    out
 }
 
 fn shortened(text: &str, most: usize) -> String {

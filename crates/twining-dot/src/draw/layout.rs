@@ -60,7 +60,7 @@ struct LayoutCell {
 #[must_use]
 pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
     let boxes: Vec<NodeBox> = graph
-        .nodes()
+        .nodes
         .iter()
         .map(|node| {
             let lines = labels::node_lines(node, options);
@@ -71,9 +71,9 @@ pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
         })
         .collect();
     let ends: Vec<(usize, usize)> = graph
-        .edges()
+        .edges
         .iter()
-        .filter_map(|edge| Some((graph.position_of(edge.from())?, graph.position_of(edge.to())?)))
+        .filter_map(|edge| Some((graph.position_of(&edge.from)?, graph.position_of(&edge.to)?)))
         .collect();
     let ranks = ranked(boxes.len(), &ends);
     let down = options.direction == LayoutDirection::Down;

@@ -16,9 +16,9 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
         LayoutDirection::Right => "flowchart LR\n",
     });
     group(graph, &SubgraphContents::of(graph), options, None, 1, &mut out);
-    let arrow = if graph.is_directed() { "-->" } else { "---" };
-    for edge in graph.edges() {
-        let (Some(from), Some(to)) = (graph.position_of(edge.from()), graph.position_of(edge.to()))
+    let arrow = if graph.directed { "-->" } else { "---" };
+    for edge in &graph.edges {
+        let (Some(from), Some(to)) = (graph.position_of(&edge.from), graph.position_of(&edge.to))
         else {
             continue;
         };
@@ -39,7 +39,7 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
     for (number, (value, colour)) in colours.iter().enumerate() {
         let _ = writeln!(out, "    classDef c{number} fill:{colour},stroke:#555,color:#000");
         let members: Vec<String> = graph
-            .nodes()
+            .nodes
             .iter()
             .enumerate()
             .filter(|(_, node)| node.get(name) == Some(value))
@@ -62,18 +62,18 @@ fn group(
 ) {
     let indent = "    ".repeat(depth);
     for &index in contents.nodes(around) {
-        let lines: Vec<String> = labels::node_lines(&graph.nodes()[index], options)
+        let lines: Vec<String> = labels::node_lines(&graph.nodes[index], options)
             .iter()
             .map(|line| escaped(line))
             .collect();
         let _ = writeln!(out, "{indent}n{index}[\"{}\"]", lines.join("<br/>"));
     }
     for &index in contents.groups(around) {
-        let subgraph = &graph.subgraphs()[index];
-        let name = subgraph.name().map(crate::id::DotId::as_str);
-        match (name, subgraph.attributes().text("label").or(name)) {
+        let subgraph = &graph.subgraphs[index];
+        let name = subgraph.name.as_ref().map(crate::id::DotId::as_str);
+        match (name, subgraph.attributes.text("label").or(name)) {
             (Some(name), Some(label))
-                if name.starts_with("cluster") && !subgraph.nodes().is_empty() =>
+                if name.starts_with("cluster") && !subgraph.nodes.is_empty() =>
             {
                 let _ = writeln!(out, "{indent}subgraph s{index}[\"{}\"]", escaped(label));
                 group(graph, contents, options, Some(index), depth + 1, out);
@@ -86,20 +86,16 @@ fn group(
 
 /// Text within quotes: Mermaid knows entities by `#…;` and takes a backtick for Markdown.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("#quot;"),
-            '#' => out.push_str("#35;"),
-            '&' => out.push_str("#amp;"),
-            '<' => out.push_str("#lt;"),
-            '>' => out.push_str("#gt;"),
-            '`' => out.push_str("#96;"),
-            '\\' => out.push_str("#92;"),
-            _ if letter.is_control() => out.push(' '),
-            _ => out.push(letter),
-        }
-    }
+    let out = labels::escaped(text, |letter| match letter {
+        '"' => Some("#quot;"),
+        '#' => Some("#35;"),
+        '&' => Some("#amp;"),
+        '<' => Some("#lt;"),
+        '>' => Some("#gt;"),
+        '`' => Some("#96;"),
+        '\\' => Some("#92;"),
+        _ => letter.is_control().then_some(" "),
+    });
     // An empty text in quotes is no text to Mermaid.
     if out.trim().is_empty() { "#32;".to_owned() } else { out }
 }

@@ -60,7 +60,7 @@ pub(super) fn colours(
 ) -> Vec<(String, &'static str)> {
     let Some(name) = &options.colour_by else { return Vec::new() };
     let values: std::collections::BTreeSet<&str> =
-        graph.nodes().iter().filter_map(|node| node.get(name)).collect();
+        graph.nodes.iter().filter_map(|node| node.get(name)).collect();
     let others = values
         .iter()
         .copied()
@@ -77,13 +77,13 @@ pub(super) struct SubgraphContents(Vec<(Vec<usize>, Vec<usize>)>);
 
 impl SubgraphContents {
     pub(super) fn of(graph: &crate::graph::Graph) -> Self {
-        let root = graph.subgraphs().len();
+        let root = graph.subgraphs.len();
         let mut held = vec![(Vec::new(), Vec::new()); root + 1];
-        for (index, node) in graph.nodes().iter().enumerate() {
-            held[node.subgraph().unwrap_or(root)].0.push(index);
+        for (index, node) in graph.nodes.iter().enumerate() {
+            held[node.subgraph.unwrap_or(root)].0.push(index);
         }
-        for (index, subgraph) in graph.subgraphs().iter().enumerate() {
-            held[subgraph.parent().unwrap_or(root)].1.push(index);
+        for (index, subgraph) in graph.subgraphs.iter().enumerate() {
+            held[subgraph.parent.unwrap_or(root)].1.push(index);
         }
         Self(held)
     }

@@ -17,7 +17,8 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
     let (width, height) = (drawing.width.max(120.0), drawing.height + legend);
     let mut out = String::new();
     let title = graph
-        .name()
+        .name
+        .as_ref()
         .map_or_else(String::new, |name| format!("<title>{}</title>\n", escaped(name.as_str())));
     // Writing to a string cannot fail.
     let _ = write!(
@@ -28,8 +29,8 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
          <path d=\"M0 0L8 4L0 8z\" fill=\"#555\"/></marker></defs>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    let marker = if graph.is_directed() { " marker-end=\"url(#arrow)\"" } else { "" };
-    for (edge, points) in graph.edges().iter().zip(&drawing.edges) {
+    let marker = if graph.directed { " marker-end=\"url(#arrow)\"" } else { "" };
+    for (edge, points) in graph.edges.iter().zip(&drawing.edges) {
         let path: Vec<String> = points
             .iter()
             .enumerate()
@@ -47,7 +48,7 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
             );
         }
     }
-    for (node, shape) in graph.nodes().iter().zip(&drawing.nodes) {
+    for (node, shape) in graph.nodes.iter().zip(&drawing.nodes) {
         let value = options.colour_by.as_ref().and_then(|name| node.get(name));
         let fill = colours
             .iter()
@@ -57,7 +58,7 @@ pub fn svg(graph: &Graph, options: &DrawOptions) -> String {
         let _ = write!(
             out,
             "<g><title>{}</title><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"6\" fill=\"{fill}\" stroke=\"#555\"/>",
-            escaped(node.id().as_str()),
+            escaped(node.id.as_str()),
             shape.width,
             shape.height
         );
@@ -101,19 +102,14 @@ fn halfway(points: &[(f64, f64)]) -> (f64, f64) {
 
 /// Text for XML; characters that XML has not are left out.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            '\u{FFFE}' | '\u{FFFF}' => {}
-            _ if letter < ' ' => {}
-            _ => out.push(letter),
-        }
-    }
-    out
+    labels::escaped(text, |letter| match letter {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        '\t' | '\n' | '\r' => Some(" "),
+        '\u{FFFE}' | '\u{FFFF}' | '\0'..' ' => Some(""),
+        _ => None,
+    })
 }

@@ -35,14 +35,14 @@ pub(crate) fn carry_out(plan: &EditPlan<'_>) -> Result<Vec<u8>, EditError> {
         writer.at_end(plan.sites.bodies[body].body, statements);
     }
     let source = plan.document.bytes();
-    let charset = plan.document.charset();
+    let charset = plan.document.charset;
     writer.splices.apply(source, Span::new(0, source.len()), charset).map_err(EditError::Unwritable)
 }
 
 fn edges_by_statement<'a>(plan: &EditPlan<'a>) -> HashMap<usize, Vec<(usize, &'a Edge)>> {
     let mut found: HashMap<usize, Vec<(usize, &Edge)>> = HashMap::new();
     let document: &'a DotDocument = plan.document;
-    for edge in document.graph().edges() {
+    for edge in &document.graph().edges {
         for origin in &edge.origins {
             found.entry(origin.statement).or_default().push((origin.ordinal, edge));
         }
@@ -332,13 +332,13 @@ impl<'a> EditWriter<'a, '_> {
             change,
             &self.style,
             document.bytes(),
-            document.charset(),
+            document.charset,
         )
         .map_err(EditError::Unwritable)
     }
 
     fn source(&self, span: Span) -> String {
-        self.plan.document.charset().decode(span.of(self.plan.document.bytes())).into_owned()
+        self.plan.document.charset.decode(span.of(self.plan.document.bytes())).into_owned()
     }
 
     /// What stands between the statements that one is taken apart into.
@@ -371,6 +371,7 @@ impl<'a> EditWriter<'a, '_> {
         }
     }
 
+    /// Statements on lines of their own.
     fn lines(&self, statements: &[NewStatement], body: &Body, indent: &str) -> String {
         let eol = self.style.eol;
         let has_blank_lines = self.style.has_multiline_lists() && self.style.has_blank_lines(body);
@@ -391,6 +392,15 @@ impl<'a> EditWriter<'a, '_> {
         statements.iter().map(line).collect()
     }
 
+    /// Statements in a row.
+    fn row(&self, statements: &[NewStatement], terminator: &str) -> String {
+        let texts: Vec<String> = statements
+            .iter()
+            .map(|statement| format!("{}{terminator}", self.text(statement, "")))
+            .collect();
+        texts.join(" ")
+    }
+
     fn behind(&mut self, statement: &Statement, body: &Body, statements: &[NewStatement]) {
         if let Some(indent) = self.style.indent(statement.span.start)
             && let Some(line) = self.style.next_line(statement.span.end, |_| false)
@@ -401,37 +411,18 @@ impl<'a> EditWriter<'a, '_> {
                 .insert(line, if unfinished { format!("{}{text}", self.style.eol) } else { text });
             return;
         }
-        let terminator = self.style.terminator_of(statement);
-        let texts: Vec<String> = statements
-            .iter()
-            .map(|statement| format!(" {}{terminator}", self.text(statement, "")))
-            .collect();
-        self.splices.insert(statement.span.end, texts.concat());
+        let row = self.row(statements, self.style.terminator_of(statement));
+        self.splices.insert(statement.span.end, format!(" {row}"));
     }
 
     fn at_start(&mut self, body: &Body, statements: &[NewStatement]) {
         let Some(first) = body.statements.first() else { return self.at_end(body, statements) };
-        let terminator = self.style.terminator(body);
         if let Some(indent) = self.style.indent(first.span.start) {
-            let at = self.style.line_start(first.span.start);
-            let lines: Vec<String> = statements
-                .iter()
-                .map(|statement| {
-                    format!(
-                        "{indent}{}{terminator}{}",
-                        self.text(statement, &indent),
-                        self.style.eol
-                    )
-                })
-                .collect();
-            self.splices.insert(at, lines.concat());
-            return;
+            let lines = self.lines(statements, body, &indent);
+            return self.splices.insert(self.style.line_start(first.span.start), lines);
         }
-        let texts: Vec<String> = statements
-            .iter()
-            .map(|statement| format!("{}{terminator} ", self.text(statement, "")))
-            .collect();
-        self.splices.insert(first.span.start, texts.concat());
+        let row = self.row(statements, self.style.terminator(body));
+        self.splices.insert(first.span.start, format!("{row} "));
     }
 
     fn at_end(&mut self, body: &Body, statements: &[NewStatement]) {
@@ -443,14 +434,10 @@ impl<'a> EditWriter<'a, '_> {
             self.splices.insert(self.style.line_start(brace), text);
             return;
         }
-        let terminator = self.style.terminator(body);
         let before = self.plan.document.bytes()[brace - 1];
         let gap = if before.is_ascii_whitespace() { "" } else { " " };
-        let texts: Vec<String> = statements
-            .iter()
-            .map(|statement| format!("{}{terminator} ", self.text(statement, "")))
-            .collect();
-        self.splices.insert(brace, format!("{gap}{}", texts.concat()));
+        let row = self.row(statements, self.style.terminator(body));
+        self.splices.insert(brace, format!("{gap}{row} "));
     }
 }
 
@@ -476,26 +463,13 @@ impl Splices {
         self.replace(span, String::new());
     }
 
-    /// The source between two offsets with every piece in it replaced.
+    /// The source between two offsets with every piece in it replaced; a piece that starts
+    /// before them counts from the first.
     pub fn apply(mut self, source: &[u8], within: Span, charset: Charset) -> Result<Vec<u8>, char> {
-        self.0.sort_by_key(|(span, _)| *span);
-        self.apply_sorted(source, within, charset)
-    }
-
-    /// As [`apply`](Self::apply); a piece that starts before the range counts from its start.
-    pub fn apply_from(
-        mut self,
-        source: &[u8],
-        within: Span,
-        charset: Charset,
-    ) -> Result<Vec<u8>, char> {
         for (span, _) in &mut self.0 {
             span.start = span.start.max(within.start);
         }
-        self.apply(source, within, charset)
-    }
-
-    fn apply_sorted(self, source: &[u8], within: Span, charset: Charset) -> Result<Vec<u8>, char> {
+        self.0.sort_by_key(|(span, _)| *span);
         let mut out = Vec::with_capacity(within.end - within.start);
         let mut at = within.start;
         for (span, text) in self.0 {

@@ -9,7 +9,7 @@ use crate::lexer::TokenKind;
 use crate::syntax::{Assign, AttrList};
 
 use super::apply::Splices;
-use super::file_style::{FileStyle, ListStyle, flat_list};
+use super::file_style::{FileStyle, ListStyle, assigns, flat_list};
 
 /// Attributes to set and to take away.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +90,7 @@ pub(crate) fn changed_lists(
     let mut splices = Splices::default();
     change_lists(lists, last.span.end, change, style, source, &mut splices);
     let within = Span::new(first.span.start, last.span.end);
-    let text = splices.apply_from(source, within, charset)?;
+    let text = splices.apply(source, within, charset)?;
     let text = charset.decode(&text).into_owned();
     let text = text.trim_matches([' ', '\t']);
     Ok(if text.is_empty() { String::new() } else { format!(" {text}") })
@@ -138,8 +138,7 @@ fn append(
     style: &FileStyle<'_>,
     splices: &mut Splices,
 ) {
-    let written: Vec<String> =
-        missing.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
+    let written = assigns(missing);
     let Some(last) = list.assigns.iter().rev().find(|assign| !goes(assign)) else {
         splices.insert(list.span.end - 1, written.join(", "));
         return;

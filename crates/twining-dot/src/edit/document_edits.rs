@@ -2,9 +2,7 @@
 
 use super::apply::carry_out;
 
-use super::plan::NewStatement;
-
-use super::plan::EditPlan;
+use super::plan::{EditPlan, NewStatement};
 
 use crate::diagnostics::Diagnostic;
 use crate::document::DotDocument;
@@ -102,12 +100,12 @@ impl EdgeSelector {
     fn select<'a>(&self, document: &'a DotDocument) -> Vec<&'a Edge> {
         let has = |edge: &Edge| {
             self.having.iter().all(|(name, value)| {
-                edge.attributes().get(name).is_some_and(|found| found.value() == value)
+                edge.attributes.get(name).is_some_and(|found| &found.value == value)
             })
         };
         let graph = document.graph();
         graph
-            .edges()
+            .edges
             .iter()
             .filter(|edge| graph.connects(edge, &self.from, &self.to) && has(edge))
             .collect()
@@ -137,13 +135,7 @@ impl DotDocument {
         let attributes = owned(attributes);
         self.edit(|plan| {
             let mentions = plan.sites.mentioning(&id);
-            if mentions.iter().any(|site| {
-                matches!(
-                    plan.site(*site).shape,
-                    super::statement_index::StatementShape::Node
-                        | super::statement_index::StatementShape::Nodes
-                )
-            }) {
+            if plan.sites.declares(&id) {
                 return Err(EditError::NodeExists(id));
             }
             match mentions.first().copied() {
@@ -191,8 +183,7 @@ impl DotDocument {
         if graph.node(&id).is_none() {
             return Err(EditError::NoNode(id));
         }
-        let joined =
-            graph.edges().iter().filter(|edge| *edge.from() == id || *edge.to() == id).count();
+        let joined = graph.edges.iter().filter(|edge| edge.from == id || edge.to == id).count();
         if edges == EdgeRemoval::Refuse && joined > 0 {
             return Err(EditError::HasEdges { id, edges: joined });
         }
@@ -279,7 +270,7 @@ impl DotDocument {
         let mut plan = EditPlan::new(self)?;
         change(&mut plan)?;
         let edited = Self::parse(carry_out(&plan)?);
-        if let Some(problem) = edited.errors().first() {
+        if let Some(problem) = edited.errors.first() {
             return Err(EditError::WouldBreak(problem.clone()));
         }
         *self = edited;

@@ -40,7 +40,7 @@ impl<'a> FileStyle<'a> {
                 .map(|(at, _)| at + 1)
                 .collect(),
             eol: line_end_of(source),
-            arrow: if document.graph().is_directed() { "->" } else { "--" },
+            arrow: if document.graph().directed { "->" } else { "--" },
             unit: "    ".to_owned(),
             nodes: ListStyle { tall: false, separator: "," },
         };
@@ -216,10 +216,7 @@ impl<'a> FileStyle<'a> {
             return id.to_string();
         }
         let ListStyle { tall, separator } = &self.nodes;
-        let written: Vec<String> = attributes
-            .iter()
-            .map(|(name, value)| format!("{}={value}", DotId::new(name)))
-            .collect();
+        let written = assigns(attributes);
         if *tall {
             let line = format!("{}{indent}{}", self.eol, self.unit);
             let inside: Vec<String> =
@@ -248,7 +245,10 @@ pub(crate) fn flat_list(attributes: &[(String, DotId)]) -> String {
     if attributes.is_empty() {
         return String::new();
     }
-    let written: Vec<String> =
-        attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect();
-    format!(" [{}]", written.join(", "))
+    format!(" [{}]", assigns(attributes).join(", "))
+}
+
+/// `a=b` for each attribute.
+pub(crate) fn assigns(attributes: &[(String, DotId)]) -> Vec<String> {
+    attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name))).collect()
 }

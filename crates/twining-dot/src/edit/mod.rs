@@ -7,8 +7,7 @@ mod file_style;
 mod plan;
 mod statement_index;
 
-pub(crate) use apply::Splices;
-pub(crate) use apply::carry_out;
+pub(crate) use apply::{Splices, carry_out};
 pub use document_edits::{EdgeRemoval, EdgeSelector, EditError};
 pub(crate) use file_style::{FileStyle, line_end_of};
 pub(crate) use plan::{EditPlan, NewStatement};

@@ -65,7 +65,7 @@ pub(crate) struct EditPlan<'a> {
 
 impl<'a> EditPlan<'a> {
     pub fn new(document: &'a DotDocument) -> Result<Self, EditError> {
-        if let Some(problem) = document.errors().first() {
+        if let Some(problem) = document.errors.first() {
             return Err(EditError::Broken(problem.clone()));
         }
         let (changes, first, last) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -118,10 +118,10 @@ impl<'a> EditPlan<'a> {
         value: &DotId,
     ) -> Result<(), EditError> {
         let node = self.document.graph().node(id).ok_or_else(|| EditError::NoNode(id.clone()))?;
-        let current = node.attributes().get(name);
+        let current = node.attributes.get(name);
         let holder = current
-            .filter(|attribute| attribute.origin() == AttributeOrigin::Own)
-            .and_then(|attribute| self.holding(id, attribute.span()));
+            .filter(|attribute| attribute.origin == AttributeOrigin::Own)
+            .and_then(|attribute| self.holding(id, attribute.span));
         let alone = |site: &usize| self.sites.all[*site].shape == StatementShape::Node;
         let mentions = self.sites.mentioning(id);
         // A statement of its own may take it, if no list that says otherwise comes later.
@@ -157,26 +157,19 @@ impl<'a> EditPlan<'a> {
 
     pub fn remove_node_attr(&mut self, id: &DotId, name: &str) -> Result<(), EditError> {
         let node = self.document.graph().node(id).ok_or_else(|| EditError::NoNode(id.clone()))?;
-        self.must_be_own(node.attributes(), name)?;
+        self.must_be_own(&node.attributes, name)?;
         for site in self.sites.mentioning(id).to_vec() {
             if !says(self.lists(site), name) {
                 continue;
             }
-            match self.site(site).shape {
-                StatementShape::Node => {
-                    _ = self.change(site).attributes.unset.insert(name.to_owned())
-                }
-                StatementShape::Nodes => {
-                    _ = self
-                        .change(site)
-                        .nodes
-                        .entry(id.clone())
-                        .or_default()
-                        .unset
-                        .insert(name.to_owned())
-                }
-                _ => {}
-            }
+            let shape = self.site(site).shape;
+            let changes = self.change(site);
+            let change = match shape {
+                StatementShape::Node => &mut changes.attributes,
+                StatementShape::Nodes => changes.nodes.entry(id.clone()).or_default(),
+                _ => continue,
+            };
+            change.unset.insert(name.to_owned());
         }
         Ok(())
     }
@@ -200,10 +193,10 @@ impl<'a> EditPlan<'a> {
 
     pub fn set_edge_attr(&mut self, edge: &Edge, name: &str, value: &DotId) {
         let span = edge
-            .attributes()
+            .attributes
             .get(name)
-            .filter(|attribute| attribute.origin() == AttributeOrigin::Own)
-            .map(|attribute| attribute.span());
+            .filter(|attribute| attribute.origin == AttributeOrigin::Own)
+            .map(|attribute| attribute.span);
         let holds = |start: usize| {
             self.sites.at(start).is_some_and(|site| {
                 span.is_some_and(|span| within(span, self.site(site).statement.span))
@@ -224,7 +217,7 @@ impl<'a> EditPlan<'a> {
     }
 
     pub fn remove_edge_attr(&mut self, edge: &Edge, name: &str) -> Result<(), EditError> {
-        self.must_be_own(edge.attributes(), name)?;
+        self.must_be_own(&edge.attributes, name)?;
         for origin in &edge.origins {
             if let Some(site) = self.sites.at(origin.statement)
                 && says(self.lists(site), name)
@@ -261,21 +254,13 @@ impl<'a> EditPlan<'a> {
             self.change(site).attributes.set.insert(name.to_owned(), value.clone());
             return;
         }
-        let word = match target {
-            Target::Graph => {
-                return self
-                    .first
-                    .entry(body)
-                    .or_default()
-                    .push(NewStatement::Text(format!("{}={value}", DotId::new(name))));
-            }
-            Target::Node => "node",
-            Target::Edge => "edge",
+        let assign = format!("{}={value}", DotId::new(name));
+        let text = match target {
+            Target::Graph => assign,
+            Target::Node => format!("node [{assign}]"),
+            Target::Edge => format!("edge [{assign}]"),
         };
-        self.first
-            .entry(body)
-            .or_default()
-            .push(NewStatement::Text(format!("{word} [{}={value}]", DotId::new(name))));
+        self.first.entry(body).or_default().push(NewStatement::Text(text));
     }
 
     /// Takes every word on an attribute out of the statements of a body.
@@ -353,8 +338,8 @@ impl<'a> EditPlan<'a> {
     fn must_be_own(&self, attributes: &Attributes, name: &str) -> Result<(), EditError> {
         match attributes.get(name) {
             None => Err(EditError::NoAttribute(name.to_owned())),
-            Some(attribute) if attribute.origin() == AttributeOrigin::Default => {
-                let line = self.document.position(attribute.span().start).line;
+            Some(attribute) if attribute.origin == AttributeOrigin::Default => {
+                let line = self.document.position(attribute.span.start).line;
                 Err(EditError::Inherited { name: name.to_owned(), line })
             }
             Some(_) => Ok(()),

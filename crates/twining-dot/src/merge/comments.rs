@@ -21,7 +21,7 @@ pub(super) fn merge_comments(
     merged: Vec<u8>,
 ) -> Vec<u8> {
     let wanted =
-        wanted([base, ours, theirs].map(|side| CommentCounts::of(side.bytes(), side.charset())));
+        wanted([base, ours, theirs].map(|side| CommentCounts::of(side.bytes(), side.charset)));
     let present = CommentCounts::of(&merged, Charset::of(&merged));
     let differ: Vec<&(String, usize)> =
         wanted.iter().filter(|(text, wanted)| present.count(text) != *wanted).collect();
@@ -46,7 +46,7 @@ pub(super) fn merge_comments(
             splices.remove(present.alone(comment.span));
         }
     }
-    match splices.apply(&merged, Span::new(0, merged.len()), document.charset()) {
+    match splices.apply(&merged, Span::new(0, merged.len()), document.charset) {
         Ok(text) if syntax_errors(&text).is_empty() => text,
         _ => merged,
     }
@@ -152,7 +152,7 @@ impl<'a> CommentIndex<'a> {
         let order = StatementOrder::of(document, &sites);
         for token in document.tokens().filter(|token| token.kind == TokenKind::Comment) {
             let place = made.place(token.span, &order);
-            let text = said(document.bytes(), document.charset(), token.span);
+            let text = said(document.bytes(), document.charset, token.span);
             made.by_text.entry(text).or_default().push(made.comments.len());
             made.comments.push(Comment { span: token.span, place });
         }
@@ -314,7 +314,7 @@ impl StatementOrder {
 fn key(document: &DotDocument, statement: &Statement, shape: StatementShape) -> StatementKey {
     let text = || {
         StatementKey::Other(
-            document.charset().decode(statement.bare.of(document.bytes())).into_owned(),
+            document.charset.decode(statement.bare.of(document.bytes())).into_owned(),
         )
     };
     match (&statement.kind, shape) {

@@ -36,7 +36,7 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                         continue;
                     }
                     for (name, verdict) in verdicts {
-                        match by_statement(&name, &verdict, edge.attributes(), other.attributes()) {
+                        match by_statement(&name, &verdict, &edge.attributes, &other.attributes) {
                             AttributeAction::Keep => {}
                             AttributeAction::Set(value) => {
                                 self.plan.set_edge_attr(edge, &name, &value)
@@ -69,7 +69,7 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                 }
                 None => {}
             }
-            self.add_edge(edge, in_order(edge.attributes()), intended);
+            self.add_edge(edge, in_order(&edge.attributes), intended);
             join(edge);
         }
         Ok(joined)
@@ -129,9 +129,9 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
         mut intended: OwnAttributes,
         verdicts: Vec<(Arc<str>, AttributeAction)>,
     ) {
-        let mut attributes = in_order(ours.attributes());
+        let mut attributes = in_order(&ours.attributes);
         for (name, verdict) in verdicts {
-            match by_statement(&name, &verdict, ours.attributes(), theirs.attributes()) {
+            match by_statement(&name, &verdict, &ours.attributes, &theirs.attributes) {
                 AttributeAction::Keep => {}
                 AttributeAction::Unset => attributes.retain(|(known, _)| **known != *name),
                 AttributeAction::Set(value) => {

@@ -48,7 +48,7 @@ impl IntendedGraph {
         let (mut values, mut blanked, mut round) = (0, 0, 0);
         loop {
             let document = DotDocument::parse(text.as_slice());
-            if let Some(problem) = document.errors().first() {
+            if let Some(problem) = document.errors.first() {
                 return Err(EditError::WouldBreak(problem.clone()));
             }
             let mut plan = EditPlan::new(&document)?;
@@ -82,7 +82,7 @@ impl IntendedGraph {
         for (id, intended) in &self.nodes {
             // A node that only edges mention is written by nobody, and not by the merge either.
             let differs =
-                graph.node(id).map_or_else(Vec::new, |node| differing(node.attributes(), intended));
+                graph.node(id).map_or_else(Vec::new, |node| differing(&node.attributes, intended));
             if !differs.is_empty() && sites.declares(id) {
                 wrong.push(ValueMismatch::Node(id.clone(), differs));
             }
@@ -92,14 +92,14 @@ impl IntendedGraph {
         for (from, to, attributes) in self.remaining_edges.iter().chain(&self.new_edges) {
             intended.entry((from, to)).or_default().push_back(attributes);
         }
-        for edge in graph.edges() {
+        for edge in &graph.edges {
             let Some(intended) =
                 intended.get_mut(&(&edge.from, &edge.to)).and_then(VecDeque::pop_front)
             else {
                 wrong.push(ValueMismatch::Edges);
                 return wrong;
             };
-            let differs = differing(edge.attributes(), intended);
+            let differs = differing(&edge.attributes, intended);
             if !differs.is_empty() {
                 wrong.push(ValueMismatch::Edge(edge, differs));
             }
@@ -167,14 +167,14 @@ impl ValueMismatch<'_> {
 
 /// What must be written for attributes to mean this.
 fn differing(attributes: &Attributes, intended: &OwnAttributes) -> AttributeValues {
-    let says = |name: &str| attributes.get(name).map(|attribute| attribute.value());
+    let says = |name: &str| attributes.get(name).map(|attribute| &attribute.value);
     let missing = intended.iter().filter(|(name, value)| {
         says(name) != Some(value) && !(says(name).is_none() && is_nothing(value))
     });
     let mut values: AttributeValues =
         missing.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let surplus = attributes.iter().filter(|attribute| {
-        intended.get(attribute.name()).is_none() && !is_nothing(attribute.value())
+        intended.get(attribute.name()).is_none() && !is_nothing(&attribute.value)
     });
     values.extend(surplus.map(|attribute| (attribute.name().to_owned(), DotId::new(""))));
     values

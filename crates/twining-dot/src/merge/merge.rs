@@ -6,15 +6,7 @@
 //! written: a default is a way of writing, and the sides may have different ones. The
 //! result is ours with splices, so its layout is ours; comments are merged as the rest is.
 
-use super::policy::Subject;
-
-use super::policy::Resolution;
-
-use super::policy::DotMergePolicy;
-
-use super::policy::DotClashKind;
-
-use super::policy::DotClash;
+use super::policy::{DotClash, DotClashKind, DotMergePolicy, Resolution, Subject};
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -86,7 +78,7 @@ pub fn merge(
 
 pub(super) fn read(side: &'static str, source: &[u8]) -> Result<DotDocument, MergeError> {
     let document = DotDocument::parse(source);
-    match document.errors().first() {
+    match document.errors.first() {
         Some(problem) => Err(MergeError::Broken { side, problem: problem.clone() }),
         None => Ok(document),
     }
@@ -98,7 +90,7 @@ pub(super) fn by_meaning(
     theirs: &DotDocument,
     policy: &(impl DotMergePolicy + ?Sized),
 ) -> Result<MergedDot, MergeError> {
-    if ours.graph().is_directed() != theirs.graph().is_directed() {
+    if ours.graph().directed != theirs.graph().directed {
         return Err(MergeError::TwoKinds);
     }
     let with = attempt(base, ours, theirs, policy, DefaultsFrom::MergedDot)?;
@@ -147,7 +139,7 @@ pub(super) fn attempt(
     policy: &(impl DotMergePolicy + ?Sized),
     defaults: DefaultsFrom,
 ) -> Result<MergeAttempt, MergeError> {
-    let strict = ours.graph().is_strict() || theirs.graph().is_strict();
+    let strict = ours.graph().strict || theirs.graph().strict;
     let identity = EdgeIdentity { strict, attributes: policy.edge_identity() };
     let base = MergeSide::of(base, identity, None);
     let ours_side = MergeSide::of(ours, identity, Some(&base));
@@ -208,26 +200,23 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     fn header(&mut self) {
         let (base, ours, theirs) =
             (self.base.document.graph(), self.ours.document.graph(), self.theirs.document.graph());
-        if theirs.name() != ours.name() && theirs.name() != base.name() {
-            let name = theirs.name().map_or_else(|| "nothing".to_owned(), DotId::to_string);
+        if theirs.name != ours.name && theirs.name != base.name {
+            let name = theirs.name.as_ref().map_or_else(|| "nothing".to_owned(), DotId::to_string);
             self.clash(
                 Subject::Graph,
                 DotClashKind::NotCarriedOver(format!("theirs names it {name}")),
             );
         }
-        let more = self.theirs.document.more_graphs();
-        if more > self.ours.document.more_graphs().max(self.base.document.more_graphs()) {
+        let more = self.theirs.document.more_graphs;
+        if more > self.ours.document.more_graphs.max(self.base.document.more_graphs) {
             self.clash(
                 Subject::Graph,
                 DotClashKind::NotCarriedOver("theirs has a second graph after it".to_owned()),
             );
         }
-        if theirs.is_strict() != ours.is_strict() && theirs.is_strict() != base.is_strict() {
-            let what = if theirs.is_strict() {
-                "theirs made it strict"
-            } else {
-                "theirs made it not strict"
-            };
+        if theirs.strict != ours.strict && theirs.strict != base.strict {
+            let what =
+                if theirs.strict { "theirs made it strict" } else { "theirs made it not strict" };
             self.clash(Subject::Graph, DotClashKind::NotCarriedOver(what.to_owned()));
         }
     }
@@ -240,11 +229,11 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             &Subject::Graph,
             Target::Graph,
             0,
-            [base.attributes(), ours.attributes(), theirs.attributes()],
+            [&base.attributes, &ours.attributes, &theirs.attributes],
         );
         for (target, defaults) in [
-            (Target::Node, [base.node_defaults(), ours.node_defaults(), theirs.node_defaults()]),
-            (Target::Edge, [base.edge_defaults(), ours.edge_defaults(), theirs.edge_defaults()]),
+            (Target::Node, [&base.node_defaults, &ours.node_defaults, &theirs.node_defaults]),
+            (Target::Edge, [&base.edge_defaults, &ours.edge_defaults, &theirs.edge_defaults]),
         ] {
             let subject = Subject::Defaults(target);
             match carry {
@@ -268,7 +257,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             match verdict {
                 AttributeAction::Keep => {}
                 AttributeAction::Set(value) => {
-                    let span = ours.get(&name).map(|attribute| attribute.span());
+                    let span = ours.get(&name).map(|attribute| attribute.span);
                     self.plan.set_body_attr(target, body, span, &name, &value);
                 }
                 AttributeAction::Unset => self.plan.remove_body_attr(target, body, &name),
@@ -343,9 +332,9 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     fn nodes(&mut self, joined: &HashSet<DotId>) -> Result<Vec<&'a DotId>, MergeError> {
         let ours: &'a DotDocument = self.ours.document;
         let theirs: &'a DotDocument = self.theirs.document;
-        for node in ours.graph().nodes() {
-            let id = node.id();
-            let mut intended = all(node.attributes());
+        for node in &ours.graph().nodes {
+            let id = &node.id;
+            let mut intended = all(&node.attributes);
             match (self.base.nodes.get(id).cloned(), theirs.graph().node(id)) {
                 (base, Some(other)) => {
                     let subject = Subject::Node(id.clone());
@@ -353,10 +342,10 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
                         &subject,
                         &base.unwrap_or_default(),
                         &intended,
-                        &all(other.attributes()),
+                        &all(&other.attributes),
                     );
                     for (name, verdict) in verdicts {
-                        match by_statement(&name, &verdict, node.attributes(), other.attributes()) {
+                        match by_statement(&name, &verdict, &node.attributes, &other.attributes) {
                             AttributeAction::Keep => {}
                             AttributeAction::Set(value) => {
                                 self.plan.set_node_attr(id, &name, &value)?
@@ -378,12 +367,12 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             self.intended.nodes.push((id.clone(), intended));
         }
         let mut fresh = Vec::new();
-        for node in theirs.graph().nodes() {
-            let id = node.id();
+        for node in &theirs.graph().nodes {
+            let id = &node.id;
             if self.ours.nodes.contains_key(id) {
                 continue;
             }
-            let intended = all(node.attributes());
+            let intended = all(&node.attributes);
             if let Some(base) = self.base.nodes.get(id) {
                 if *base == intended && !joined.contains(id) {
                     continue;
@@ -420,16 +409,12 @@ pub(super) fn by_statement(
     theirs: &Attributes,
 ) -> AttributeAction {
     let is_own = |attributes: &Attributes| {
-        attributes.get(name).is_some_and(|attribute| attribute.origin() == AttributeOrigin::Own)
+        attributes.get(name).is_some_and(|attribute| attribute.origin == AttributeOrigin::Own)
     };
-    let given = theirs.get(name).filter(|attribute| attribute.origin() == AttributeOrigin::Default);
+    let given = theirs.get(name).filter(|attribute| attribute.origin == AttributeOrigin::Default);
     match verdict {
-        AttributeAction::Set(value) if given.is_some_and(|given| given.value() == value) => {
-            if is_own(ours) {
-                AttributeAction::Unset
-            } else {
-                AttributeAction::Keep
-            }
+        AttributeAction::Set(value) if given.is_some_and(|given| &given.value == value) => {
+            if is_own(ours) { AttributeAction::Unset } else { AttributeAction::Keep }
         }
         AttributeAction::Set(value) => AttributeAction::Set(value.clone()),
         AttributeAction::Unset if is_own(ours) => AttributeAction::Unset,
@@ -440,9 +425,9 @@ pub(super) fn by_statement(
 /// Own attributes in the order in which they are written.
 pub(super) fn in_order(attributes: &Attributes) -> Vec<(String, DotId)> {
     let mut own: Vec<_> = attributes.own().collect();
-    own.sort_by_key(|attribute| attribute.span());
+    own.sort_by_key(|attribute| attribute.span);
     own.into_iter()
-        .map(|attribute| (attribute.name().to_owned(), attribute.value().clone()))
+        .map(|attribute| (attribute.name().to_owned(), attribute.value.clone()))
         .collect()
 }
 

@@ -85,7 +85,7 @@ impl<'a> MergeSide<'a> {
         base: Option<&MergeSide<'_>>,
     ) -> Self {
         let graph = document.graph();
-        let nodes = graph.nodes().iter().map(|node| (node.id(), all(node.attributes()))).collect();
+        let nodes = graph.nodes.iter().map(|node| (&node.id, all(&node.attributes))).collect();
         let edges = named_edges(graph, identity, base);
         let edge_index =
             edges.iter().enumerate().map(|(index, (name, ..))| (name.clone(), index)).collect();
@@ -114,11 +114,11 @@ fn named_edges<'a>(
 ) -> Vec<(EdgeKey, &'a Edge, OwnAttributes)> {
     let mut unnumbered: HashMap<EdgeKey, Vec<usize>> = HashMap::new();
     let mut edges: Vec<(EdgeKey, &Edge, OwnAttributes)> = Vec::new();
-    for edge in graph.edges() {
-        let attributes = all(edge.attributes());
+    for edge in &graph.edges {
+        let attributes = all(&edge.attributes);
         let mut ends =
             [(edge.from.clone(), edge.from_port.clone()), (edge.to.clone(), edge.to_port.clone())];
-        if !graph.is_directed() {
+        if !graph.directed {
             ends.sort();
         }
         let [from, to] = ends;
@@ -180,10 +180,10 @@ fn number(
 /// Subgraphs by the names from the outermost to their own; those without a name, or in one without, are not compared.
 fn groups(graph: &Graph) -> BTreeMap<Vec<DotId>, usize> {
     let mut paths: Vec<Option<Vec<DotId>>> = Vec::new();
-    for subgraph in graph.subgraphs() {
+    for subgraph in &graph.subgraphs {
         let around =
-            subgraph.parent().map_or_else(|| Some(Vec::new()), |parent| paths[parent].clone());
-        paths.push(around.zip(subgraph.name().cloned()).map(|(mut path, name)| {
+            subgraph.parent.map_or_else(|| Some(Vec::new()), |parent| paths[parent].clone());
+        paths.push(around.zip(subgraph.name.as_ref().cloned()).map(|(mut path, name)| {
             path.push(name);
             path
         }));

@@ -1,6 +1,6 @@
 //! Where in ours the new nodes of theirs go, and what becomes of subgraphs.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::merge::{Merger, NodesBySubgraph, in_order};
 use super::policy::{DotClashKind, DotMergePolicy, Subject};
@@ -18,20 +18,19 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         let theirs: &'a Graph = self.theirs.document.graph();
         let mut placed = NodesBySubgraph::new();
         for id in &fresh {
-            let group = theirs.node(*id).and_then(|node| node.subgraph());
+            let group = theirs.node(*id).and_then(|node| node.subgraph);
             placed.entry(path_of(theirs, group)).or_default().push(id);
         }
         for id in placed.remove(&Vec::new()).unwrap_or_default() {
             self.add_fresh(id, 0);
         }
         let fresh: HashSet<&DotId> = fresh.into_iter().collect();
-        let left = self.move_out_of_subgraphs();
         let paths: Vec<(Vec<DotId>, usize)> =
             self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
         for (path, group) in paths {
             let in_ours = self.ours.groups.get(&path).copied();
             match in_ours.and_then(|group| self.plan.sites.body_of(Some(group))) {
-                Some(body) => self.known_group(&path, group, body, &left, &fresh, &mut placed),
+                Some(body) => self.known_group(&path, group, body, &fresh, &mut placed),
                 None => self.new_group(&path, group, &mut placed),
             }
         }
@@ -45,7 +44,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             .into_iter()
             .flat_map(|(_, edges)| edges)
             .for_each(|edge| self.plan.add(edge, None, 0));
-        self.left_groups(&left);
+        self.left_groups();
         self.unnamed_groups();
     }
 
@@ -62,7 +61,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         };
         let statement = statement.unwrap_or_else(|| NewStatement::Node {
             id: id.clone(),
-            attributes: in_order(node.attributes()),
+            attributes: in_order(&node.attributes),
         });
         self.plan.add(statement, behind, body);
     }
@@ -72,7 +71,6 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         path: &[DotId],
         group: usize,
         body: usize,
-        gone: &MovedNodes<'a>,
         fresh: &HashSet<&DotId>,
         placed: &mut NodesBySubgraph<'a>,
     ) {
@@ -82,41 +80,29 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         for edge in self.housed.remove(path).unwrap_or_default() {
             self.plan.add(edge, None, body);
         }
-        let theirs = &self.theirs.document.graph().subgraphs()[group];
+        let theirs = &self.theirs.document.graph().subgraphs[group];
         let ours_graph = self.ours.document.graph();
         let base =
-            self.base.groups.get(path).map(|group| &self.base.document.graph().subgraphs()[*group]);
-        let Some(ours) = self.ours.groups.get(path).map(|group| &ours_graph.subgraphs()[*group])
+            self.base.groups.get(path).map(|group| &self.base.document.graph().subgraphs[*group]);
+        let Some(ours) = self.ours.groups.get(path).map(|group| &ours_graph.subgraphs[*group])
         else {
             return;
         };
         let nothing = Default::default();
-        let attributes = [
-            base.map_or(&nothing, |base| base.attributes()),
-            ours.attributes(),
-            theirs.attributes(),
-        ];
+        let attributes =
+            [base.map_or(&nothing, |base| &base.attributes), &ours.attributes, &theirs.attributes];
         self.body(&Subject::Subgraph(path.to_vec()), Target::Graph, body, attributes);
         let before: HashSet<&DotId> =
-            base.map(|base| base.nodes().iter().collect()).unwrap_or_default();
-        let present: HashSet<&DotId> = ours.nodes().iter().collect();
-        for id in theirs.nodes() {
+            base.map(|base| base.nodes.iter().collect()).unwrap_or_default();
+        let present: HashSet<&DotId> = ours.nodes.iter().collect();
+        for id in &theirs.nodes {
             let joins = !before.contains(id) && !present.contains(id) && !fresh.contains(id);
-            let placed = gone.get(id) == Some(&body);
-            if joins
-                && !placed
-                && !self.plan.removed_nodes.contains(id)
-                && ours_graph.node(id).is_some()
-            {
+            if joins && !self.plan.removed_nodes.contains(id) && ours_graph.node(id).is_some() {
                 self.plan.add_node(id.clone(), Vec::new(), body);
             }
         }
-        let still: HashSet<&DotId> = theirs.nodes().iter().collect();
-        let stuck = |id: &&&DotId| {
-            present.contains(**id)
-                && self.theirs.nodes.contains_key(**id)
-                && !gone.contains_key(**id)
-        };
+        let still: HashSet<&DotId> = theirs.nodes.iter().collect();
+        let stuck = |id: &&&DotId| present.contains(**id) && self.theirs.nodes.contains_key(**id);
         let left = before.iter().filter(|id| !still.contains(**id)).filter(stuck).count();
         if left > 0 {
             self.clash(
@@ -137,9 +123,9 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         if self.base.groups.contains_key(path) {
             // Ours removed it. Its nodes that are new in theirs still need a home.
             let fresh = placed.remove(path).unwrap_or_default();
-            let theirs = &self.theirs.document.graph().subgraphs()[group];
-            let base = &self.base.document.graph().subgraphs()[self.base.groups[path]];
-            if !fresh.is_empty() || own(theirs.attributes()) != own(base.attributes()) {
+            let theirs = &self.theirs.document.graph().subgraphs[group];
+            let base = &self.base.document.graph().subgraphs[self.base.groups[path]];
+            if !fresh.is_empty() || own(&theirs.attributes) != own(&base.attributes) {
                 self.clash(
                     Subject::Subgraph(path.to_vec()),
                     DotClashKind::NotCarriedOver("ours removed it".to_owned()),
@@ -167,8 +153,8 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         placed: &mut NodesBySubgraph<'a>,
     ) -> NewStatement {
         let theirs: &'a Graph = self.theirs.document.graph();
-        let subgraph = &theirs.subgraphs()[group];
-        let assigns = in_order(subgraph.attributes());
+        let subgraph = &theirs.subgraphs[group];
+        let assigns = in_order(&subgraph.attributes);
         let mut body: Vec<NewStatement> = assigns
             .iter()
             .map(|(name, value)| NewStatement::Text(format!("{}={value}", DotId::new(name))))
@@ -177,7 +163,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         let mut written: HashSet<&DotId> = fresh.iter().copied().collect();
         for id in fresh {
             let attributes =
-                theirs.node(id).map(|node| in_order(node.attributes())).unwrap_or_default();
+                theirs.node(id).map(|node| in_order(&node.attributes)).unwrap_or_default();
             body.push(NewStatement::Node { id: id.clone(), attributes });
         }
         let below = self
@@ -191,23 +177,20 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             .collect();
         for (inner, index) in next {
             body.push(self.group_statement(&inner, index, placed));
-            written.extend(theirs.subgraphs()[index].nodes());
+            written.extend(&theirs.subgraphs[index].nodes);
         }
         let edges = self.housed.remove(path).unwrap_or_default();
         let stays = |id: &&DotId| {
             self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id)
         };
-        let others = subgraph.nodes().iter().filter(|id| !written.contains(*id)).filter(stays);
+        let others = subgraph.nodes.iter().filter(|id| !written.contains(*id)).filter(stays);
         body.extend(others.map(|id| NewStatement::Node { id: id.clone(), attributes: Vec::new() }));
         body.extend(edges);
-        NewStatement::Group {
-            name: subgraph.name().cloned().unwrap_or_else(|| DotId::new("")),
-            body,
-        }
+        NewStatement::Group { name: subgraph.name.clone().unwrap_or_else(|| DotId::new("")), body }
     }
 
     /// Subgraphs that theirs removed go when nothing is left in them; else they stay and are told.
-    fn left_groups(&mut self, left: &MovedNodes<'a>) {
+    fn left_groups(&mut self) {
         let gone: Vec<(Vec<DotId>, usize)> = self
             .ours
             .groups
@@ -218,13 +201,10 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             .map(|(path, group)| (path.clone(), *group))
             .collect();
         for (path, group) in gone {
-            let ours = &self.ours.document.graph().subgraphs()[group];
-            let base = &self.base.document.graph().subgraphs()[self.base.groups[&path]];
-            let empty = ours
-                .nodes()
-                .iter()
-                .all(|id| self.plan.removed_nodes.contains(id) || left.contains_key(id));
-            let untouched = own(ours.attributes()) == own(base.attributes());
+            let ours = &self.ours.document.graph().subgraphs[group];
+            let base = &self.base.document.graph().subgraphs[self.base.groups[&path]];
+            let empty = ours.nodes.iter().all(|id| self.plan.removed_nodes.contains(id));
+            let untouched = own(&ours.attributes) == own(&base.attributes);
             if empty && untouched && self.plan.remove_group(group) {
                 continue;
             }
@@ -303,7 +283,7 @@ impl<'a> SourceCopier<'a> {
             .map_or(body.span.start + 1, |before| body.statements[before].span.end);
         let from = self.style.commented_from(site.statement.span.start, floor);
         let text = Span::new(from, site.statement.bare.end).of(self.document.bytes());
-        Some(NewStatement::SourceCopier(self.document.charset().decode(text).into_owned()))
+        Some(NewStatement::SourceCopier(self.document.charset.decode(text).into_owned()))
     }
 }
 
@@ -312,16 +292,16 @@ type UnnamedSubgraph = (Vec<(String, DotId)>, Vec<DotId>);
 fn unnamed(graph: &Graph) -> Vec<UnnamedSubgraph> {
     let mut found = Vec::new();
     for subgraph in graph
-        .subgraphs()
+        .subgraphs
         .iter()
-        .filter(|subgraph| subgraph.name().is_none() && !subgraph.attributes().is_empty())
+        .filter(|subgraph| subgraph.name.is_none() && !subgraph.attributes.is_empty())
     {
         let attributes = subgraph
-            .attributes()
+            .attributes
             .iter()
-            .map(|attribute| (attribute.name().to_owned(), attribute.value().clone()))
+            .map(|attribute| (attribute.name().to_owned(), attribute.value.clone()))
             .collect();
-        let mut nodes = subgraph.nodes().to_vec();
+        let mut nodes = subgraph.nodes.to_vec();
         nodes.sort();
         found.push((attributes, nodes));
     }
@@ -333,117 +313,10 @@ pub(super) fn path_of(graph: &Graph, group: Option<usize>) -> Vec<DotId> {
     let mut path = Vec::new();
     let mut at = group;
     while let Some(index) = at {
-        let subgraph = &graph.subgraphs()[index];
-        path.extend(subgraph.name().cloned());
-        at = subgraph.parent();
+        let subgraph = &graph.subgraphs[index];
+        path.extend(subgraph.name.clone());
+        at = subgraph.parent;
     }
     path.reverse();
     path
-}
-
-/// Nodes that leave a subgraph, and the body of ours they stand in from now on.
-pub(super) type MovedNodes<'a> = HashMap<&'a DotId, usize>;
-
-impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
-    /// Moves every node out of the subgraphs that theirs took it out of, where
-    /// statements of its own are all that keeps it there in ours.
-    pub(super) fn move_out_of_subgraphs(&mut self) -> MovedNodes<'a> {
-        let ours: &'a Graph = self.ours.document.graph();
-        let mut from: BTreeMap<&'a DotId, HashSet<usize>> = BTreeMap::new();
-        for (path, &group) in &self.ours.groups {
-            let Some(&before) = self.base.groups.get(path) else { continue };
-            let before: HashSet<&DotId> =
-                self.base.document.graph().subgraphs()[before].nodes().iter().collect();
-            let after: HashSet<&DotId> = match self.theirs.groups.get(path) {
-                Some(&group) => {
-                    self.theirs.document.graph().subgraphs()[group].nodes().iter().collect()
-                }
-                None => HashSet::new(),
-            };
-            for id in ours.subgraphs()[group].nodes() {
-                let leaves = before.contains(id)
-                    && !after.contains(id)
-                    && self.theirs.nodes.contains_key(id);
-                if leaves && !self.plan.removed_nodes.contains(id) {
-                    from.entry(id).or_default().insert(group);
-                }
-            }
-        }
-        let mut left = MovedNodes::new();
-        for (id, groups) in from {
-            if let Some(body) = self.leave(id, &groups) {
-                left.insert(id, body);
-            }
-        }
-        left
-    }
-
-    /// Moves one node out of these subgraphs; the body it moved to, if it could.
-    fn leave(&mut self, id: &'a DotId, groups: &HashSet<usize>) -> Option<usize> {
-        let inside: Vec<usize> = self
-            .plan
-            .sites
-            .mentioning(id)
-            .iter()
-            .copied()
-            .filter(|site| self.is_inside(*site, groups))
-            .collect();
-        if inside.iter().any(|site| self.plan.site(*site).shape != StatementShape::Node) {
-            return None;
-        }
-        let mut attributes: Vec<(String, DotId)> = Vec::new();
-        for &site in &inside {
-            for assign in self.plan.lists(site).iter().flat_map(|list| &list.assigns) {
-                put(&mut attributes, assign.name.id.as_str(), assign.value.id.clone());
-            }
-            if let Some(change) = self.plan.changes.get(&site).map(|changes| &changes.attributes) {
-                attributes.retain(|(name, _)| !change.unset.contains(name));
-                change
-                    .set
-                    .iter()
-                    .for_each(|(name, value)| put(&mut attributes, name, value.clone()));
-            }
-        }
-        let body = self.home_in_ours(id);
-        for site in inside {
-            self.plan.changes.entry(site).or_default().remove = true;
-        }
-        let behind = self.plan.sites.bodies[body].last_node;
-        self.plan.add(NewStatement::Node { id: id.clone(), attributes }, behind, body);
-        Some(body)
-    }
-
-    fn is_inside(&self, site: usize, groups: &HashSet<usize>) -> bool {
-        let graph = self.ours.document.graph();
-        let mut at = self.plan.sites.bodies[self.plan.site(site).body].group;
-        while let Some(group) = at {
-            if groups.contains(&group) {
-                return true;
-            }
-            at = graph.subgraphs()[group].parent();
-        }
-        false
-    }
-
-    /// The body of ours that is nearest to where theirs has a node.
-    fn home_in_ours(&self, id: &DotId) -> usize {
-        let theirs = self.theirs.document.graph();
-        let mut path = path_of(theirs, theirs.node(id).and_then(|node| node.subgraph()));
-        while !path.is_empty() {
-            let group = self.ours.groups.get(&path).copied();
-            if let Some(body) = group.and_then(|group| self.plan.sites.body_of(Some(group))) {
-                return body;
-            }
-            path.pop();
-        }
-        0
-    }
-}
-
-/// Sets an attribute, at the end if it is new.
-fn put(attributes: &mut Vec<(String, DotId)>, name: &str, value: DotId) {
-    match attributes.iter_mut().find(|(known, _)| known == name) {
-        Some((_, known)) => *known = value,
-        None => attributes.push((name.to_owned(), value)),
-    }
 }

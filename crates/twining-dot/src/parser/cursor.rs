@@ -1,7 +1,7 @@
 //! Where the parser stands: the current token, what is said of it, and how to get
 //! past an error.
 
-use crate::diagnostics::{Span, SpanDiagnostic};
+use crate::diagnostics::{Diagnostic, Span};
 use crate::lexer::{Token, TokenKind, is_letter};
 
 use super::parse::{DotParser, MOST_ERRORS, ParseResult, SyntaxError};
@@ -23,7 +23,7 @@ impl DotParser<'_> {
                     TokenKind::Html => "this HTML string has no closing `>`",
                     _ => "this comment has no closing `*/`",
                 };
-                self.errors.push(SpanDiagnostic::new(self.token.span, what));
+                self.errors.push(Diagnostic::new(self.token.span, what));
             }
             if !self.token.is_trivia() {
                 return;
@@ -46,15 +46,16 @@ impl DotParser<'_> {
     }
 
     pub(super) fn fail<T>(&mut self, message: impl Into<String>) -> ParseResult<T> {
-        self.errors.push(SpanDiagnostic::new(self.token.span, message));
+        self.errors.push(Diagnostic::new(self.token.span, message));
         Err(SyntaxError)
     }
 
     /// Passes over the rest of a file that is hardly DOT: each mistake takes memory.
     pub(super) fn give_up(&mut self) {
         if self.token.kind != TokenKind::End {
-            let message = format!("{MOST_ERRORS} errors before this one; the rest is not read");
-            self.errors.push(SpanDiagnostic::new(self.token.span, message));
+            let message =
+                format!("{MOST_ERRORS} errors before this one; the rest is not read");
+            self.errors.push(Diagnostic::new(self.token.span, message));
         }
         let end = Span { start: self.source.len(), end: self.source.len() };
         self.token = Token { kind: TokenKind::End, span: end, closed: true };
@@ -168,7 +169,7 @@ impl DotParser<'_> {
                 "a new id starts here without a space before it{}",
                 self.quote_hint(self.last_end)
             );
-            self.warnings.push(SpanDiagnostic::new(self.token.span, message));
+            self.warnings.push(Diagnostic::new(self.token.span, message));
         }
     }
 }

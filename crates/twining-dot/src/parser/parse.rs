@@ -4,7 +4,7 @@
 //! attribute, elsewhere at the next statement, so that one run reports everything.
 
 use crate::charset::Charset;
-use crate::diagnostics::{Span, SpanDiagnostic};
+use crate::diagnostics::{Diagnostic, Span};
 use crate::lexer::{DotLexer, Keyword, Token, TokenKind};
 use crate::syntax::{
     Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, SpelledId, Statement,
@@ -21,8 +21,8 @@ pub const MOST_ERRORS: usize = 10_000;
 /// What was read.
 pub(crate) struct ParseOutput {
     pub graph: Option<GraphSyntax>,
-    pub errors: Vec<SpanDiagnostic>,
-    pub warnings: Vec<SpanDiagnostic>,
+    pub errors: Vec<Diagnostic>,
+    pub warnings: Vec<Diagnostic>,
     /// How many further graphs seem to start behind the first.
     pub more_graphs: usize,
 }
@@ -53,8 +53,8 @@ pub(super) struct DotParser<'a> {
     depth: usize,
     directed: bool,
     pub(super) known: IdInterner<'a>,
-    pub(super) errors: Vec<SpanDiagnostic>,
-    pub(super) warnings: Vec<SpanDiagnostic>,
+    pub(super) errors: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
 }
 
 impl<'a> DotParser<'a> {
@@ -93,7 +93,7 @@ impl<'a> DotParser<'a> {
             } else {
                 format!("expected `graph` or `digraph`, found {}", self.found())
             };
-            self.errors.push(SpanDiagnostic::new(start, message));
+            self.errors.push(Diagnostic::new(start, message));
             while !header(self.token.kind) {
                 if self.token.kind == TokenKind::End {
                     return None;
@@ -164,7 +164,7 @@ impl<'a> DotParser<'a> {
                 let message = format!(
                     "expected `}}` to close the {what} opened in line {line}, found the end of the file"
                 );
-                self.errors.push(SpanDiagnostic::new(self.token.span, message));
+                self.errors.push(Diagnostic::new(self.token.span, message));
                 return Body { span: open.to(self.token.span), closed: false, statements };
             }
             self.warn_if_run_together();
@@ -259,7 +259,7 @@ impl<'a> DotParser<'a> {
                 } else {
                     "edges of a `graph` are written `--`, not `->`; for arrows make it a `digraph`"
                 };
-                self.errors.push(SpanDiagnostic::new(self.token.span, message));
+                self.errors.push(Diagnostic::new(self.token.span, message));
             }
             self.bump();
             endpoints.push(self.endpoint()?);
@@ -303,7 +303,7 @@ impl<'a> DotParser<'a> {
 
     /// Passes over the braces by counting: descending into them is what the limit is against.
     fn too_deep(&mut self) -> ParseResult<Endpoint> {
-        self.errors.push(SpanDiagnostic::new(
+        self.errors.push(Diagnostic::new(
             self.token.span,
             format!("subgraphs are nested deeper than {DEEPEST}"),
         ));
@@ -442,7 +442,7 @@ impl<'a> DotParser<'a> {
             } else {
                 "text after the graph is not read"
             };
-            self.warnings.push(SpanDiagnostic::new(self.token.span, what));
+            self.warnings.push(Diagnostic::new(self.token.span, what));
             let mut braces = 0_usize;
             while self.token.kind != TokenKind::End {
                 match self.token.kind {

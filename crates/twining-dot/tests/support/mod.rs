@@ -17,7 +17,7 @@ pub struct Meaning {
 }
 
 pub fn meaning(document: &DotDocument) -> Meaning {
-    assert_eq!(document.errors(), [], "{}", document.text());
+    assert_eq!(document.errors, [], "{}", document.text());
     meaning_of(document.graph())
 }
 
@@ -25,50 +25,52 @@ pub fn meaning_of(graph: &Graph) -> Meaning {
     let values = |attributes: &twining_dot::Attributes| -> Values {
         attributes
             .iter()
-            .map(|attribute| (attribute.name().to_owned(), format!("{:?}", attribute.value())))
+            .map(|attribute| (attribute.name().to_owned(), format!("{:?}", &attribute.value)))
             .collect()
     };
     let port =
         |port: Option<&twining_dot::Port>| port.map_or_else(String::new, ToString::to_string);
     let mut edges: Vec<_> = graph
-        .edges()
+        .edges
         .iter()
         .map(|edge| {
             let mut ends = [
-                format!("{:?}{}", edge.from(), port(edge.from_port())),
-                format!("{:?}{}", edge.to(), port(edge.to_port())),
+                format!("{:?}{}", &edge.from, port(edge.from_port.as_ref())),
+                format!("{:?}{}", &edge.to, port(edge.to_port.as_ref())),
             ];
-            if !graph.is_directed() {
+            if !graph.directed {
                 ends.sort();
             }
             let [from, to] = ends;
-            (from, to, values(edge.attributes()))
+            (from, to, values(&edge.attributes))
         })
         .collect();
     edges.sort();
     let path = |mut at: Option<usize>| {
         let mut path = Vec::new();
-        while let Some(subgraph) = at.map(|at| &graph.subgraphs()[at]) {
-            path.push(subgraph.name().map_or_else(|| "?".to_owned(), |name| format!("{name:?}")));
-            at = subgraph.parent();
+        while let Some(subgraph) = at.map(|at| &graph.subgraphs[at]) {
+            path.push(
+                subgraph.name.as_ref().map_or_else(|| "?".to_owned(), |name| format!("{name:?}")),
+            );
+            at = subgraph.parent;
         }
         path.reverse();
         path.join("/")
     };
     let named =
-        graph.subgraphs().iter().enumerate().filter(|(_, subgraph)| subgraph.name().is_some());
+        graph.subgraphs.iter().enumerate().filter(|(_, subgraph)| subgraph.name.as_ref().is_some());
     Meaning {
-        graph: values(graph.attributes()),
+        graph: values(&graph.attributes),
         nodes: graph
-            .nodes()
+            .nodes
             .iter()
-            .map(|node| (format!("{:?}", node.id()), values(node.attributes())))
+            .map(|node| (format!("{:?}", &node.id), values(&node.attributes)))
             .collect(),
         edges,
         groups: named
             .map(|(index, subgraph)| {
-                let nodes = subgraph.nodes().iter().map(|id| format!("{id:?}")).collect();
-                (path(Some(index)), (values(subgraph.attributes()), nodes))
+                let nodes = subgraph.nodes.iter().map(|id| format!("{id:?}")).collect();
+                (path(Some(index)), (values(&subgraph.attributes), nodes))
             })
             .collect(),
     }

@@ -280,9 +280,9 @@ fn hostile_text_stays_text_on_the_page() {
 fn pictures_show_decisions_and_what_they_touch() {
     let dot = export(&filled(), "dot", None).content;
     let document = twining_dot::DotDocument::parse(dot.clone());
-    assert!(document.errors().is_empty(), "{dot}");
+    assert!(document.errors.is_empty(), "{dot}");
     assert_eq!(
-        (document.graph().nodes().len(), document.graph().edges().len()),
+        (document.graph().nodes.len(), document.graph().edges.len()),
         (2, 1),
         "a decision and its file: {dot}"
     );
@@ -293,8 +293,6 @@ fn pictures_show_decisions_and_what_they_touch() {
         assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'), "{content}");
     }
     assert!(
-        twining_dot::DotDocument::parse(export(&besieged(), "dot", None).content)
-            .errors()
-            .is_empty()
+        twining_dot::DotDocument::parse(export(&besieged(), "dot", None).content).errors.is_empty()
     );
 }

@@ -284,7 +284,7 @@ impl Engine {
 
 /// What adds to our graph the nodes and edges that only theirs has.
 fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
-    let ends = |edge: &twining_dot::Edge| [edge.from(), edge.to()].map(|id| id.as_str().to_owned());
+    let ends = |edge: &twining_dot::Edge| [&edge.from, &edge.to].map(|id| id.as_str().to_owned());
     let valid_edges: HashSet<([String; 2], &str)> = ours
         .valid_edges()
         .map(|valid_edge| (ends(valid_edge.edge()), valid_edge.relation()))

@@ -146,9 +146,9 @@ pub(super) fn examine(document: &DotDocument) -> CheckResult {
     review.syntax(&markers);
     let graph = document.graph();
     // `b-c [..]` is the node `b` and an error: what `b` lacks is not what is wrong.
-    let torn: HashSet<usize> = document.errors().iter().map(|problem| problem.span.start).collect();
-    for (position, node) in graph.nodes().iter().enumerate() {
-        match statements.declared.get(node.id()) {
+    let torn: HashSet<usize> = document.errors.iter().map(|problem| problem.span.start).collect();
+    for (position, node) in graph.nodes.iter().enumerate() {
+        match statements.declared.get(&node.id) {
             Some(span) if torn.contains(&span.end) => {
                 review.unsound.insert(position);
             }
@@ -210,9 +210,9 @@ impl GraphCheck<'_> {
                 GraphFinding { message: problem.message.clone(), ..GraphFinding::default() },
             )
         };
-        self.errors.extend(self.document.errors().iter().map(finding_of_problem));
-        self.warnings.extend(self.document.warnings().iter().map(finding_of_problem));
-        if self.document.graph().is_strict() {
+        self.errors.extend(self.document.errors.iter().map(finding_of_problem));
+        self.warnings.extend(self.document.warnings.iter().map(finding_of_problem));
+        if self.document.graph().strict {
             let message = "the graph is strict: two nodes can have only one edge, so only their last relation counts".to_owned();
             self.errors.push((
                 0,
@@ -240,7 +240,7 @@ impl GraphCheck<'_> {
 
     fn node(&mut self, position: usize, node: &Node, at: usize) {
         let before = self.errors.all;
-        if node.id().as_str().trim().is_empty() {
+        if node.id.as_str().trim().is_empty() {
             self.wrong(node, "id", at, "a node needs an id".to_owned(), None);
         }
         self.word(node, "type", at, &NodeType::ALL.map(NodeType::as_str));
@@ -295,7 +295,7 @@ impl GraphCheck<'_> {
     /// A field that nobody reads because of a slip in its name, and a text that
     /// a merge left for people.
     fn doubts(&mut self, node: &Node, at: usize) {
-        for attribute in node.attributes().own() {
+        for attribute in node.attributes.own() {
             let name = attribute.name();
             let missing = FIELDS.iter().copied().filter(|field| node.get(field).is_none());
             if !FIELDS.contains(&name)
@@ -303,9 +303,9 @@ impl GraphCheck<'_> {
                     .filter(|field| field.len() > 3)
             {
                 let message = format!("unknown field '{}'", text::excerpt(name, 80));
-                self.doubt(node, name, attribute.span().start, message, Some(field.to_owned()));
+                self.doubt(node, name, attribute.span.start, message, Some(field.to_owned()));
             }
-            if attribute.value().as_str().contains(MERGED) {
+            if attribute.value.as_str().contains(MERGED) {
                 self.doubt(
                     node,
                     name,
@@ -338,7 +338,7 @@ impl GraphCheck<'_> {
             );
             if let Some(position) = self.document.graph().position_of(clash.node) {
                 self.unsound.insert(position);
-                let node = &self.document.graph().nodes()[position];
+                let node = &self.document.graph().nodes[position];
                 self.wrong(
                     node,
                     clash.name,
@@ -353,10 +353,10 @@ impl GraphCheck<'_> {
     fn edges(&mut self, statements: &GraphStatements<'_>) {
         let relations = Link::ALL.map(Link::as_str);
         let mut seen: HashMap<(&DotId, &DotId, &str), usize> = HashMap::new();
-        for (index, edge) in self.document.graph().edges().iter().enumerate() {
+        for (index, edge) in self.document.graph().edges.iter().enumerate() {
             let before = self.errors.all;
             for (end, id, field) in
-                [("source", edge.from(), "source"), ("target", edge.to(), "target")]
+                [("source", &edge.from, "source"), ("target", &edge.to, "target")]
             {
                 if !statements.declared.contains_key(id) {
                     let message = format!(
@@ -367,14 +367,14 @@ impl GraphCheck<'_> {
                     // Each costs a look at every node: a file of nothing but errors gets some.
                     let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
                     let suggest = suggestions::nearest(id.as_str(), known).map(str::to_owned);
-                    self.edge_wrong(edge, field, edge.span().start, message, suggest);
+                    self.edge_wrong(edge, field, edge.span.start, message, suggest);
                 }
             }
             let relation = edge.get("relation").unwrap_or_default();
             let at = edge
-                .attributes()
+                .attributes
                 .get("relation")
-                .map_or(edge.span().start, |attribute| attribute.span().start);
+                .map_or(edge.span.start, |attribute| attribute.span.start);
             if relation.trim().is_empty() {
                 let suggest = edge
                     .get("label")
@@ -397,22 +397,20 @@ impl GraphCheck<'_> {
             if self.errors.all > before {
                 self.unsound_edges.insert(index);
             }
-            for merged in edge
-                .attributes()
-                .own()
-                .filter(|attribute| attribute.value().as_str().contains(MERGED))
+            for merged in
+                edge.attributes.own().filter(|attribute| attribute.value.as_str().contains(MERGED))
             {
                 let suggestion = Some(format!("combine them and remove {MERGED}"));
                 self.warnings.push((
-                    merged.span().start,
+                    merged.span.start,
                     about_edge(edge, merged.name(), KEPT_TWO.to_owned(), suggestion),
                 ));
             }
-            if seen.insert((edge.from(), edge.to(), relation), index).is_some() {
+            if seen.insert((&edge.from, &edge.to, relation), index).is_some() {
                 let message =
-                    format!("duplicate edge to '{}'", text::excerpt(edge.to().as_str(), 80));
+                    format!("duplicate edge to '{}'", text::excerpt(edge.to.as_str(), 80));
                 self.warnings.push((
-                    edge.span().start,
+                    edge.span.start,
                     about_edge(edge, "relation", message, Some("remove one of them".to_owned())),
                 ));
             }
@@ -427,7 +425,7 @@ impl GraphCheck<'_> {
         message: String,
         suggestion: Option<String>,
     ) {
-        self.errors.push((at, about(node.id(), field, message, suggestion)));
+        self.errors.push((at, about(&node.id, field, message, suggestion)));
     }
 
     fn doubt(
@@ -438,7 +436,7 @@ impl GraphCheck<'_> {
         message: String,
         suggestion: Option<String>,
     ) {
-        self.warnings.push((at, about(node.id(), field, message, suggestion)));
+        self.warnings.push((at, about(&node.id, field, message, suggestion)));
     }
 
     fn edge_wrong(
@@ -470,7 +468,7 @@ pub(super) fn about_edge(
     message: String,
     suggestion: Option<String>,
 ) -> GraphFinding {
-    about(edge.from(), field, message, suggestion)
+    about(&edge.from, field, message, suggestion)
 }
 
 fn is_blank(node: &Node, field: &str) -> bool {
@@ -479,7 +477,7 @@ fn is_blank(node: &Node, field: &str) -> bool {
 
 /// Where the field is written, else where the node is.
 fn place(node: &Node, field: &str, otherwise: usize) -> usize {
-    node.attributes().get(field).map_or(otherwise, |attribute| attribute.span().start)
+    node.attributes.get(field).map_or(otherwise, |attribute| attribute.span.start)
 }
 
 fn choices(field: &str, known: &[&str]) -> String {

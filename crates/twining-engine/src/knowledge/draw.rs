@@ -60,7 +60,7 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
         .into());
     }
     let graph = known.graph().restricted(|node| {
-        let served = known.node(node.id().as_str());
+        let served = known.node(node.id.as_str());
         served.is_some_and(|node| level.is_none_or(|level| node.level() == Some(level)))
     });
     let graph = match &input.around {
@@ -68,7 +68,7 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
         Some(id) if graph.node(id.as_str()).is_some() => graph.around(&[id.as_str().into()], depth),
         Some(id) => return Err(nobody(known, id)),
     };
-    if graph.nodes().len() > limits::PICTURE_NODES && input.format != DrawFormat::Dot {
+    if graph.nodes.len() > limits::PICTURE_NODES && input.format != DrawFormat::Dot {
         return Err(InvalidInput::new(
             "graph",
             format!("has more than {} nodes to draw", limits::PICTURE_NODES),
@@ -96,7 +96,7 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
             )
         }
     };
-    Ok(KnowledgeDrawing { text, nodes: graph.nodes().len(), edges: graph.edges().len() })
+    Ok(KnowledgeDrawing { text, nodes: graph.nodes.len(), edges: graph.edges.len() })
 }
 
 fn nobody(known: &KnowledgeGraph, id: &str) -> Failure {
@@ -121,10 +121,10 @@ pub(super) fn dot<'k>(
 
 /// A node on a line of its own.
 pub(super) fn node(known: KnowledgeNode<'_>) -> String {
-    let mut line = format!("    {}", known.node().id().quoted());
+    let mut line = format!("    {}", known.node().id.quoted());
     let values = FIELDS
         .iter()
-        .filter_map(|field| Some((*field, known.node().attributes().get(field)?.value())));
+        .filter_map(|field| Some((*field, &known.node().attributes.get(field)?.value)));
     list(&mut line, values.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }
@@ -132,11 +132,11 @@ pub(super) fn node(known: KnowledgeNode<'_>) -> String {
 /// An edge on a line of its own.
 fn edge(valid_edge: KnowledgeEdge<'_>) -> String {
     let edge = valid_edge.edge();
-    let mut line = format!("    {} -> {}", edge.from().quoted(), edge.to().quoted());
+    let mut line = format!("    {} -> {}", edge.from.quoted(), edge.to.quoted());
     // One that names no relation names none here: the word it counts as is not one to write.
     let values = ["relation", "note"]
         .into_iter()
-        .filter_map(|name| Some((name, edge.attributes().get(name)?.value())));
+        .filter_map(|name| Some((name, &edge.attributes.get(name)?.value)));
     list(&mut line, values.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }

@@ -61,15 +61,15 @@ impl KnowledgeGraph {
         } = check::examine(&document);
         let graph = document.graph();
         let sound: Vec<usize> =
-            (0..graph.nodes().len()).filter(|position| !unsound.contains(position)).collect();
+            (0..graph.nodes.len()).filter(|position| !unsound.contains(position)).collect();
         let served: HashSet<usize> = sound.iter().copied().collect();
         let valid_edges = graph
-            .edges()
+            .edges
             .iter()
             .enumerate()
             .filter(|(index, _)| !unsound_edges.contains(index))
             .filter_map(|(index, edge)| {
-                let (from, to) = (graph.position_of(edge.from())?, graph.position_of(edge.to())?);
+                let (from, to) = (graph.position_of(&edge.from)?, graph.position_of(&edge.to)?);
                 (served.contains(&from) && served.contains(&to)).then_some([from, to, index])
             });
         let valid_edges = valid_edges.collect();
@@ -91,7 +91,7 @@ impl KnowledgeGraph {
     /// How many edges the file has, right or wrong.
     #[must_use]
     pub fn edges(&self) -> usize {
-        self.graph().edges().len()
+        self.graph().edges.len()
     }
 
     /// How many nodes are wrong and not served.
@@ -114,7 +114,7 @@ impl KnowledgeGraph {
 
     /// The node at a position of the graph.
     pub(super) fn at(&self, position: usize) -> KnowledgeNode<'_> {
-        KnowledgeNode { position, node: &self.graph().nodes()[position] }
+        KnowledgeNode { position, node: &self.graph().nodes[position] }
     }
 
     /// The edges that are right, in the order of the file.
@@ -122,7 +122,7 @@ impl KnowledgeGraph {
         self.valid_edges.iter().map(|&[from, to, edge]| KnowledgeEdge {
             from: self.at(from),
             to: self.at(to),
-            edge: &self.graph().edges()[edge],
+            edge: &self.graph().edges[edge],
         })
     }
 }
@@ -131,7 +131,7 @@ impl<'k> KnowledgeNode<'k> {
     /// Its id.
     #[must_use]
     pub fn id(self) -> &'k str {
-        self.node.id().as_str()
+        self.node.id.as_str()
     }
 
     /// The node as DOT has it.

@@ -337,26 +337,26 @@ impl GraphChanges {
 
 fn nodes(graph: &Graph) -> BTreeMap<&str, BTreeMap<&str, &str>> {
     graph
-        .nodes()
+        .nodes
         .iter()
         .map(|node| {
             (
-                node.id().as_str(),
-                node.attributes().iter().map(|a| (a.name(), a.value().as_str())).collect(),
+                node.id.as_str(),
+                node.attributes.iter().map(|a| (a.name(), a.value.as_str())).collect(),
             )
         })
         .collect()
 }
 
 fn edges(graph: &Graph) -> BTreeMap<String, BTreeMap<&str, &str>> {
-    let named = graph.edges().iter().map(|edge| {
+    let named = graph.edges.iter().map(|edge| {
         let name = format!(
             "{} -> {} ({})",
-            edge.from().as_str(),
-            edge.to().as_str(),
+            edge.from.as_str(),
+            edge.to.as_str(),
             edge.get("relation").unwrap_or("related_to")
         );
-        (name, edge.attributes().iter().map(|a| (a.name(), a.value().as_str())).collect())
+        (name, edge.attributes.iter().map(|a| (a.name(), a.value.as_str())).collect())
     });
     named.collect()
 }

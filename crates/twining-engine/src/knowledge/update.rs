@@ -199,7 +199,7 @@ pub(super) fn plan(
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
     let mut document =
         DotDocument::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
-    if let Some(problem) = document.errors().first() {
+    if let Some(problem) = document.errors.first() {
         return Err(InvalidInput::new(
             "operations",
             "cannot be applied while the file is not valid DOT",
@@ -272,11 +272,11 @@ impl Operation {
             }
             OperationKind::RemoveNode => {
                 let id = required("id", self.id.as_deref())?;
-                let before = document.graph().edges().len();
+                let before = document.graph().edges.len();
                 document
                     .remove_node(id.as_str(), EdgeRemoval::Remove)
                     .map_err(|error| refused("id", &error))?;
-                updated.edges_removed += before - document.graph().edges().len();
+                updated.edges_removed += before - document.graph().edges.len();
                 updated.nodes_removed.push(id);
             }
             OperationKind::AddEdge => self.add_edge(document, updated)?,
@@ -311,9 +311,9 @@ impl Operation {
         }
         let (tail, head) = (DotId::new(&from), DotId::new(&to));
         let twin = |edge: &&twining_dot::Edge| {
-            *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation)
+            edge.from == tail && edge.to == head && edge.get("relation") == Some(&relation)
         };
-        if document.graph().edges().iter().find(twin).is_some() {
+        if document.graph().edges.iter().find(twin).is_some() {
             return Err(InvalidInput::new("relation", "already connects these two nodes")
                 .because(format!("`{}`", text::excerpt(&relation, 80))));
         }

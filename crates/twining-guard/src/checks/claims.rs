@@ -52,13 +52,14 @@ struct ClaimRecord {
 impl ForeignClaims {
     /// Reads the file of claims. One that is damaged claims nothing: nobody could
     /// give back what it holds. A claim of an agent that goes by the asker's own name
-    /// does not hold it where its session is gone.
+    /// does not hold it where its session, which is asked about by its name and by when it
+    /// made the claim, is gone.
     #[must_use]
     pub fn read(
         bytes: &[u8],
         asker: &Claimant,
         now: Time,
-        is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool,
+        is_abandoned: &dyn Fn(&str, Option<Time>) -> bool,
     ) -> Self {
         let Ok(file) = serde_json::from_slice::<ClaimsFile>(bytes) else { return Self::default() };
         let longest = agent::longest_claim(now).as_ms();
@@ -69,7 +70,9 @@ impl ForeignClaims {
                 .as_deref()
                 .and_then(Time::read)
                 .filter(|until| *until > now && until.as_ms() <= longest)?;
-            if line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(&line.origin()) {
+            let session = line.session_id.as_deref().unwrap_or_default();
+            let since = line.since.as_deref().and_then(Time::read);
+            if line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(session, since) {
                 return None;
             }
             let paths: Vec<String> =
@@ -102,22 +105,7 @@ impl ForeignClaims {
     }
 }
 
-/// The session that made a claim.
-pub struct ClaimOrigin<'a> {
-    /// Its name; empty where it gave none.
-    pub session: &'a str,
-    /// When it made the claim.
-    pub since: Option<Time>,
-}
-
 impl ClaimRecord {
-    fn origin(&self) -> ClaimOrigin<'_> {
-        ClaimOrigin {
-            session: self.session_id.as_deref().unwrap_or_default(),
-            since: self.since.as_deref().and_then(Time::read),
-        }
-    }
-
     fn is_namesake_of(&self, asker: &Claimant) -> bool {
         let agent = self.agent_id.as_deref().unwrap_or("main");
         agent == "main" && asker.names.is_empty() || asker.names.iter().any(|name| name == agent)
@@ -206,7 +194,7 @@ mod tests {
 
     fn claim_on(asker: &Claimant, path: &str) -> Option<String> {
         let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
-        ForeignClaims::read(FILE.as_bytes(), asker, now, &|_| false)
+        ForeignClaims::read(FILE.as_bytes(), asker, now, &|_, _| false)
             .claim_on(path)
             .map(|claim| claim.by)
     }
@@ -259,7 +247,7 @@ mod tests {
             "a server of the same host made it"
         );
         assert!(
-            ForeignClaims::read(b"{", &me, Time::from_ms(0), &|_| false)
+            ForeignClaims::read(b"{", &me, Time::from_ms(0), &|_, _| false)
                 .claim_on("src/auth/jwt.rs")
                 .is_none()
         );

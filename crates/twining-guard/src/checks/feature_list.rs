@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use twining_model::text;
 
-use crate::effects::{Effects, FileChange, NewContent};
+use crate::effects::{Effects, NewContent};
 use crate::facts::{EvidenceLookup, Facts, FeatureProof};
 use crate::policy::rule::{Guard, GuardAnswer};
-use crate::verdict::Verdict;
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -168,8 +167,9 @@ pub fn first_unproven(
 /// Whether a call marks a feature tested that was not shown to work.
 pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> GuardAnswer {
     let unproven = guard.concerned(effects).find_map(|change| {
+        // What an editor on the command line makes of it is compared when the turn ends.
         let NewContent::Text { before, after: Some(after) } = &*change.content else {
-            return unseen(change);
+            return None;
         };
         if let Some(feature) = grade_raised(before.as_deref().unwrap_or_default(), after) {
             let effect = format!(
@@ -191,19 +191,6 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
         )))
     });
     unproven.unwrap_or_else(|| GuardAnswer::silent("no feature is newly marked tested"))
-}
-
-/// A note where an editor on the command line changes a list and nobody can see how.
-fn unseen(change: &FileChange) -> Option<GuardAnswer> {
-    let is_editor = ["sed", "perl"].iter().any(|name| change.by.starts_with(name));
-    let effect = format!(
-        "the effect of `{}` on `{}` is not known yet; it is checked when the turn ends",
-        change.by, change.path
-    );
-    is_editor.then(|| {
-        GuardAnswer::about(Verdict::Warn, &change.path, effect)
-            .instead("use an edit tool, or `twining features update`")
-    })
 }
 
 /// The feature whose `verified_by` would vouch for more than it does.

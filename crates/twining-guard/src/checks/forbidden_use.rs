@@ -203,13 +203,10 @@ impl<'t> UseScan<'t> {
         };
         if !is_path {
             let may_list = lexed.family == LanguageFamily::Hash || is_manifest(self.path);
-            let lists =
-                |line: &str| may_list && (is_entry(line, item) || heads_a_table(line, item));
             let brings =
                 |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family);
-            return lines()
-                .any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
-                || is_listed(&lexed.plain, item, self.path)
+            return is_listed(&lexed.plain, item, self.path, may_list)
+                || lines().any(|(plain, bare)| names(plain, item) && brings(plain, bare))
                 || imports::continued(lexed)
                     .any(|(plain, bare)| names(&plain, item) && brings(&plain, &bare));
         }
@@ -243,18 +240,6 @@ fn names(line: &str, item: &str) -> bool {
     })
 }
 
-/// Whether a line lists something that is needed: `"kind": "^2.0"`, `kind = "2"`, `kind==2.0`.
-fn is_entry(line: &str, item: &str) -> bool {
-    let rest = line
-        .trim()
-        .trim_start_matches(['"', '\''])
-        .strip_prefix(item)
-        .map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
-    rest.is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with([':', '=', '>', '<', '~', '[', '@'])
-    })
-}
-
 /// Whether a line of TOML begins the table of a dependency: `[dependencies.kind]`.
 fn heads_a_table(line: &str, item: &str) -> bool {
     let Some(name) = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next()) else {
@@ -284,26 +269,25 @@ fn is_manifest(path: &str) -> bool {
         || file.ends_with(".cabal")
 }
 
-/// Whether a manifest lists something, however it is broken into lines.
-fn is_listed(text: &str, item: &str, path: &str) -> bool {
+/// Whether a text lists something that is needed: `"kind": "^2.0"`, `kind = "2"`, `kind==2.0`,
+/// `[dependencies.kind]` on a line of its own, and `["kind>=2"]` anywhere in some manifests.
+fn is_listed(text: &str, item: &str, path: &str, may_list: bool) -> bool {
+    const PYTHON: &str = "pyproject.toml setup.py setup.cfg pipfile";
     let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let after = |quote: &str| {
-        text.match_indices(&format!("{quote}{item}"))
-            .map(|(at, found)| &text[at + found.len()..])
-            .collect::<Vec<_>>()
+    let (is_python, is_json) = (contains(PYTHON, &file), file.contains(".json"));
+    let is_entry = |(at, _): (usize, &str)| {
+        let (before, after) = (&text[..at], &text[at + item.len()..]);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let is_quoted = before.ends_with(['"', '\'']) && (is_python || is_json && may_list);
+        let is_first = may_list && line.trim().trim_matches(['"', '\'']).is_empty();
+        let rest = after.trim_start_matches(['"', '\'', ' ']);
+        let signs = if is_json { ":" } else { ":=><~![@" };
+        (is_first || is_quoted) && rest.starts_with(|sign| signs.contains(sign))
+            || is_first && (rest.is_empty() || rest.starts_with(['\n', '\r']))
+            || is_quoted && is_python && after.starts_with(['"', '\'', ';'])
     };
-    if file.ends_with(".json") || file.ends_with(".jsonc") {
-        return is_manifest(path)
-            && after("\"").into_iter().any(|rest| {
-                rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'))
-            });
-    }
-    // `dependencies = ["kind>=2"]`
-    let lists = matches!(file.as_str(), "pyproject.toml" | "setup.py" | "setup.cfg" | "pipfile");
-    let is_required = |rest: &str| {
-        rest.trim_start().starts_with(['"', '\'', '>', '<', '=', '~', '!', '[', ';', '@'])
-    };
-    lists && ["\"", "'"].iter().any(|quote| after(quote).into_iter().any(is_required))
+    text.match_indices(item).any(is_entry)
+        || may_list && text.lines().any(|line| heads_a_table(line, item))
 }
 
 /// Whether a quoted path on a line, seen from the file's folder, lies at or below `target`.

@@ -144,15 +144,6 @@ fn is_hooks_path(key: &str) -> bool {
 
 /// The folder that `git config key value` or `git config set key value` sets.
 fn hooks_path_set<'w>(words: &[&'w str]) -> Option<&'w str> {
-    let reads = |word: &&str| {
-        word.starts_with("--get")
-            || word.starts_with("--unset")
-            || *word == "--list"
-            || *word == "-l"
-    };
-    if words.iter().any(reads) {
-        return None;
-    }
     let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
     let rest = plain.strip_prefix(&["set"][..]).unwrap_or(&plain);
     rest.first().filter(|key| is_hooks_path(key)).and(rest.get(1).copied())

@@ -17,7 +17,7 @@ pub static HOST: HostAdapter = HostAdapter {
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     let result = json.get("toolResult").or_else(|| json.get("error"));
     let payload = HostPayload { answer: result.cloned(), ..common(kind, json) };
-    match result.map(|result| text(result, &["resultType"])).as_deref() {
+    match result.map(|result| text(result, "resultType")).as_deref() {
         Some("success") => HostPayload { exit_code: Some(0), ..payload },
         Some("failure" | "error" | "denied") => HostPayload { exit_code: Some(1), ..payload },
         _ => payload,

@@ -24,11 +24,11 @@ pub static HOST: HostAdapter = HostAdapter {
 
 fn read(event: &str, kind: EventKind, json: &Value) -> HostPayload {
     let payload = common(kind, json);
-    let file = text(json, &["file_path"]);
+    let file = text(json, "file_path");
     // Some events are about one tool and do not name it.
     let (tool, input) = match event.to_lowercase().as_str() {
         "beforeshellexecution" | "aftershellexecution" => {
-            ("Shell".to_owned(), json!({"command": text(json, &["command"])}))
+            ("Shell".to_owned(), json!({"command": text(json, "command")}))
         }
         "beforereadfile" => ("Read".to_owned(), json!({ "file_path": file })),
         "afterfileedit" => (

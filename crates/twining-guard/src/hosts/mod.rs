@@ -13,6 +13,5 @@ mod payload;
 #[cfg(test)]
 mod tests;
 
-pub use adapter::{HOSTS, HostAdapter, parse_json};
-pub use adapter::{HookReply, HostAnswer};
+pub use adapter::{HOSTS, HookReply, HostAdapter, HostAnswer, parse_json};
 pub use payload::{HookEvent, HostPayload, ToolResult};

@@ -111,45 +111,37 @@ impl HostPayload {
 #[must_use]
 pub fn common(kind: EventKind, json: &Value) -> HostPayload {
     let has_failed = kind == EventKind::ToolFailed;
-    let is = |keys: &[&str]| {
-        keys.iter().any(|key| json.get(*key).and_then(Value::as_bool) == Some(true))
+    let is = |keys: &str| {
+        keys.split(' ').any(|key| json.get(key).and_then(Value::as_bool) == Some(true))
     };
     let answer = if has_failed { json.get("error") } else { json.get("tool_response") };
     HostPayload {
-        tool: text(json, &["tool_name", "toolName"]),
-        input: if json.get("toolArgs").is_some() {
-            unpacked(json, "toolArgs")
-        } else {
-            unpacked(json, "tool_input")
-        },
-        answer: answer.filter(|_| !is(&["is_interrupt"])).cloned(),
+        tool: text(json, "tool_name toolName"),
+        input: unpacked(
+            json,
+            if json.get("toolArgs").is_some() { "toolArgs" } else { "tool_input" },
+        ),
+        answer: answer.filter(|_| !is("is_interrupt")).cloned(),
         exit_code: has_failed.then_some(1),
-        cwd: text(json, &["cwd"]),
-        session: text(json, &["conversation_id", "session_id", "sessionId"]),
-        agent_id: some_text(json, &["subagent_id", "agent_id", "agentId"]),
-        agent_type: some_text(
-            json,
-            &["subagent_type", "agent_type", "agent_name", "agentName", "agentType"],
-        ),
-        prompt: text(json, &["prompt", "initialPrompt"]),
-        last_message: text(
-            json,
-            &["prompt_response", "text", "lastMessage", "last_assistant_message"],
-        ),
-        source: text(json, &["source", "trigger", "reason"]),
-        stop_hook_active: is(&["stop_hook_active", "stopHookActive"]),
+        cwd: text(json, "cwd"),
+        session: text(json, "conversation_id session_id sessionId"),
+        agent_id: some_text(json, "subagent_id agent_id agentId"),
+        agent_type: some_text(json, "subagent_type agent_type agent_name agentName agentType"),
+        prompt: text(json, "prompt initialPrompt"),
+        last_message: text(json, "prompt_response text lastMessage last_assistant_message"),
+        source: text(json, "source trigger reason"),
+        stop_hook_active: is("stop_hook_active stopHookActive"),
     }
 }
 
 /// The text of one of these members, the first that has one.
-pub fn text(json: &Value, keys: &[&str]) -> String {
+pub fn text(json: &Value, keys: &str) -> String {
     some_text(json, keys).unwrap_or_default()
 }
 
-fn some_text(json: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter()
-        .find_map(|key| json.get(*key)?.as_str().filter(|text| !text.is_empty()))
-        .map(str::to_owned)
+fn some_text(json: &Value, keys: &str) -> Option<String> {
+    let first = |key: &str| json.get(key)?.as_str().filter(|text| !text.is_empty());
+    keys.split(' ').find_map(first).map(str::to_owned)
 }
 
 /// A member that some versions send as JSON in a string.
@@ -215,7 +207,7 @@ fn collect(answer: &Value, outcome: &mut ToolResult, depth: usize) {
                 });
             outcome.is_unfinished |=
                 yes("interrupted") || yes("is_interrupt") || yes("timed_out") || goes_on;
-            for key in PRINTED {
+            for key in PRINTED.split(' ') {
                 match fields.get(key) {
                     None | Some(Value::Null) => {}
                     Some(Value::String(text)) if key == "llmContent" => {
@@ -236,23 +228,10 @@ fn unlabelled(text: &str) -> String {
 }
 
 /// Members that hold what was printed; those that wrap others come last.
-const PRINTED: [&str; 12] = [
-    "stdout",
-    "output",
-    "stderr",
-    "text",
-    "content",
-    "llmContent",
-    "textResultForLlm",
-    "error",
-    "result",
-    "metadata",
-    "tool_output",
-    "task",
-];
+const PRINTED: &str = "stdout output stderr text content llmContent textResultForLlm error result metadata tool_output task";
 
 fn has_printed(value: &Value) -> bool {
-    PRINTED.iter().chain(&["exit_code", "exitCode"]).any(|key| value.get(*key).is_some())
+    PRINTED.split(' ').chain(["exit_code", "exitCode"]).any(|key| value.get(key).is_some())
 }
 
 /// How a command ended, where its first or last lines say: `Exit code: 1`,
@@ -269,29 +248,19 @@ fn exit_code_in(output: &str) -> Option<i64> {
 
 /// The JSON with U+FFFD for each lone surrogate; none where there is none.
 pub(super) fn replaced(json: &str) -> Option<String> {
-    let mut replaced = String::with_capacity(json.len());
-    let mut has_lone = false;
-    let mut rest = json;
+    let (mut replaced, mut has_lone, mut rest) = (String::with_capacity(json.len()), false, json);
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         replaced.push_str(before);
-        let Some(unit) = unit(escape) else {
+        let length = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
+            (Some(_), _) => 6,
             // Two signs, so that an escaped backslash begins nothing.
-            let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
-            replaced.push_str(&escape[..length]);
-            rest = &escape[length..];
-            continue;
+            (None, _) => escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at),
         };
-        let next = escape.get(6..).unwrap_or_default();
-        let is_pair = (0xd800..0xdc00).contains(&unit)
-            && crate::hosts::payload::unit(next).is_some_and(|low| (0xdc00..0xe000).contains(&low));
-        let length = if is_pair { 12 } else { 6 };
-        if !is_pair && (0xd800..0xe000).contains(&unit) {
-            has_lone = true;
-            replaced.push_str("\\ufffd");
-        } else {
-            replaced.push_str(&escape[..length]);
-        }
+        let is_lone = length == 6 && matches!(unit(escape), Some(0xd800..0xe000));
+        has_lone |= is_lone;
+        replaced.push_str(if is_lone { "\\ufffd" } else { &escape[..length] });
         rest = &escape[length..];
     }
     replaced.push_str(rest);

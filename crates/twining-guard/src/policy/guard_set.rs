@@ -10,8 +10,7 @@ use crate::paths::globs_of;
 use crate::policy::guards::Clause;
 use crate::policy::parse::{self, Examples};
 use crate::policy::rule::{CheckKind, Guard};
-use crate::policy::source::Mistake;
-use crate::policy::source::PolicyLayer;
+use crate::policy::source::{Mistake, PolicyLayer};
 use crate::policy::{PROJECT_FILE, builtin};
 use crate::verdict::Verdict;
 

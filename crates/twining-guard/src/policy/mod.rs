@@ -14,8 +14,7 @@ pub use guard_set::{GuardSet, TextFile, UserPolicy};
 pub use guards::{Clause, ruled_out};
 pub use parse::Examples;
 pub use rule::{Example, Guard, GuardHealth};
-pub use source::Mistake;
-pub use source::{PolicyLayer, PolicySource};
+pub use source::{Mistake, PolicyLayer, PolicySource};
 pub use weakened::policy_weakened;
 
 /// The project's file, as mistakes call it.

@@ -8,8 +8,7 @@ use crate::event;
 use crate::event::{EventKind, GuardEvent, ToolAction};
 use crate::paths::PathGlobs;
 use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
-use crate::policy::source::Mistake;
-use crate::policy::source::{PolicyLayer, PolicySource};
+use crate::policy::source::{Mistake, PolicyLayer, PolicySource};
 use crate::policy::yaml::{self, LostPart, YamlKey, YamlNode, YamlPosition, YamlValue};
 use crate::verdict::Verdict;
 
@@ -148,28 +147,9 @@ pub(crate) fn compile(
         match key.name.as_str() {
             "id" | "reason" => {}
             "origin" => guard.origin = Some(one(node)?),
-            "status" => {
-                guard.proposed = match one(node)?.as_str() {
-                    "proposed" => true,
-                    "active" => false,
-                    word => {
-                        return Err(format!(
-                            "`{}` is neither proposed nor active",
-                            text::excerpt(word, 40)
-                        ));
-                    }
-                }
-            }
+            "status" => guard.proposed = is_proposed(&one(node)?)?,
             "verify" => guard.verify = Some(verify(node)?),
-            "events" | "event" => {
-                guard.events = texts(node)?
-                    .iter()
-                    .map(|name| {
-                        EventKind::read(name)
-                            .ok_or_else(|| format!("`{}` is not an event", text::excerpt(name, 40)))
-                    })
-                    .collect::<Result<_, _>>()?;
-            }
+            "events" | "event" => guard.events = mapped(node, event_kind)?,
             "tools" | "tool" => guard.tools = texts(node)?,
             "paths" | "path" => guard.paths = PathGlobs::compile(&texts(node)?)?,
             "except" => guard.except = PathGlobs::compile(&texts(node)?)?,
@@ -186,7 +166,7 @@ pub(crate) fn compile(
                     serde_json::from_value(one(node)?.into()).map_err(|error| error.to_string())?;
             }
             // `run:` and its like end here: nothing in a policy is ever executed.
-            name => return Err(format!("`{}` is not a field of a guard", text::excerpt(name, 40))),
+            name => return Err(format!("`{}` is not a field of a guard", short(name))),
         }
     }
     if base.is_none() {
@@ -213,6 +193,18 @@ pub(crate) fn compile(
     Ok(guard)
 }
 
+fn is_proposed(word: &str) -> Result<bool, String> {
+    match word {
+        "proposed" => Ok(true),
+        "active" => Ok(false),
+        word => Err(format!("`{}` is neither proposed nor active", short(word))),
+    }
+}
+
+fn event_kind(name: &str) -> Result<EventKind, String> {
+    EventKind::read(name).ok_or_else(|| format!("`{}` is not an event", short(name)))
+}
+
 /// A command, as text or as `{command: …}`.
 fn verify(node: &YamlNode) -> Result<String, String> {
     let command = match &node.value {
@@ -236,40 +228,35 @@ fn conditions(node: &YamlNode) -> Result<Conditions, String> {
     let mut when = Conditions::default();
     for (key, node) in fields {
         match key.name.as_str() {
-            "command" => {
-                when.commands = texts(node)?
-                    .iter()
-                    .map(|line| line.split_whitespace().map(str::to_owned).collect())
-                    .collect()
-            }
+            "command" => when.commands = mapped(node, |line| Ok(words(line)))?,
             "adds" => when.adds = texts(node)?,
             "removes" => when.removes = texts(node)?,
-            "agent" => {
-                let who = |name: &String| match name.as_str() {
-                    "main" => Actor::Main,
-                    "subagent" => Actor::Subagent,
-                    name => Actor::OfType(name.to_owned()),
-                };
-                when.actors = texts(node)?.iter().map(who).collect();
-            }
+            "agent" => when.actors = mapped(node, |name| Ok(actor(name)))?,
             name => {
                 return Err(format!(
                     "`{}` is not a condition; use command, adds, removes or agent",
-                    text::excerpt(name, 40)
+                    short(name)
                 ));
             }
         }
     }
-    if when
-        .commands
-        .iter()
-        .chain([&when.adds, &when.removes])
-        .any(|list| list.iter().any(String::is_empty))
-        || when.commands.iter().any(Vec::is_empty)
-    {
+    let mut texts = when.adds.iter().chain(&when.removes);
+    if texts.any(String::is_empty) || when.commands.iter().any(Vec::is_empty) {
         return Err("a condition is empty".to_owned());
     }
     Ok(when)
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn actor(name: &str) -> Actor {
+    match name {
+        "main" => Actor::Main,
+        "subagent" => Actor::Subagent,
+        name => Actor::OfType(name.to_owned()),
+    }
 }
 
 fn parse_examples(node: &YamlNode) -> Result<Vec<Example>, String> {
@@ -281,7 +268,7 @@ fn parse_examples(node: &YamlNode) -> Result<Vec<Example>, String> {
         let is_stopped = match key.name.as_str() {
             "blocks" => true,
             "allows" => false,
-            name => return Err(format!("`{}` is not a kind of example", text::excerpt(name, 40))),
+            name => return Err(format!("`{}` is not a kind of example", short(name))),
         };
         let YamlValue::List(items) = &node.value else {
             return Err("examples must be a list".to_owned());
@@ -317,16 +304,12 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
             "command" | "content" | "old_string" | "new_string" => {
                 drop(input.insert(key.name.clone(), Json::String(given)))
             }
-            name => {
-                return Err(format!("`{}` is not a field of an example", text::excerpt(name, 40)));
-            }
+            name => return Err(format!("`{}` is not a field of an example", short(name))),
         }
     }
-    let usual = if input.contains_key("command") { "Bash" } else { "Write" };
-    if !input.contains_key("command")
-        && !input.contains_key("content")
-        && !input.contains_key("old_string")
-    {
+    let has = |key: &str| input.contains_key(key);
+    let usual = if has("command") { "Bash" } else { "Write" };
+    if !["command", "content", "old_string"].into_iter().any(has) {
         input.insert("content".to_owned(), Json::String("something else\n".to_owned()));
     }
     let tool = tool.unwrap_or_else(|| usual.to_owned());
@@ -335,6 +318,10 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
     event.agent_id = agent.as_deref().filter(|agent| *agent != "main").map(str::to_owned);
     event.agent_type = agent;
     Ok(Example { event, input, file, is_stopped })
+}
+
+fn short(text: &str) -> String {
+    text::excerpt(text, 40)
 }
 
 fn level(node: &YamlNode) -> Result<Verdict, String> {
@@ -346,9 +333,8 @@ fn level(node: &YamlNode) -> Result<Verdict, String> {
     if word == "allow" {
         return Ok(Verdict::Off);
     }
-    Verdict::read(&word).ok_or_else(|| {
-        format!("`{}` is not one of block, ask, warn, off", text::excerpt(&word, 40))
-    })
+    Verdict::read(&word)
+        .ok_or_else(|| format!("`{}` is not one of block, ask, warn, off", short(&word)))
 }
 
 fn one(node: &YamlNode) -> Result<String, String> {
@@ -358,6 +344,11 @@ fn one(node: &YamlNode) -> Result<String, String> {
         YamlValue::Bool(flag) => Ok(flag.to_string()),
         other => Err(format!("expected text, found {}", other.kind())),
     }
+}
+
+/// One text or several, each made into something.
+fn mapped<T>(node: &YamlNode, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    texts(node)?.iter().map(|text| read(text)).collect()
 }
 
 fn texts(node: &YamlNode) -> Result<Vec<String>, String> {

@@ -10,7 +10,7 @@ use twining_engine::workflow::EvidenceVerdict;
 use twining_engine::{Caller, Engine, FeatureProofs, PostInput};
 use twining_guard::hosts::HookEvent;
 use twining_guard::{
-    ClaimOrigin, Claimant, Evaluation, EvidenceLookup, Facts, FeatureProof, ForeignClaims, GuardSet,
+    Claimant, Evaluation, EvidenceLookup, Facts, FeatureProof, ForeignClaims, GuardSet,
 };
 use twining_model::{Channel, Origin, Time, Trust, text};
 
@@ -100,22 +100,24 @@ impl HookContext {
         let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
         let asker = Claimant { session: self.event.session.clone(), names, processes };
-        ForeignClaims::read(&bytes, &asker, store.ids().now(), &|origin| self.is_abandoned(origin))
+        ForeignClaims::read(&bytes, &asker, store.ids().now(), &|session, since| {
+            self.is_abandoned(session, since)
+        })
     }
 
     /// Whether the session behind a claim is gone: its server ended, or nothing was heard
     /// of it since this session began.
-    fn is_abandoned(&self, origin: &ClaimOrigin<'_>) -> bool {
-        if let Some((_, process)) = origin.session.rsplit_once('@') {
+    fn is_abandoned(&self, session: &str, since: Option<Time>) -> bool {
+        if let Some((_, process)) = session.rsplit_once('@') {
             return cfg!(target_os = "linux")
                 && !std::path::Path::new("/proc").join(process).exists();
         }
         let Some(began) = self.notes().began else { return false };
         let calls = self.project.engine.store().local_state().latest_calls().unwrap_or_default();
         let is_heard = |call: RecordedCall| {
-            call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began)
+            call.session == session && Time::read(&call.at).is_some_and(|at| at >= began)
         };
-        origin.since.is_some_and(|since| since < began)
+        since.is_some_and(|since| since < began)
             && !calls.iter().filter_map(|line| RecordedCall::read(line)).any(is_heard)
     }
 

@@ -174,7 +174,7 @@ impl Server {
         let mut line = String::new();
         assert!(
             self.output.read_line(&mut line).expect("prints UTF-8") > 0,
-            "the server went away"
+            "the server closed the connection"
         );
         serde_json::from_str(&line).expect("a line of stdout is JSON")
     }

@@ -34,15 +34,15 @@ fn field(merged: &KnowledgeMerge, id: &str, name: &str) -> String {
 fn meaning(text: &[u8]) -> (BTreeMap<String, BTreeMap<String, String>>, Vec<String>) {
     let known = KnowledgeGraph::read(text);
     let fields = |node: &twining_dot::Node| {
-        node.attributes().iter().map(|a| (a.name().to_owned(), a.value().to_string())).collect()
+        node.attributes.iter().map(|a| (a.name().to_owned(), a.value.to_string())).collect()
     };
     let nodes =
-        known.graph().nodes().iter().map(|node| (node.id().to_string(), fields(node))).collect();
+        known.graph().nodes.iter().map(|node| (node.id.to_string(), fields(node))).collect();
     let mut edges: Vec<String> = known
         .graph()
-        .edges()
+        .edges
         .iter()
-        .map(|e| format!("{} {} {:?} {:?}", e.from(), e.to(), e.get("relation"), e.get("note")))
+        .map(|e| format!("{} {} {:?} {:?}", &e.from, &e.to, e.get("relation"), e.get("note")))
         .collect();
     edges.sort();
     (nodes, edges)

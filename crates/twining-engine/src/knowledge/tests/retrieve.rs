@@ -104,7 +104,7 @@ fn a_subgraph_is_the_graph_in_small() {
     let found = ask(&project(), "RESTful", "all", 1);
     let small = DotDocument::parse(found.subgraph.clone());
     assert_eq!(
-        (small.errors(), small.graph().nodes().len(), small.graph().edges().len()),
+        (&small.errors[..], small.graph().nodes.len(), small.graph().edges.len()),
         (&[][..], 3, 2),
         "{}",
         found.subgraph

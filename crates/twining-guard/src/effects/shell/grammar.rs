@@ -4,9 +4,9 @@
 //! loop over a literal list goes back, so the time grows with the text that is followed.
 //! What takes a token also takes the spaces after it.
 
-use crate::effects::shell::interpreter::WordTarget;
-use crate::effects::shell::interpreter::{CommandOutput, Interpreter, ShellState};
-use crate::effects::shell::interpreter::{MAX_DEPTH, MAX_STEPS, ShellError};
+use crate::effects::shell::interpreter::{
+    CommandOutput, Interpreter, MAX_DEPTH, MAX_STEPS, ShellError, ShellState, WordTarget,
+};
 use crate::effects::shell::words::{ShellWord, WordPart, is_name_byte};
 
 /// Most items of a loop that are followed one by one.

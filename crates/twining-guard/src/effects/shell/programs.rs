@@ -1,7 +1,8 @@
 //! Programs that write named files. Every other program runs unpredicted.
 
-use crate::effects::shell::interpreter::{CommandOutput, Interpreter, WordTarget};
-use crate::effects::shell::interpreter::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind};
+use crate::effects::shell::interpreter::{
+    CommandOutput, Interpreter, MAX_COMMANDS, MAX_STEPS, SimpleCommand, WordTarget, WriteKind,
+};
 use crate::effects::shell::program_text;
 use crate::effects::shell::words::{ShellWord, WordPart};
 
@@ -312,13 +313,12 @@ fn unwrap(mut words: Vec<ShellWord>) -> Vec<ShellWord> {
         if name == "xargs" {
             // What comes in takes the place of a word, or follows the last.
             let place = options.values(&["I"]).next().map(ShellWord::text_lossy);
-            let is_place = |word: &&mut ShellWord| {
+            let is_place = |word: &ShellWord| {
                 place.as_ref().is_some_and(|place| word.text_lossy().contains(place))
             };
-            inner
-                .iter_mut()
-                .filter(is_place)
-                .for_each(|word| *word = ShellWord::unknown("$(xargs)"));
+            for word in inner.iter_mut().filter(|word| is_place(word)) {
+                *word = ShellWord::unknown("$(xargs)");
+            }
             inner.extend(place.is_none().then(|| ShellWord::unknown("$(xargs)")));
         }
         words = inner;
