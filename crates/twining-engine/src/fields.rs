@@ -38,6 +38,38 @@ pub(crate) fn scope_or_project(
     given.map_or_else(|| Ok(Scope::project()), |scope| Scope::parse("scope", scope, root))
 }
 
+/// Takes a field that may be left out.
+pub(crate) fn optional<T>(
+    field: &'static str,
+    given: Option<&str>,
+    take: impl FnOnce(&'static str, &str) -> Result<T, InvalidInput>,
+) -> Result<Option<T>, InvalidInput> {
+    given.map(|given| take(field, given)).transpose()
+}
+
+/// Takes a scope that may be left out.
+pub(crate) fn optional_scope(
+    given: Option<&str>,
+    root: &ProjectRoot,
+) -> Result<Option<Scope>, InvalidInput> {
+    optional("scope", given, |field, scope| Scope::parse(field, scope, root))
+}
+
+/// Takes an id that may have spaces around it.
+pub(crate) fn id(field: &'static str, given: &str) -> Result<Id, InvalidInput> {
+    Id::parse(field, given.trim())
+}
+
+/// Takes a list of short texts.
+pub(crate) fn list(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)
+}
+
+/// Takes tags.
+pub(crate) fn tags(given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    text::list("tags", given, limits::TAGS, limits::TAG_BYTES)
+}
+
 /// Takes words to search for. They are bounded more tightly than other text,
 /// because each becomes a term of the query.
 pub(crate) fn query(field: &'static str, given: &str) -> Result<String, InvalidInput> {
@@ -64,7 +96,7 @@ pub(crate) fn references(
     given: &[String],
 ) -> Result<Vec<String>, InvalidInput> {
     let mut result: Vec<String> = Vec::new();
-    for id in text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)? {
+    for id in list(field, given)? {
         let id = Id::read(&id).map_or(id, String::from);
         if !result.contains(&id) {
             result.push(id);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Channel, Entry, InvalidInput, Origin, ProjectRoot, Time, Trust, text};
 use twining_store::Config;
 
-use crate::archive::ArchiveDraft;
+use crate::archive::ArchiveInput;
 use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
@@ -198,7 +198,7 @@ impl Engine {
         let config = self.store().config().unwrap_or_default();
         if let Some(before) = cutoff(&wanted, &config, history, self.store().ids().now()) {
             drained.archived =
-                self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
+                self.archive_before(&hook, Some(before), &ArchiveInput::default())?.archived_count;
         }
         Ok(drained)
     }

@@ -98,8 +98,7 @@ impl ClaimDraft {
             }
             paths.push(path);
         }
-        let feature =
-            input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
+        let feature = fields::optional("feature", input.feature.as_deref(), text::name)?;
         match action {
             2 => Ok(Self::List),
             1 => Ok(Self::Release { paths, feature }),
@@ -132,11 +131,7 @@ impl ClaimDraft {
                         "must name a path, or `feature` a feature",
                     ));
                 }
-                let reason = input
-                    .reason
-                    .as_deref()
-                    .map(|reason| text::summary("reason", reason))
-                    .transpose()?;
+                let reason = fields::optional("reason", input.reason.as_deref(), text::summary)?;
                 let default = config.agents.claim_seconds.clamp(1, limits::CLAIM_SECONDS as u64);
                 let seconds = input.ttl.as_deref().map_or(Ok(default), seconds)?;
                 Ok(Self::Take {

@@ -128,11 +128,7 @@ impl HandoffDraft {
         }
         let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self {
-            target: input
-                .target_agent
-                .as_deref()
-                .map(|name| Caller::name("target_agent", name))
-                .transpose()?,
+            target: fields::optional("target_agent", input.target_agent.as_deref(), Caller::name)?,
             summary: text::summary("summary", &input.summary)?,
             results,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
@@ -158,8 +154,8 @@ fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
     Ok(HandoffResult {
         description: text::required("results", &given.description)?,
         status: fields::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
-        artifacts: text::list("results", &given.artifacts, limits::LIST, limits::ELEMENT_BYTES)?,
-        notes: given.notes.as_deref().map(|notes| text::long("results", notes)).transpose()?,
+        artifacts: fields::list("results", &given.artifacts)?,
+        notes: fields::optional("results", given.notes.as_deref(), text::long)?,
     })
 }
 

@@ -111,7 +111,7 @@ impl PostDraft {
             kind,
             summary: text::summary("summary", &input.summary)?,
             detail: text::long("detail", input.detail.as_deref().unwrap_or_default())?,
-            tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
+            tags: fields::tags(&input.tags)?,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
             relates_to: fields::references("relates_to", &input.relates_to)?,
         })
@@ -248,9 +248,11 @@ impl Engine {
 
     /// Searches entries.
     pub fn query(&self, input: &QueryInput) -> Result<QueryOutcome, Failure> {
-        let draft = QueryDraft::parse(input, self.store().root())?;
-        let question = self.question(&draft.text)?;
-        self.store().view(|view| blackboard::query(view, &draft, &question))
+        let text = fields::query("query", &input.query)?;
+        let filter = input.filter(self.store().root())?;
+        let limit = fields::page("limit", input.limit, 10)?;
+        let question = self.question(&text)?;
+        self.store().view(|view| blackboard::query(view, &filter, limit, &question))
     }
 
     /// Reads the newest entries.
@@ -266,9 +268,13 @@ impl Engine {
     ) -> Result<DismissOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = DismissDraft::parse(&input)?;
+        let ids = fields::references("ids", &input.ids)?;
+        if ids.is_empty() {
+            return Err(InvalidInput::new("ids", "must name at least one entry").into());
+        }
+        let reason = text::long("reason", input.reason.as_deref().unwrap_or_default())?;
         let outcome = self.store().transact(Durability::Normal, |view| {
-            plan_dismiss(view, &draft, &self.stamp(&caller))
+            plan_dismiss(view, &ids, &reason, &self.stamp(&caller))
         })?;
         Ok(DismissOutcome { redacted, ..outcome })
     }

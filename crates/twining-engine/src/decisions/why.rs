@@ -12,8 +12,8 @@ pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
 use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via, View};
 
+use crate::decisions::commits::{CommitDetails, decisions_of_commit, linked};
 use crate::decisions::lookup::unreadable_files;
-use crate::decisions::{CommitDetails, decisions_of_commit, linked};
 use crate::failure::Failure;
 use crate::fields;
 use crate::fields::fit_reply;

@@ -23,6 +23,7 @@ use super::rules::KnowledgeFacts;
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdateOutcome};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields;
 use crate::secrets::clean;
 
 /// What became of a request for a first graph.
@@ -113,8 +114,7 @@ impl Engine {
         input: &KnowledgeUpdateInput,
     ) -> Result<KnowledgeUpdateOutcome, Failure> {
         let (mut input, redacted) = clean(input);
-        let story_id =
-            input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story_id = fields::optional("story_id", input.story_id.as_deref(), text::name)?;
         for operation in &mut input.operations {
             operation.shorten_paths(self.store().root())?;
         }
@@ -166,8 +166,7 @@ impl Engine {
         checkout: &Path,
     ) -> Result<ReviewContext, Failure> {
         let kind = ReviewKind::parse(&input.kind)?;
-        let story_id =
-            input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story_id = fields::optional("story_id", input.story_id.as_deref(), text::name)?;
         let (file, shared) = (
             self.store().documents().knowledge_in(checkout)?,
             self.store().documents().knowledge()?,

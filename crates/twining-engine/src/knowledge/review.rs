@@ -161,7 +161,7 @@ pub(super) fn fill(
                 .revision(name)
                 .map_err(|why| InvalidInput::new(field, "must name a commit").because(why))
         };
-        context.head = input.head.as_deref().map(|name| revision("head", name)).transpose()?;
+        context.head = fields::optional("head", input.head.as_deref(), revision)?;
         let base = match input.base.as_deref() {
             Some(name) => Ok(revision("base", name)?),
             None => left_from(context, changes),

@@ -30,4 +30,4 @@ pub(crate) use guards::listed;
 pub(crate) use guards::{check_guard_holds, plan_create, plan_promote};
 pub(crate) use patterns::{PatternBuilder, PatternsDraft};
 pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, outcome, trace_text};
-pub(crate) use traces::TraceDraft;
+pub(crate) use traces::plan_trace;

@@ -126,7 +126,7 @@ impl PatternsDraft {
                 format!("{threshold} was given")
             }));
         }
-        let since = input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?;
+        let since = fields::optional("since", input.since.as_deref(), Time::parse)?;
         Ok(Self { threshold, since, limit: fields::page("limit", input.limit, 20)? })
     }
 }

@@ -98,25 +98,15 @@ pub(crate) struct QueryTracesDraft {
 
 impl QueryTracesDraft {
     pub(crate) fn parse(input: &QueryTracesInput) -> Result<Self, InvalidInput> {
-        let name = |field: &'static str, given: &Option<String>| {
-            given.as_deref().map(|given| text::name(field, given)).transpose()
-        };
-        let time = |field: &'static str, given: &Option<String>| {
-            given.as_deref().map(|given| Time::parse(field, given)).transpose()
-        };
+        let query = input.query.as_deref().filter(|query| !query.trim().is_empty());
         Ok(Self {
-            query: input
-                .query
-                .as_deref()
-                .filter(|query| !query.trim().is_empty())
-                .map(|query| fields::query("query", query))
-                .transpose()?,
-            kind: input.kind.as_deref().map(|kind| TraceType::parse("type", kind)).transpose()?,
-            guard: name("guard", &input.guard)?,
-            agent: name("agent", &input.agent)?,
+            query: fields::optional("query", query, fields::query)?,
+            kind: fields::optional("type", input.kind.as_deref(), TraceType::parse)?,
+            guard: fields::optional("guard", input.guard.as_deref(), text::name)?,
+            agent: fields::optional("agent", input.agent.as_deref(), text::name)?,
             blocked: input.blocked,
-            since: time("since", &input.since)?,
-            until: time("until", &input.until)?,
+            since: fields::optional("since", input.since.as_deref(), Time::parse)?,
+            until: fields::optional("until", input.until.as_deref(), Time::parse)?,
             limit: fields::page("limit", input.limit, 20)?,
             offset: input.offset.unwrap_or(0),
         })

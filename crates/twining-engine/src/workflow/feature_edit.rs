@@ -154,7 +154,7 @@ impl FeaturesDraft {
         let known = ["list", "add", "update"].map(|word| (word, word));
         let action = fields::one_of("action", action, &known)?;
         let status = input.status.as_deref().map(status).transpose()?;
-        let id = input.id.as_deref().map(|id| text::name("id", id)).transpose()?;
+        let id = fields::optional("id", input.id.as_deref(), text::name)?;
         if action == "list" {
             return Ok(Self::List { status, id, limit: fields::page("limit", input.limit, 50)? });
         }
@@ -219,15 +219,9 @@ fn fields(
         limits::LIST,
         limits::ELEMENT_BYTES,
     )?;
-    let tests = text::list("tests", &input.tests, limits::LIST, limits::ELEMENT_BYTES)?;
-    let criteria = text::list(
-        "acceptance_criteria",
-        &input.acceptance_criteria,
-        limits::LIST,
-        limits::ELEMENT_BYTES,
-    )?;
-    let depends_on =
-        text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
+    let tests = fields::list("tests", &input.tests)?;
+    let criteria = fields::list("acceptance_criteria", &input.acceptance_criteria)?;
+    let depends_on = fields::list("depends_on", &input.depends_on)?;
     for (key, items) in [
         ("files", files),
         ("tests", tests),

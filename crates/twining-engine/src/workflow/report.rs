@@ -211,7 +211,7 @@ impl ReportDraft {
         }
         role.may_report(event, &feature, &input.role)?;
         let finished_at =
-            evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
+            fields::optional("finished_at", evidence.finished_at.as_deref(), Time::parse)?;
         if let Some(at) =
             finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS))
         {
@@ -221,11 +221,7 @@ impl ReportDraft {
             .files
             .iter()
             .map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
-        let command = evidence
-            .command
-            .as_deref()
-            .map(|command| text::required("command", command))
-            .transpose()?;
+        let command = fields::optional("command", evidence.command.as_deref(), text::required)?;
         evidence
             .output
             .as_deref()

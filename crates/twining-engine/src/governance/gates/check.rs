@@ -208,7 +208,10 @@ fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidIn
         (None, None, None) => return Ok(None),
         // What passed says nothing of what did not.
         _ => {
-            return Err(InvalidInput::new("tests", "must say how many were run, passed and failed"));
+            return Err(InvalidInput::new(
+                "tests",
+                "must say how many were run, passed and failed",
+            ));
         }
     };
     if counts.passed.saturating_add(counts.failed) > counts.run {

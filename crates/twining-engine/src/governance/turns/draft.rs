@@ -114,10 +114,9 @@ impl TurnDraft {
         if verdict(&player).is_ok() {
             notes.push("`player_decision` repeats a coach's verdict; the next turn needs to know what the player did".to_owned());
         }
-        let started_at =
-            input.started_at.as_deref().map(|at| Time::parse("started_at", at)).transpose()?;
+        let started_at = fields::optional("started_at", input.started_at.as_deref(), Time::parse)?;
         let completed_at =
-            input.completed_at.as_deref().map(|at| Time::parse("completed_at", at)).transpose()?;
+            fields::optional("completed_at", input.completed_at.as_deref(), Time::parse)?;
         let mut fields: Vec<(&'static str, Value)> = vec![
             ("player_decision", player.into()),
             ("coach_decision", coach.into()),
@@ -141,24 +140,8 @@ impl TurnDraft {
             .iter()
             .map(|file| Scope::parse("files_modified", file, root).map(|file| file.to_string()));
         for (field, items) in [
-            (
-                "blockers_found",
-                text::list(
-                    "blockers_found",
-                    &input.blockers_found,
-                    limits::LIST,
-                    limits::ELEMENT_BYTES,
-                )?,
-            ),
-            (
-                "lessons_from_turn",
-                text::list(
-                    "lessons_from_turn",
-                    &input.lessons_from_turn,
-                    limits::LIST,
-                    limits::ELEMENT_BYTES,
-                )?,
-            ),
+            ("blockers_found", fields::list("blockers_found", &input.blockers_found)?),
+            ("lessons_from_turn", fields::list("lessons_from_turn", &input.lessons_from_turn)?),
             (
                 "files_modified",
                 text::list(

@@ -53,7 +53,7 @@ const LAST: usize = 10;
 /// Lists the turns of a feature, or of one of its tasks.
 pub(crate) fn turns(turn_files: &TurnFiles, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
     let feature = TurnName::parse("feature", &input.feature)?;
-    let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
+    let task = fields::optional("task", input.task.as_deref(), TurnName::parse)?;
     let last = fields::within("last", input.last, LAST, limits::PAGE)?;
     let listing =
         turn_files.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
