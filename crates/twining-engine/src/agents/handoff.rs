@@ -18,12 +18,7 @@ use crate::secrets::{Redaction, redact_fields};
 
 /// The tag of entries about handoffs.
 const TAG: &str = "handoff";
-const STATUSES: [(&str, &str); 4] = [
-    ("completed", "completed"),
-    ("partial", "partial"),
-    ("blocked", "blocked"),
-    ("failed", "failed"),
-];
+const STATUSES: [&str; 4] = ["completed", "partial", "blocked", "failed"];
 
 /// What is handed over, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -153,7 +148,8 @@ impl HandoffDraft {
 fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
     Ok(HandoffResult {
         description: text::required("results", &given.description)?,
-        status: fields::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
+        status: fields::one_of("results", given.status.trim(), &STATUSES.map(|word| (word, word)))?
+            .to_owned(),
         artifacts: fields::list("results", &given.artifacts)?,
         notes: fields::optional("results", given.notes.as_deref(), text::long)?,
     })

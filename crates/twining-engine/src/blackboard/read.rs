@@ -10,9 +10,8 @@ use twining_model::{
 use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector_key};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::{fit_reply, is_false, is_zero};
-use crate::input::{ENTRY_STANDINGS, ENTRY_TYPES};
+use crate::fields::{self, fit_reply, is_false, is_zero};
+use crate::input::ENTRY_STANDINGS;
 use crate::search::{
     self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery,
 };
@@ -23,7 +22,7 @@ use crate::search::{
 pub struct ReadInput {
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTRY_TYPES))]
+    #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Any of these
     #[serde(default)]
@@ -67,7 +66,7 @@ pub struct RecentInput {
     pub n: Option<usize>,
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTRY_TYPES))]
+    #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
 }
 
@@ -89,7 +88,7 @@ pub struct QueryInput {
     pub query: String,
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTRY_TYPES))]
+    #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Only with one of these tags
     #[serde(default)]

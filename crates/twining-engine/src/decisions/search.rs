@@ -7,7 +7,7 @@ use twining_store::{DecisionFilter, View};
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
-use crate::input::{CONFIDENCES, STATUSES};
+use crate::input::CONFIDENCES;
 use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
 
 /// What to search decisions for.
@@ -19,7 +19,7 @@ pub struct SearchDecisionsInput {
     /// Only this domain
     pub domain: Option<String>,
     /// Only those that stand so
-    #[schemars(extend("enum" = STATUSES))]
+    #[schemars(extend("enum" = DecisionStatus::ALL.map(DecisionStatus::as_str)))]
     pub status: Option<String>,
     /// Only those so sure
     #[schemars(extend("enum" = CONFIDENCES))]

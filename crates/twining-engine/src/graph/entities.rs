@@ -16,7 +16,6 @@ use crate::engine::Engine;
 use crate::failure::{EntityCandidate, Failure};
 use crate::graph;
 use crate::graph::*;
-use crate::input::{ENTITY_TYPES, RELATION_TYPES};
 use crate::secrets::{Redaction, clean, redact_fields};
 
 /// Which entity to add, in the caller's words.
@@ -27,7 +26,7 @@ pub struct AddEntityInput {
     pub name: String,
     /// What it is
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = ENTITY_TYPES))]
+    #[schemars(extend("enum" = EntityType::ALL.map(EntityType::as_str)))]
     pub kind: String,
     /// What is known of it
     #[serde(default)]
@@ -119,7 +118,7 @@ pub struct AddRelationInput {
     pub target: String,
     /// How they hang together
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = RELATION_TYPES))]
+    #[schemars(extend("enum" = RelationType::ALL.map(RelationType::as_str)))]
     pub kind: String,
     /// What is known of it
     #[serde(default)]
@@ -242,11 +241,7 @@ pub(crate) fn properties(
     given: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, InvalidInput> {
     if given.len() > limits::PROPERTIES {
-        return Err(InvalidInput::new(
-            "properties",
-            format!("may have at most {} elements", limits::PROPERTIES),
-        )
-        .because(format!("{} were given", given.len())));
+        return Err(too_many_properties(format!("{} were given", given.len())));
     }
     let mut result = BTreeMap::new();
     for (key, value) in given {
@@ -260,6 +255,11 @@ pub(crate) fn properties(
     Ok(result)
 }
 
+fn too_many_properties(why: String) -> InvalidInput {
+    let rule = format!("may have at most {} elements", limits::PROPERTIES);
+    InvalidInput::new("properties", rule).because(why)
+}
+
 /// The properties there are with those given on top.
 pub(crate) fn merged(
     old: &BTreeMap<String, String>,
@@ -268,11 +268,8 @@ pub(crate) fn merged(
     let mut all = old.clone();
     all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
     if all.len() > limits::PROPERTIES && all.len() > old.len() {
-        return Err(InvalidInput::new(
-            "properties",
-            format!("may have at most {} elements", limits::PROPERTIES),
-        )
-        .because(format!("with those there already it would be {}", all.len())));
+        let why = format!("with those there already it would be {}", all.len());
+        return Err(too_many_properties(why));
     }
     Ok(all)
 }

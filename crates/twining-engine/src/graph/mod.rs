@@ -14,8 +14,9 @@ mod tests;
 
 pub(crate) use decision_links::{link_commit, link_decision, linked_to_decision, symbol_kind};
 pub use entities::{AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome};
-pub use neighbors::RelationDirection;
-pub use neighbors::{GraphQueryInput, GraphQueryOutcome, graph_query};
-pub use neighbors::{Neighbor, NeighborsInput, NeighborsOutcome, neighbors};
+pub use neighbors::{
+    GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome,
+    RelationDirection, graph_query, neighbors,
+};
 pub use path::{PathInput, PathOutcome, PathStep, path};
 pub use prune::{PruneInput, PruneOutcome, PrunedEntity, plan_prune, prunable};

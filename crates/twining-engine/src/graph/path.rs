@@ -5,16 +5,14 @@ use std::collections::hash_map::Entry;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entity, ProjectRoot, limits};
+use twining_model::{Entity, ProjectRoot, RelationType, limits};
 use twining_store::{StoreError, View};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::is_false;
+use crate::fields::{self, is_false};
 use crate::graph::entities::{relation_types, resolve};
 use crate::graph::namesakes;
 use crate::graph::neighbors::RelationDirection;
-use crate::input::RELATION_TYPES;
 
 /// Which two entities to connect.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -28,7 +26,7 @@ pub struct PathInput {
     pub max_depth: Option<usize>,
     /// Only over these relations
     #[serde(default)]
-    #[schemars(extend("x-offered" = RELATION_TYPES))]
+    #[schemars(extend("x-offered" = RelationType::ALL.map(RelationType::as_str)))]
     pub relation_types: Vec<String>,
 }
 

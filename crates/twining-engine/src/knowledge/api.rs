@@ -12,12 +12,13 @@ use twining_model::{Change, Scope, text};
 use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
-use super::draw;
-use super::draw::{DrawInput, KnowledgeDrawing};
+use super::draw::{self, DrawInput, KnowledgeDrawing};
 use super::graph::{CachedGraph, KnowledgeCache};
 use super::metrics::{KnowledgeMetrics, MetricEvent};
-use super::retrieve::{self, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome};
-use super::retrieve::{KnowledgePack, KnowledgePackInput, StoryTerms, UNUSED_DAYS};
+use super::retrieve::{
+    self, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome,
+    StoryTerms, UNUSED_DAYS,
+};
 use super::review::{self, Changes, GraphVersions, ReviewContext, ReviewContextInput, ReviewKind};
 use super::rules::KnowledgeFacts;
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdateOutcome};

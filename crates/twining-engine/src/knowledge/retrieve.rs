@@ -10,8 +10,7 @@ use twining_store::{NodeIndex, StoreError, terms};
 
 use super::draw;
 use super::graph::{KnowledgeEdge, KnowledgeGraph};
-use crate::fields;
-use crate::fields::is_zero;
+use crate::fields::{self, is_zero};
 use crate::input::LEVELS;
 
 /// Hits when none are asked for.

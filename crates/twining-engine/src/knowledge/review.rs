@@ -19,8 +19,7 @@ use super::graph::KnowledgeGraph;
 use super::merge;
 use super::retrieve::KnowledgePack;
 use super::rules::{self, AppliedRule};
-use crate::fields;
-use crate::fields::is_zero;
+use crate::fields::{self, is_zero};
 
 /// What may name another file for the graph.
 const CONFIG: &str = ".twining/config.yml";

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
 use twining_store::{StoredTrace, Term, terms};
 
-use crate::fields;
-use crate::fields::{fit_reply, is_false};
-use crate::input::TRACE_TYPES;
+use crate::fields::{self, fit_reply, is_false};
 use crate::search::SearchMode;
 
 /// Lines compared by meaning: the best by words, and as many of the newest.
@@ -33,7 +31,7 @@ pub struct QueryTracesInput {
     pub query: Option<String>,
     /// Only this type
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = TRACE_TYPES))]
+    #[schemars(extend("enum" = TraceType::ALL.map(TraceType::as_str)))]
     pub kind: Option<String>,
     /// Only about this guard
     pub guard: Option<String>,

@@ -9,7 +9,6 @@ use twining_model::{
 
 use crate::caller::Stamp;
 use crate::fields;
-use crate::input::TRACE_TYPES;
 use crate::secrets::{Redaction, redact_fields};
 
 /// Bytes of each text of a trace.
@@ -21,7 +20,7 @@ const TEXT_BYTES: usize = limits::TRACE_BYTES / 5;
 pub struct StoreTraceInput {
     /// correction, violation, decision or approval
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = TRACE_TYPES))]
+    #[schemars(extend("enum" = TraceType::ALL.map(TraceType::as_str)))]
     pub kind: String,
     /// What was done, or tried
     pub what_happened: String,

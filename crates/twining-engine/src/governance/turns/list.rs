@@ -6,8 +6,7 @@ use twining_model::{Turn, TurnKey, TurnName, limits, text};
 use twining_store::{TurnFiles, TurnLocation};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::{fit_reply, is_false};
+use crate::fields::{self, fit_reply, is_false};
 
 /// Which turns, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
