@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Entry, EntryType, InvalidInput, Time, scope};
+use twining_model::{Change, Entry, EntryType, Time, scope};
 use twining_store::{Durability, EntryFilter, View, archive_file};
 
 use crate::blackboard::note;
@@ -50,45 +50,19 @@ pub struct ArchiveOutcome {
     pub note: Option<String>,
 }
 
-/// An archive call, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ArchiveDraft {
-    before: Option<Time>,
-    keep_decisions: bool,
-    summarize: bool,
-}
-
-impl ArchiveDraft {
-    /// Checks every word.
-    pub fn parse(input: &ArchiveInput) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            before: input
-                .before
-                .as_deref()
-                .map(|before| Time::parse("before", before))
-                .transpose()?,
-            keep_decisions: input.keep_decisions.unwrap_or(true),
-            summarize: input.summarize.unwrap_or(true),
-        })
-    }
-
-    /// What a hook may ask for: what is older than this, with a summary.
-    pub(crate) fn older_than(before: Time) -> Self {
-        Self { before: Some(before), keep_decisions: true, summarize: true }
-    }
-}
-
 /// Chooses the entries that leave, and writes the one that stays in their place.
 fn plan_archive(
     view: &View<'_>,
-    draft: &ArchiveDraft,
+    before: Option<Time>,
+    input: &ArchiveInput,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, ArchiveOutcome), Failure> {
-    let before = draft.before.unwrap_or(stamp.at);
-    let leaving = view.entries().archivable(before, draft.keep_decisions)?;
+    let before = before.unwrap_or(stamp.at);
+    let keep_decisions = input.keep_decisions.unwrap_or(true);
+    let leaving = view.entries().archivable(before, keep_decisions)?;
     let open = EntryFilter { before: Some(before), only_open: true, ..EntryFilter::default() };
     let kept_open = view.entries().newest(&open, 1)?.total;
-    let summary = (draft.summarize && !leaving.is_empty()).then(|| Entry {
+    let summary = (input.summarize.unwrap_or(true) && !leaving.is_empty()).then(|| Entry {
         detail: summary(&leaving),
         tags: vec!["archive".to_owned()],
         ..note(
@@ -107,7 +81,7 @@ fn plan_archive(
         archive_file: if leaving.is_empty() { String::new() } else { archive_file(stamp.at) },
         summary: summary.as_ref().map(|entry| entry.detail.clone()),
         kept_open,
-        note: (!draft.keep_decisions).then(|| note.to_owned()),
+        note: (!keep_decisions).then(|| note.to_owned()),
     };
     let archived = leaving.into_iter().map(|entry| entry.id).collect();
     Ok((Change { archived, entries: summary.into_iter().collect(), ..Change::default() }, outcome))
@@ -153,20 +127,21 @@ impl Engine {
         caller: &Caller,
         input: &ArchiveInput,
     ) -> Result<ArchiveOutcome, Failure> {
-        self.archive_drafted(
-            &caller.called(input.agent_id.as_deref())?,
-            &ArchiveDraft::parse(input)?,
-        )
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let before = fields::optional("before", input.before.as_deref(), Time::parse)?;
+        self.archive_before(&caller, before, input)
     }
 
     /// The same, every rule checked.
-    pub(crate) fn archive_drafted(
+    pub(crate) fn archive_before(
         &self,
         caller: &Caller,
-        draft: &ArchiveDraft,
+        before: Option<Time>,
+        input: &ArchiveInput,
     ) -> Result<ArchiveOutcome, Failure> {
-        self.store()
-            .transact(Durability::Strict, |view| plan_archive(view, draft, &self.stamp(caller)))
+        self.store().transact(Durability::Strict, |view| {
+            plan_archive(view, before, input, &self.stamp(caller))
+        })
     }
 }
 

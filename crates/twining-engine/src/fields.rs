@@ -38,6 +38,48 @@ pub(crate) fn scope_or_project(
     given.map_or_else(|| Ok(Scope::project()), |scope| Scope::parse("scope", scope, root))
 }
 
+/// Takes a field that may be left out.
+pub(crate) fn optional<T>(
+    field: &'static str,
+    given: Option<&str>,
+    take: impl FnOnce(&'static str, &str) -> Result<T, InvalidInput>,
+) -> Result<Option<T>, InvalidInput> {
+    given.map(|given| take(field, given)).transpose()
+}
+
+/// Takes a scope that may be left out.
+pub(crate) fn optional_scope(
+    given: Option<&str>,
+    root: &ProjectRoot,
+) -> Result<Option<Scope>, InvalidInput> {
+    optional("scope", given, |field, scope| Scope::parse(field, scope, root))
+}
+
+/// Takes an id that may have spaces around it.
+pub(crate) fn id(field: &'static str, given: &str) -> Result<Id, InvalidInput> {
+    Id::parse(field, given.trim())
+}
+
+/// Takes a list of short texts.
+pub(crate) fn list(field: &'static str, given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)
+}
+
+/// Takes paths of files in the project.
+pub(crate) fn paths(
+    field: &'static str,
+    given: &[String],
+    root: &ProjectRoot,
+) -> Result<Vec<String>, InvalidInput> {
+    let paths = given.iter().map(|path| Ok(Scope::parse(field, path, root)?.to_string()));
+    list(field, &paths.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// Takes tags.
+pub(crate) fn tags(given: &[String]) -> Result<Vec<String>, InvalidInput> {
+    text::list("tags", given, limits::TAGS, limits::TAG_BYTES)
+}
+
 /// Takes words to search for. They are bounded more tightly than other text,
 /// because each becomes a term of the query.
 pub(crate) fn query(field: &'static str, given: &str) -> Result<String, InvalidInput> {
@@ -64,7 +106,7 @@ pub(crate) fn references(
     given: &[String],
 ) -> Result<Vec<String>, InvalidInput> {
     let mut result: Vec<String> = Vec::new();
-    for id in text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)? {
+    for id in list(field, given)? {
         let id = Id::read(&id).map_or(id, String::from);
         if !result.contains(&id) {
             result.push(id);
@@ -104,28 +146,6 @@ pub(crate) fn fold(text: &str) -> String {
 /// The first `chars` characters on one line, the last of them an ellipsis where
 /// something was cut.
 pub(crate) fn shorten(text: &str, chars: usize) -> String {
-    shorten_plain(text, chars).unwrap_or_else(|| shorten_words(text, chars))
-}
-
-/// The same for most texts, as far as they are wanted: plain, and on one line already.
-fn shorten_plain(text: &str, chars: usize) -> Option<String> {
-    let wanted = &text.as_bytes()[..text.len().min(chars + 1)];
-    let has_gap = || {
-        wanted
-            .iter()
-            .zip(wanted.iter().skip(1))
-            .fold(false, |gap, two| gap | (two == (&b' ', &b' ')))
-    };
-    if wanted.starts_with(b" ") || wanted.ends_with(b" ") || !text::is_plain(wanted) || has_gap() {
-        return None;
-    }
-    if text.len() <= chars {
-        return Some(text.to_owned());
-    }
-    Some(format!("{}…", text[..chars.saturating_sub(1)].trim_end()))
-}
-
-fn shorten_words(text: &str, chars: usize) -> String {
     let mut result = String::with_capacity(text.len().min(chars));
     let mut length = 0;
     // A text may be long and its beginning is all that is wanted.
@@ -272,13 +292,6 @@ mod tests {
             ("abc", 0, "…"),
         ] {
             assert_eq!(shorten(text, chars), short, "{text:?} in {chars}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn a_plain_text_is_shortened_like_any_other(text in "[ab é\n]{0,12}", chars in 1_usize..10) {
-            proptest::prop_assert_eq!(shorten(&text, chars), shorten_words(&text, chars));
         }
     }
 

@@ -5,16 +5,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use twining_model::{Channel, Entry, InvalidInput, Origin, ProjectRoot, Time, Trust, text};
 use twining_store::Config;
 
-use crate::archive::ArchiveDraft;
+use crate::archive::ArchiveInput;
 use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::secrets;
 use crate::verify::{History, NoHistory};
+use crate::{fields, secrets};
 
 /// What the queues produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -27,32 +28,15 @@ pub struct QueueOutcome {
     pub rejected: u64,
 }
 
-/// A line of `pending-posts.jsonl`.
-#[derive(Deserialize)]
-struct PendingPost {
-    #[serde(default)]
-    tool: Option<String>,
-    entry_type: String,
-    summary: String,
-    #[serde(default)]
-    detail: Option<String>,
-    #[serde(default)]
-    tags: Vec<String>,
-    #[serde(default)]
-    scope: Option<String>,
-    #[serde(default)]
-    relates_to: Vec<String>,
-    #[serde(default)]
-    agent_id: Option<String>,
-}
+/// What a line of `pending-posts.jsonl` may say of an entry; what else stands in it is passed over.
+const POST_FIELDS: [&str; 7] =
+    ["entry_type", "summary", "detail", "tags", "scope", "relates_to", "agent_id"];
 
 /// A line of `pending-actions.jsonl`.
 #[derive(Deserialize)]
 struct ActionLine {
     action: String,
-    #[serde(default)]
     trigger: Option<String>,
-    #[serde(default)]
     before: Option<String>,
 }
 
@@ -119,25 +103,17 @@ fn hook(caller: &Caller) -> Caller {
 
 /// Takes one queued post, or says why not.
 fn pending_post(line: &str, root: &ProjectRoot, stamp: &Stamp<'_>) -> Result<Entry, String> {
-    let post: PendingPost =
-        serde_json::from_str(line).map_err(|error| format!("not a queued post: {error}"))?;
-    if let Some(tool) = post.tool.filter(|tool| tool != "twining_post") {
+    let unread = |error: serde_json::Error| format!("not a queued post: {error}");
+    let mut post: Map<String, Value> = serde_json::from_str(line).map_err(unread)?;
+    if let Some(tool) = post.get("tool").filter(|tool| !tool.is_null() && *tool != "twining_post") {
+        let tool = tool.as_str().map_or_else(|| tool.to_string(), str::to_owned);
         return Err(format!(
             "`tool` must be twining_post; `{}` cannot be queued",
             text::excerpt(&tool, 40)
         ));
     }
-    let input = PostInput {
-        entry_type: post.entry_type,
-        summary: post.summary,
-        detail: post.detail,
-        tags: post.tags,
-        scope: post.scope,
-        relates_to: post.relates_to,
-        agent_id: post.agent_id,
-        // A queue is taken exactly once; what stands in it was meant.
-        force: true,
-    };
+    post.retain(|field, _| POST_FIELDS.contains(&field.as_str()));
+    let input: PostInput = serde_json::from_value(Value::Object(post)).map_err(unread)?;
     let (input, _) = secrets::clean(&input);
     let checked = || {
         let caller = stamp.caller.called(input.agent_id.as_deref())?;
@@ -161,7 +137,7 @@ fn pending_action(line: &str) -> Result<PendingAction, String> {
         Some("context_switch") => ArchiveTrigger::ContextSwitch,
         Some(_) => return Err("`trigger` must be commit or context_switch".to_owned()),
     };
-    let before = queued.before.as_deref().map(|before| Time::parse("before", before)).transpose();
+    let before = fields::optional("before", queued.before.as_deref(), Time::parse);
     Ok(PendingAction { occasion, before: before.map_err(|refused| refused.to_string())? })
 }
 
@@ -198,7 +174,7 @@ impl Engine {
         let config = self.store().config().unwrap_or_default();
         if let Some(before) = cutoff(&wanted, &config, history, self.store().ids().now()) {
             drained.archived =
-                self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
+                self.archive_before(&hook, Some(before), &ArchiveInput::default())?.archived_count;
         }
         Ok(drained)
     }

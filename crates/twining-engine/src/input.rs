@@ -4,66 +4,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
+use twining_model::EntryType;
 use twining_model::knowledge::FIELDS;
 
 /// The entry types an agent may post.
-pub(crate) const POSTABLE: [&str; 9] = [
-    "need",
-    "offer",
-    "finding",
-    "constraint",
-    "question",
-    "answer",
-    "status",
-    "artifact",
-    "warning",
-];
-/// Every entry type.
-pub(crate) const ENTRY_TYPES: [&str; 10] = [
-    "need",
-    "offer",
-    "finding",
-    "decision",
-    "constraint",
-    "question",
-    "answer",
-    "status",
-    "artifact",
-    "warning",
-];
+pub(crate) fn postable() -> Vec<&'static str> {
+    let all = EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision);
+    all.map(EntryType::as_str).collect()
+}
+
 /// How sure an author is.
 pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
-/// Where a decision stands.
-pub(crate) const STATUSES: [&str; 4] = ["active", "provisional", "superseded", "overridden"];
 /// Which way a trace goes.
 pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
-/// What an entity is.
-pub(crate) const ENTITY_TYPES: [&str; 10] = [
-    "module",
-    "function",
-    "class",
-    "file",
-    "concept",
-    "pattern",
-    "dependency",
-    "api_endpoint",
-    "agent",
-    "commit",
-];
-/// How two entities are connected.
-pub(crate) const RELATION_TYPES: [&str; 11] = [
-    "depends_on",
-    "implements",
-    "decided_by",
-    "affects",
-    "tested_by",
-    "calls",
-    "imports",
-    "related_to",
-    "supersedes",
-    "produces",
-    "challenged",
-];
 /// How high above the code a node of knowledge stands.
 pub(crate) const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
 /// What `verify` can look at.
@@ -80,9 +33,6 @@ pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
 /// A feature's status.
 pub(crate) const FEATURE_STATUSES: [&str; 5] =
     ["pending", "in_progress", "completed", "tested", "blocked"];
-
-/// What a trace is of.
-pub(crate) const TRACE_TYPES: [&str; 4] = ["correction", "violation", "decision", "approval"];
 
 /// How soon help is needed.
 pub(crate) const URGENCIES: [&str; 3] = ["high", "normal", "low"];
@@ -158,35 +108,14 @@ pub(crate) fn operation_schema() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use twining_model::{Confidence, DecisionStatus, EntityType, EntryType, RelationType};
+    use twining_model::Confidence;
 
     use super::*;
 
     #[test]
     fn the_words_offered_are_the_words_the_model_knows() {
-        assert_eq!(ENTRY_TYPES.to_vec(), EntryType::ALL.map(EntryType::as_str).to_vec());
-        assert_eq!(
-            POSTABLE.to_vec(),
-            ENTRY_TYPES.into_iter().filter(|word| *word != "decision").collect::<Vec<_>>()
-        );
-        assert_eq!(
-            ENTITY_TYPES.to_vec(),
-            EntityType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>()
-        );
-        assert_eq!(
-            RELATION_TYPES.to_vec(),
-            RelationType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>()
-        );
-        assert_eq!(
-            CONFIDENCES,
-            [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str)
-        );
-        let statuses = [
-            DecisionStatus::Active,
-            DecisionStatus::Provisional,
-            DecisionStatus::Superseded,
-            DecisionStatus::Overridden,
-        ];
-        assert_eq!(STATUSES, statuses.map(DecisionStatus::as_str));
+        let known = [Confidence::High, Confidence::Medium, Confidence::Low];
+        assert_eq!(CONFIDENCES, known.map(Confidence::as_str));
+        assert_eq!(known.len(), Confidence::ALL.len());
     }
 }

@@ -78,29 +78,27 @@ impl Engine {
     pub fn scan_secrets(&self) -> Result<SecretScan, Failure> {
         let mut scan = SecretScan::default();
         self.store().view(|view| {
+            let (entries, decisions) = (view.entries(), view.decisions());
             let mut after = None;
-            loop {
-                let rows = view.entries().vector_keys_after(after, BATCH)?;
-                let Some((last, _)) = rows.last() else { break };
-                after = Some(*last);
-                for (row, _) in rows {
-                    let entry = view.entries().at_row(row)?;
+            while let Some(((last, _), rows)) =
+                entries.vector_keys_after(after, BATCH)?.split_last()
+            {
+                for row in rows.iter().map(|(row, _)| *row).chain([*last]) {
+                    let entry = entries.at_row(row)?;
                     scan.scan_texts("blackboard.jsonl", &entry.id, &entry);
                 }
-            }
-            let mut after = None;
-            loop {
-                let rows = view.decisions().vector_keys_after(after, BATCH)?;
-                let Some((last, _)) = rows.last() else { break };
                 after = Some(*last);
-                for (row, _) in rows {
-                    let decision = view.decisions().at_row(row)?;
-                    scan.scan_texts(
-                        &format!("decisions/{}.json", decision.id),
-                        decision.id.as_str(),
-                        &decision,
-                    );
+            }
+            after = None;
+            while let Some(((last, _), rows)) =
+                decisions.vector_keys_after(after, BATCH)?.split_last()
+            {
+                for row in rows.iter().map(|(row, _)| *row).chain([*last]) {
+                    let decision = decisions.at_row(row)?;
+                    let file = format!("decisions/{}.json", decision.id);
+                    scan.scan_texts(&file, decision.id.as_str(), &decision);
                 }
+                after = Some(*last);
             }
             view.graph()
                 .page(ENTITIES)?

@@ -1,119 +1,44 @@
 //! Advice: which word was meant by one that the graph does not know.
 
-/// A word of the graph, and what people and agents write for it.
-type Synonyms = (&'static str, &'static [&'static str]);
-
-/// By field, the words and their synonyms.
-const SYNONYMS: [(&str, &[Synonyms]); 5] = [
-    (
-        "type",
-        &[
-            (
-                "component",
-                &[
-                    "module",
-                    "service",
-                    "class",
-                    "package",
-                    "library",
-                    "subsystem",
-                    "function",
-                    "file",
-                ],
-            ),
-            ("interface", &["api", "protocol", "contract", "endpoint", "port"]),
-            ("abstraction", &["concept", "trait", "model", "idea"]),
-            ("datastore", &["database", "db", "table", "cache", "store", "queue", "storage"]),
-            (
-                "external",
-                &["dependency", "third_party", "vendor", "external_service", "integration"],
-            ),
-            ("pattern", &["convention", "practice", "guideline", "standard", "idiom"]),
-            ("rule", &["constraint", "policy", "requirement", "principle", "decision", "law"]),
-        ],
-    ),
-    (
-        "level",
-        &[
-            (
-                "architecture",
-                &["application", "system", "design", "global", "arch", "architectural", "project"],
-            ),
-            (
-                "implementation",
-                &[
-                    "code",
-                    "impl",
-                    "detail",
-                    "local",
-                    "module",
-                    "component",
-                    "package",
-                    "class",
-                    "function",
-                    "file",
-                ],
-            ),
-        ],
-    ),
-    (
-        "status",
-        &[
-            (
-                "current",
-                &[
-                    "active",
-                    "live",
-                    "stable",
-                    "enabled",
-                    "implemented",
-                    "done",
-                    "accepted",
-                    "in_use",
-                ],
-            ),
-            (
-                "future",
-                &["planned", "proposed", "draft", "todo", "upcoming", "pending", "experimental"],
-            ),
-            ("deprecated", &["obsolete", "retired", "removed", "superseded", "inactive"]),
-            ("legacy", &["old", "outdated", "historic"]),
-        ],
-    ),
-    (
-        "priority",
-        &[
-            ("critical", &["must", "blocker", "highest", "p0", "urgent", "mandatory"]),
-            ("high", &["important", "should", "p1", "major"]),
-            ("medium", &["normal", "moderate", "p2", "default"]),
-            ("low", &["minor", "optional", "could", "lowest", "p3", "nice_to_have"]),
-        ],
-    ),
-    (
-        "relation",
-        &[
-            ("uses", &["depends_on", "requires", "imports", "needs", "reads", "writes"]),
-            ("calls", &["invokes", "triggers", "sends_to"]),
-            ("implements", &["extends", "inherits", "realizes", "provides"]),
-            ("configured_with", &["configured_by", "config", "configures"]),
-            ("must_follow", &["follows", "must_use", "obeys", "governed_by", "required_by"]),
-            ("must_not_use", &["must_avoid", "forbids", "forbidden", "prohibits", "not_use"]),
-            ("superseded_by", &["replaced_by", "deprecated_by"]),
-            ("supersedes", &["replaces", "obsoletes"]),
-            ("coexists_with", &["related_to", "alongside", "coexists"]),
-        ],
-    ),
-];
+/// A field, a word of the graph for it, and what people and agents write instead.
+const SYNONYMS: &str = "\
+type component module service class package library subsystem function file
+type interface api protocol contract endpoint port
+type abstraction concept trait model idea
+type datastore database db table cache store queue storage
+type external dependency third_party vendor external_service integration
+type pattern convention practice guideline standard idiom
+type rule constraint policy requirement principle decision law
+level architecture application system design global arch architectural project
+level implementation code impl detail local module component package class function file
+status current active live stable enabled implemented done accepted in_use
+status future planned proposed draft todo upcoming pending experimental
+status deprecated obsolete retired removed superseded inactive
+status legacy old outdated historic
+priority critical must blocker highest p0 urgent mandatory
+priority high important should p1 major
+priority medium normal moderate p2 default
+priority low minor optional could lowest p3 nice_to_have
+relation uses depends_on requires imports needs reads writes
+relation calls invokes triggers sends_to
+relation implements extends inherits realizes provides
+relation configured_with configured_by config configures
+relation must_follow follows must_use obeys governed_by required_by
+relation must_not_use must_avoid forbids forbidden prohibits not_use
+relation superseded_by replaced_by deprecated_by
+relation supersedes replaces obsoletes
+relation coexists_with related_to alongside coexists";
 
 /// The word of `known` that was meant, if that can be told.
 pub(crate) fn suggest<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
     let given = given.trim().to_lowercase().replace(['-', ' '], "_");
     let listed = |word: &&&'k str| {
-        let synonyms =
-            SYNONYMS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, words)| words);
-        synonyms
-            .iter()
-            .any(|(suggest, written)| *suggest == **word && written.contains(&given.as_str()))
+        let is_row = |row: &str| {
+            row.strip_prefix(field)
+                .and_then(|row| row.strip_prefix(' ')?.strip_prefix(**word))
+                .is_some_and(|row| row.starts_with(' ') && row.split(' ').any(|w| w == given))
+        };
+        !given.is_empty() && SYNONYMS.lines().any(is_row)
     };
     known
         .iter()
@@ -180,7 +105,9 @@ mod tests {
     #[test]
     fn every_synonym_leads_to_a_word_that_exists() {
         use twining_model::knowledge::{Level, Link, NodeType, Priority, Standing};
-        for (field, words) in SYNONYMS {
+        for row in SYNONYMS.lines() {
+            let mut words = row.split(' ');
+            let field = words.next().expect("a row has a field");
             let known: Vec<&str> = match field {
                 "type" => NodeType::ALL.iter().map(|word| word.as_str()).collect(),
                 "level" => Level::ALL.iter().map(|word| word.as_str()).collect(),
@@ -188,10 +115,8 @@ mod tests {
                 "priority" => Priority::ALL.iter().map(|word| word.as_str()).collect(),
                 _ => Link::ALL.iter().map(|word| word.as_str()).collect(),
             };
-            for (suggest, written) in words {
-                assert!(known.contains(suggest), "{field} {suggest}");
-                assert!(written.iter().all(|word| !known.contains(word)), "{field} {written:?}");
-            }
+            assert!(words.next().is_some_and(|word| known.contains(&word)), "{row}");
+            assert!(words.all(|word| !known.contains(&word)), "{row}");
         }
     }
 

@@ -103,7 +103,7 @@ pub struct StatusChange {
 }
 
 /// A decision, as stored in its file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// ULID, also the file's name.
     pub id: Id,

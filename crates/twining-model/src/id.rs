@@ -60,6 +60,13 @@ impl Id {
     }
 }
 
+impl Default for Id {
+    /// Of a record that is not written yet.
+    fn default() -> Self {
+        Self::from_parts(Time::default(), 0)
+    }
+}
+
 impl std::fmt::Display for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -53,8 +53,7 @@ impl DotParser<'_> {
     /// Passes over the rest of a file that is hardly DOT: each mistake takes memory.
     pub(super) fn give_up(&mut self) {
         if self.token.kind != TokenKind::End {
-            let message =
-                format!("{MOST_ERRORS} errors before this one; the rest is not read");
+            let message = format!("{MOST_ERRORS} errors before this one; the rest is not read");
             self.errors.push(Diagnostic::new(self.token.span, message));
         }
         let end = Span { start: self.source.len(), end: self.source.len() };

@@ -46,7 +46,7 @@ pub struct ClaimInput {
 redact_fields!(ClaimInput { paths, feature, reason, agent_id });
 
 /// The current claims.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ClaimOutcome {
     /// The claim that was made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,8 +98,7 @@ impl ClaimDraft {
             }
             paths.push(path);
         }
-        let feature =
-            input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
+        let feature = fields::optional("feature", input.feature.as_deref(), text::name)?;
         match action {
             2 => Ok(Self::List),
             1 => Ok(Self::Release { paths, feature }),
@@ -132,11 +131,7 @@ impl ClaimDraft {
                         "must name a path unless `feature` is given",
                     ));
                 }
-                let reason = input
-                    .reason
-                    .as_deref()
-                    .map(|reason| text::summary("reason", reason))
-                    .transpose()?;
+                let reason = fields::optional("reason", input.reason.as_deref(), text::summary)?;
                 let default = config.agents.claim_seconds.clamp(1, limits::CLAIM_SECONDS as u64);
                 let seconds = input.ttl.as_deref().map_or(Ok(default), seconds)?;
                 Ok(Self::Take {
@@ -243,92 +238,19 @@ pub(crate) fn plan_claim(
     folding: CaseFolding,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, ClaimOutcome), Failure> {
-    let mut claims = current_claims(agent_files, stamp.at);
-    let mut entries = Vec::new();
-    let outcome = match draft {
-        ClaimDraft::List => {
-            return Ok((
-                Change::default(),
-                ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() },
-            ));
-        }
-        ClaimDraft::Take { paths, feature, ttl_ms, reason } => {
-            for held in claims.iter().filter(|claim| !is_mine(claim, stamp.caller)) {
-                let path = paths.iter().find_map(|path| overlapping(held, path, folding));
-                let same_feature =
-                    feature.as_ref().filter(|feature| held.feature.as_ref() == Some(feature));
-                if let Some(what) = path.or(same_feature.map(String::as_str)) {
-                    return Err(taken(held, what));
-                }
-            }
-            // What is asked for anew is prolonged: one claim takes the place of the old.
-            let covers =
-                |old: &str| paths.iter().any(|path| path.covers(&Scope::read(old), folding));
-            let renews = |old: &Claim| {
-                is_mine(old, stamp.caller)
-                    && old.paths.iter().all(|path| covers(path))
-                    && (old.feature.is_none() || old.feature == *feature)
-            };
-            let renewed: Vec<Claim> = claims.extract_if(.., |old| renews(old)).collect();
-            // Whoever asks again wants to go on: neither the end comes nearer nor is the reason forgotten.
-            let ends = renewed.iter().filter_map(|old| Time::read(&old.until));
-            let until =
-                ends.chain([Time::from_ms(stamp.at.as_ms() + ttl_ms)]).max().unwrap_or(stamp.at);
-            let before = renewed.last().map(|old| old.reason.clone());
-            let reason = reason.clone().or(before).unwrap_or_else(|| NO_REASON.to_owned());
-            if claims.len() >= limits::CLAIMS {
-                return Err(InvalidInput::new(
-                    "paths",
-                    format!("would be claim number {}", limits::CLAIMS + 1),
-                )
-                .because(format!("at most {} claims can be active at one time", limits::CLAIMS))
-                .into());
-            }
-            let claim = Claim {
-                id: stamp.ids.next().into(),
-                agent_id: stamp.caller.agent.clone(),
-                session_id: stamp.caller.origin.session.clone(),
-                paths: paths
-                    .iter()
-                    .map(|path| path.as_str().trim_end_matches('/').to_owned())
-                    .collect(),
-                feature: feature.clone(),
-                reason,
-                since: stamp.at.to_string(),
-                until: until.to_string(),
-            };
-            claims.push(claim.clone());
-            ClaimOutcome { claim: Some(claim), released: Vec::new(), claims, redacted: Vec::new() }
+    let mut outcome =
+        ClaimOutcome { claims: current_claims(agent_files, stamp.at), ..ClaimOutcome::default() };
+    let entries = match draft {
+        ClaimDraft::List => return Ok((Change::default(), outcome)),
+        ClaimDraft::Take { .. } => {
+            outcome.claim = Some(take(&mut outcome.claims, draft, folding, stamp)?);
+            Vec::new()
         }
         ClaimDraft::Release { paths, feature } => {
-            let all = paths.is_empty() && feature.is_none();
-            let meant = |claim: &Claim| {
-                all || paths.iter().any(|path| overlapping(claim, path, folding).is_some())
-                    || (feature.is_some() && claim.feature == *feature)
-            };
-            // What is named is let go by a person, whoever holds it, and by an agent of the same name: its session may have crashed.
-            let may = |claim: &Claim| {
-                let is_namesake = claim.agent_id == stamp.caller.agent;
-                is_mine(claim, stamp.caller)
-                    || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake))
-            };
-            if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
-                let what = held
-                    .paths
-                    .first()
-                    .map_or_else(|| held.feature.as_deref().unwrap_or_default(), String::as_str);
-                return Err(taken(held, what));
-            }
-            let gone: Vec<Claim> =
-                claims.iter().filter(|claim| meant(claim) && may(claim)).cloned().collect();
-            entries.extend(
-                gone.iter()
-                    .filter(|claim| !is_mine(claim, stamp.caller))
-                    .map(|claim| release_notice(claim, stamp)),
-            );
-            let released: Vec<String> = gone.into_iter().map(|claim| claim.id).collect();
-            claims.retain(|claim| !released.contains(&claim.id));
-            ClaimOutcome { claim: None, released, claims, redacted: Vec::new() }
+            let gone = release(&mut outcome.claims, paths, feature.as_ref(), folding, stamp)?;
+            outcome.released = gone.iter().map(|claim| claim.id.clone()).collect();
+            let foreign = gone.iter().filter(|claim| !is_mine(claim, stamp.caller));
+            foreign.map(|claim| release_notice(claim, stamp)).collect()
         }
     };
     let text = serde_json::to_string_pretty(&ClaimList { claims: outcome.claims.clone() })
@@ -339,6 +261,82 @@ pub(crate) fn plan_claim(
         Change { claims: Some(text), presence: Some(presence), entries, ..Change::default() },
         outcome,
     ))
+}
+
+/// Adds the claim of a draft, in place of those it renews.
+fn take(
+    claims: &mut Vec<Claim>,
+    draft: &ClaimDraft,
+    folding: CaseFolding,
+    stamp: &Stamp<'_>,
+) -> Result<Claim, Failure> {
+    let ClaimDraft::Take { paths, feature, ttl_ms, reason } = draft else {
+        unreachable!("only a draft that takes is taken")
+    };
+    for held in claims.iter().filter(|claim| !is_mine(claim, stamp.caller)) {
+        let path = paths.iter().find_map(|path| overlapping(held, path, folding));
+        let same_feature = feature.as_ref().filter(|name| held.feature.as_ref() == Some(name));
+        if let Some(what) = path.or(same_feature.map(String::as_str)) {
+            return Err(taken(held, what));
+        }
+    }
+    // What is asked for anew is prolonged: one claim takes the place of the old.
+    let covers = |old: &str| paths.iter().any(|path| path.covers(&Scope::read(old), folding));
+    let renews = |old: &Claim| {
+        is_mine(old, stamp.caller)
+            && old.paths.iter().all(|path| covers(path))
+            && (old.feature.is_none() || old.feature == *feature)
+    };
+    let renewed: Vec<Claim> = claims.extract_if(.., |old| renews(old)).collect();
+    // Whoever asks again wants to go on: neither the end comes nearer nor is the reason forgotten.
+    let ends = renewed.iter().filter_map(|old| Time::read(&old.until));
+    let until = ends.chain([Time::from_ms(stamp.at.as_ms() + ttl_ms)]).max().unwrap_or(stamp.at);
+    let before = renewed.last().map(|old| old.reason.clone());
+    if claims.len() >= limits::CLAIMS {
+        let rule = format!("would be claim number {}", limits::CLAIMS + 1);
+        return Err(InvalidInput::new("paths", rule)
+            .because(format!("at most {} claims can be active at one time", limits::CLAIMS))
+            .into());
+    }
+    let name = |path: &Scope| path.as_str().trim_end_matches('/').to_owned();
+    let claim = Claim {
+        id: stamp.ids.next().into(),
+        agent_id: stamp.caller.agent.clone(),
+        session_id: stamp.caller.origin.session.clone(),
+        paths: paths.iter().map(name).collect(),
+        feature: feature.clone(),
+        reason: reason.clone().or(before).unwrap_or_else(|| NO_REASON.to_owned()),
+        since: stamp.at.to_string(),
+        until: until.to_string(),
+    };
+    claims.push(claim.clone());
+    Ok(claim)
+}
+
+/// Takes out the claims that are named, or all of the caller's own.
+fn release(
+    claims: &mut Vec<Claim>,
+    paths: &[Scope],
+    feature: Option<&String>,
+    folding: CaseFolding,
+    stamp: &Stamp<'_>,
+) -> Result<Vec<Claim>, Failure> {
+    let all = paths.is_empty() && feature.is_none();
+    let meant = |claim: &Claim| {
+        all || paths.iter().any(|path| overlapping(claim, path, folding).is_some())
+            || (feature.is_some() && claim.feature.as_ref() == feature)
+    };
+    // What is named is let go by a person, whoever holds it, and by an agent of the same name: its session may have crashed.
+    let may = |claim: &Claim| {
+        let is_namesake = claim.agent_id == stamp.caller.agent;
+        is_mine(claim, stamp.caller)
+            || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake))
+    };
+    if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
+        let what = held.paths.first().or(held.feature.as_ref());
+        return Err(taken(held, what.map_or("", String::as_str)));
+    }
+    Ok(claims.extract_if(.., |claim| meant(claim) && may(claim)).collect())
 }
 
 /// What the board is told of a claim that another let go, so that its holder learns of it.

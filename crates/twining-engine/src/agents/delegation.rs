@@ -78,13 +78,6 @@ pub struct DelegateOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-#[derive(Clone, Copy)]
-enum Urgency {
-    High,
-    Normal,
-    Low,
-}
-
 /// A delegation to be, every rule checked.
 #[derive(Clone, Debug)]
 pub(crate) struct DelegateDraft {
@@ -109,15 +102,12 @@ impl DelegateDraft {
                 "must name at least one capability",
             ));
         }
-        let known = [("high", Urgency::High), ("normal", Urgency::Normal), ("low", Urgency::Low)];
-        let urgency =
-            fields::one_of("urgency", input.urgency.as_deref().unwrap_or("normal"), &known)?;
         let timeouts = config.delegations.timeouts;
-        let (urgency, default) = match urgency {
-            Urgency::High => ("high", timeouts.high_ms),
-            Urgency::Normal => ("normal", timeouts.normal_ms),
-            Urgency::Low => ("low", timeouts.low_ms),
-        };
+        let known =
+            [("high", timeouts.high_ms), ("normal", timeouts.normal_ms), ("low", timeouts.low_ms)];
+        let known = known.map(|(word, timeout_ms)| (word, (word, timeout_ms)));
+        let urgency = input.urgency.as_deref().unwrap_or("normal");
+        let (urgency, default) = fields::one_of("urgency", urgency, &known)?;
         let mut tags = text::list("tags", &input.tags, limits::TAGS - 1, limits::TAG_BYTES)?;
         tags.push(TAG.to_owned());
         Ok(Self {

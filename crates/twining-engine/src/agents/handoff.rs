@@ -18,12 +18,7 @@ use crate::secrets::{Redaction, redact_fields};
 
 /// The tag of entries about handoffs.
 const TAG: &str = "handoff";
-const STATUSES: [(&str, &str); 4] = [
-    ("completed", "completed"),
-    ("partial", "partial"),
-    ("blocked", "blocked"),
-    ("failed", "failed"),
-];
+const STATUSES: [&str; 4] = ["completed", "partial", "blocked", "failed"];
 
 /// What is handed over, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -128,11 +123,7 @@ impl HandoffDraft {
         }
         let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self {
-            target: input
-                .target_agent
-                .as_deref()
-                .map(|name| Caller::name("target_agent", name))
-                .transpose()?,
+            target: fields::optional("target_agent", input.target_agent.as_deref(), Caller::name)?,
             summary: text::summary("summary", &input.summary)?,
             results,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
@@ -157,9 +148,10 @@ impl HandoffDraft {
 fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
     Ok(HandoffResult {
         description: text::required("results", &given.description)?,
-        status: fields::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
-        artifacts: text::list("results", &given.artifacts, limits::LIST, limits::ELEMENT_BYTES)?,
-        notes: given.notes.as_deref().map(|notes| text::long("results", notes)).transpose()?,
+        status: fields::one_of("results", given.status.trim(), &STATUSES.map(|word| (word, word)))?
+            .to_owned(),
+        artifacts: fields::list("results", &given.artifacts)?,
+        notes: fields::optional("results", given.notes.as_deref(), text::long)?,
     })
 }
 

@@ -18,10 +18,8 @@ pub(crate) use delegation::{DelegateDraft, delegate};
 pub use delegation::{DelegateInput, DelegateOutcome, OfferMatch};
 pub use handoff::{AcknowledgeInput, HandoffInput, HandoffOutcome, HandoffSummary};
 pub(crate) use handoff::{HandoffDraft, open_handoffs, plan_acknowledge, plan_handoff};
-pub use registry::AgentLiveness;
-pub(crate) use registry::Presence;
 pub use registry::{
-    AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome,
-    RegisterInput, RegisterOutcome,
+    AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput,
+    DiscoverOutcome, RegisterInput, RegisterOutcome,
 };
-pub(crate) use registry::{agents, discover, everyone};
+pub(crate) use registry::{Presence, agents, discover, everyone};

@@ -183,9 +183,8 @@ pub(crate) fn plan_register(
 ) -> Result<(Change, RegisterOutcome), Failure> {
     let name = &stamp.caller.agent;
     let given = capabilities("capabilities", &input.capabilities)?;
-    let role = input.role.as_deref().map(|role| text::name("role", role)).transpose()?;
-    let description =
-        input.description.as_deref().map(|words| text::long("description", words)).transpose()?;
+    let role = fields::optional("role", input.role.as_deref(), text::name)?;
+    let description = fields::optional("description", input.description.as_deref(), text::long)?;
     let agents = registered(agent_files);
     let known = agents.get(name);
     if known.is_none() && agents.len() >= limits::AGENTS {

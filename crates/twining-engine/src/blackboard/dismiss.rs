@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Entry, EntryType, InvalidInput, limits, text};
+use twining_model::{Change, Entry, EntryType, limits, text};
 use twining_store::View;
 
 use crate::blackboard::note;
@@ -29,7 +29,7 @@ pub struct DismissInput {
 redact_fields!(DismissInput { reason, agent_id });
 
 /// What was dismissed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct DismissOutcome {
     /// Closed by this call.
     pub dismissed: Vec<String>,
@@ -45,39 +45,16 @@ pub struct DismissOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// A dismissal to be, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DismissDraft {
-    ids: Vec<String>,
-    reason: String,
-}
-
-impl DismissDraft {
-    /// Checks every word.
-    pub fn parse(input: &DismissInput) -> Result<Self, InvalidInput> {
-        let ids = fields::references("ids", &input.ids)?;
-        if ids.is_empty() {
-            return Err(InvalidInput::new("ids", "must name at least one entry"));
-        }
-        Ok(Self { ids, reason: text::long("reason", input.reason.as_deref().unwrap_or_default())? })
-    }
-}
-
 /// Plans one status entry that closes everything still open among the ids.
 pub fn plan_dismiss(
     view: &View<'_>,
-    draft: &DismissDraft,
+    ids: &[String],
+    reason: &str,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, DismissOutcome), Failure> {
-    let mut outcome = DismissOutcome {
-        dismissed: vec![],
-        already_closed: vec![],
-        not_found: vec![],
-        id: None,
-        redacted: vec![],
-    };
+    let mut outcome = DismissOutcome::default();
     let mut closing: Vec<Entry> = Vec::new();
-    for id in &draft.ids {
+    for id in ids {
         match view.entries().get(id)? {
             None => outcome.not_found.push(id.clone()),
             Some(entry) if is_closed(view, &entry)? => outcome.already_closed.push(id.clone()),
@@ -87,7 +64,7 @@ pub fn plan_dismiss(
             }
         }
     }
-    if outcome.not_found.len() == draft.ids.len() {
+    if outcome.not_found.len() == ids.len() {
         return Err(Failure::NotFound {
             what: "entry",
             id: text::excerpt(&outcome.not_found.join(", "), 200),
@@ -96,7 +73,7 @@ pub fn plan_dismiss(
     }
     let mut change = Change::default();
     if let Some(first) = closing.first() {
-        let why = if draft.reason.trim().is_empty() { &first.summary } else { &draft.reason };
+        let why = if reason.trim().is_empty() { &first.summary } else { reason };
         let scope = if closing.iter().all(|entry| entry.scope == first.scope) {
             &first.scope
         } else {
@@ -107,7 +84,7 @@ pub fn plan_dismiss(
             .map(|entry| format!("\n- {}: {}", entry.entry_type, entry.summary))
             .collect();
         let entry = Entry {
-            detail: fields::clip(format!("{}\n{listed}", draft.reason).trim(), limits::TEXT_BYTES),
+            detail: fields::clip(format!("{reason}\n{listed}").trim(), limits::TEXT_BYTES),
             tags: vec![DISMISSED.to_owned()],
             relates_to: outcome.dismissed.clone(),
             ..note(stamp, EntryType::Status, scope, &format!("Dismissed: {why}"))

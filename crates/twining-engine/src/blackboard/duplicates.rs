@@ -10,8 +10,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
 use twining_store::BoardCursor;
 
-use crate::fields;
-use crate::fields::DAY_MS;
+use crate::blackboard::PostDraft;
+use crate::fields::{self, DAY_MS};
 
 /// Entries that are compared with.
 const WINDOW: usize = 300;
@@ -32,13 +32,10 @@ pub(crate) struct RecentEntries {
 }
 
 struct RecentEntry {
-    id: String,
-    timestamp: String,
+    entry: Entry,
     at: Time,
     kind: EntryType,
     scope: Scope,
-    relates_to: Vec<String>,
-    tags: Vec<String>,
     fingerprint: SummaryFingerprint,
     words: BTreeSet<String>,
 }
@@ -50,16 +47,6 @@ struct SummaryFingerprint {
     negations_and_numbers: Vec<String>,
     /// Pairs of neighbouring words, by their hashes, in order.
     pairs: Vec<u64>,
-}
-
-/// What is about to be said.
-pub(crate) struct PostContent<'a> {
-    pub(crate) kind: EntryType,
-    pub(crate) scope: &'a Scope,
-    pub(crate) relates_to: &'a [String],
-    pub(crate) tags: &'a [String],
-    pub(crate) summary: &'a str,
-    pub(crate) detail: &'a str,
 }
 
 impl RecentEntries {
@@ -79,25 +66,15 @@ impl RecentEntries {
         let Some(kind) = entry.kind() else { return };
         if kind.closes() {
             // What was settled may be said again.
-            self.entries.retain(|entries| !entry.relates_to.contains(&entries.id));
+            self.entries.retain(|known| !entry.relates_to.contains(&known.entry.id));
         }
         let Some(at) = Time::read(&entry.timestamp).filter(|_| repeats(kind)) else { return };
         let fingerprint = SummaryFingerprint::of(&entry.summary);
         let words = fingerprint.words.iter().cloned().chain(split(&entry.detail)).collect();
         let scope = Scope::read(&entry.scope);
-        let (id, timestamp, relates_to, tags) =
-            (entry.id, entry.timestamp, entry.relates_to, entry.tags);
-        self.entries.push_back(RecentEntry {
-            id,
-            timestamp,
-            at,
-            kind,
-            scope,
-            relates_to,
-            tags,
-            fingerprint,
-            words,
-        });
+        // What it says at length is in its words.
+        let entry = Entry { detail: String::new(), ..entry };
+        self.entries.push_back(RecentEntry { entry, at, kind, scope, fingerprint, words });
         if self.entries.len() > WINDOW {
             self.entries.pop_front();
         }
@@ -106,7 +83,7 @@ impl RecentEntries {
     /// The newest entry that says this already: its id and its time.
     pub(crate) fn same_as(
         &self,
-        content: &PostContent<'_>,
+        content: &PostDraft,
         folding: CaseFolding,
         now: Time,
     ) -> Option<(String, String)> {
@@ -114,24 +91,21 @@ impl RecentEntries {
             return None;
         }
         let (fingerprint, detail) =
-            (SummaryFingerprint::of(content.summary), split(content.detail));
+            (SummaryFingerprint::of(&content.summary), split(&content.detail));
         let since = fields::earlier(now, DAY_MS);
         let same = |entries: &&RecentEntry| {
             entries.kind == content.kind
                 && entries.at >= since
-                && entries.relates_to == content.relates_to
-                && content.tags.iter().all(|tag| entries.tags.contains(tag))
+                && entries.entry.relates_to == content.relates_to
+                && content.tags.iter().all(|tag| entries.entry.tags.contains(tag))
                 && entries.fingerprint.same_as(&fingerprint)
                 // Last: to fold a path costs more than all the words.
                 && is_covered(&detail, &entries.words)
                 // Whoever looks where this would stand has to find the earlier one.
-                && entries.scope.covers(content.scope, folding)
+                && entries.scope.covers(&content.scope, folding)
         };
-        self.entries
-            .iter()
-            .rev()
-            .find(same)
-            .map(|entries| (entries.id.clone(), entries.timestamp.clone()))
+        let found = self.entries.iter().rev().find(same).map(|known| &known.entry)?;
+        Some((found.id.clone(), found.timestamp.clone()))
     }
 }
 
@@ -149,6 +123,11 @@ fn repeats(kind: EntryType) -> bool {
     )
 }
 
+/// Whether a word turns what is said into something else: a number, or a denial.
+pub(crate) fn turns_meaning(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word)
+}
+
 fn split(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let parts = lower
@@ -160,10 +139,8 @@ fn split(text: &str) -> Vec<String> {
 impl SummaryFingerprint {
     fn of(summary: &str) -> Self {
         let words = split(summary);
-        let turns = |word: &&String| {
-            word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word.as_str())
-        };
-        let negations_and_numbers = words.iter().filter(turns).cloned().collect();
+        let turns = words.iter().filter(|word| turns_meaning(word));
+        let negations_and_numbers = turns.cloned().collect();
         let mut pairs: Vec<u64> = words.windows(2).map(hash).collect();
         pairs.sort_unstable();
         pairs.dedup();

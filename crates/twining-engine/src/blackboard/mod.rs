@@ -9,13 +9,14 @@ mod duplicates;
 pub(super) mod post;
 mod read;
 
-pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
-pub(crate) use post::note;
-pub(crate) use post::unknown_ids_note;
-pub use post::{PostDraft, PostInput, PostOutcome, plan_post};
-pub(crate) use post::{VERIFIED, VERIFIED_TAG, is_report};
+pub use dismiss::{DismissInput, DismissOutcome, plan_dismiss};
+pub(crate) use duplicates::turns_meaning;
+pub(crate) use post::{
+    PostDraft, VERIFIED, VERIFIED_TAG, is_report, note, plan_post, unknown_ids_note,
+};
+pub use post::{PostInput, PostOutcome};
 pub(crate) use read::query;
 pub use read::{
-    EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
-    RecentOutcome, read, recent,
+    EntryHit, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read,
+    recent,
 };

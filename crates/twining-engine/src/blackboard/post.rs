@@ -8,12 +8,12 @@ use serde_json::Map;
 use twining_model::{Entry, EntryType, Id, InvalidInput, ProjectRoot, Scope, limits, text};
 use twining_store::{Durability, StoreError};
 
-use crate::blackboard::duplicates::{PostContent, RecentEntries};
+use crate::blackboard::duplicates::RecentEntries;
 use crate::blackboard::*;
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::input::POSTABLE;
+use crate::input::postable;
 use crate::secrets::{Redaction, clean, redact_fields};
 use crate::{blackboard, fields};
 
@@ -22,7 +22,7 @@ use crate::{blackboard, fields};
 #[serde(deny_unknown_fields)]
 pub struct PostInput {
     /// What kind of entry
-    #[schemars(extend("enum" = POSTABLE))]
+    #[schemars(extend("enum" = postable()))]
     pub entry_type: String,
     /// One line, at most 200 characters
     pub summary: String,
@@ -67,35 +67,18 @@ pub struct PostOutcome {
 
 /// An entry to be, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PostDraft {
-    kind: EntryType,
-    summary: String,
-    detail: String,
-    tags: Vec<String>,
-    scope: Scope,
-    relates_to: Vec<String>,
+pub(crate) struct PostDraft {
+    pub(crate) kind: EntryType,
+    pub(crate) summary: String,
+    pub(crate) detail: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) scope: Scope,
+    pub(crate) relates_to: Vec<String>,
 }
 
 impl PostDraft {
-    /// What is about to be said.
-    pub(crate) fn content(&self) -> PostContent<'_> {
-        PostContent {
-            kind: self.kind,
-            scope: &self.scope,
-            relates_to: &self.relates_to,
-            tags: &self.tags,
-            summary: &self.summary,
-            detail: &self.detail,
-        }
-    }
-
-    /// The records it names.
-    pub(crate) fn relates_to(&self) -> &[String] {
-        &self.relates_to
-    }
-
     /// Checks every word.
-    pub fn parse(input: &PostInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
+    pub(crate) fn parse(input: &PostInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
         let word = input.entry_type.trim();
         if word == EntryType::Decision.as_str() {
             return Err(InvalidInput::new("entry_type", "must not be `decision`")
@@ -111,7 +94,7 @@ impl PostDraft {
             kind,
             summary: text::summary("summary", &input.summary)?,
             detail: text::long("detail", input.detail.as_deref().unwrap_or_default())?,
-            tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
+            tags: fields::tags(&input.tags)?,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
             relates_to: fields::references("relates_to", &input.relates_to)?,
         })
@@ -144,7 +127,7 @@ pub(crate) fn unknown_ids_note(unknown: &[String]) -> String {
 }
 
 /// Plans an entry. The board is not read, so that posting costs the same on any.
-pub fn plan_post(
+pub(crate) fn plan_post(
     draft: &PostDraft,
     stamp: &Stamp<'_>,
 ) -> Result<(Entry, PostOutcome), InvalidInput> {
@@ -205,7 +188,7 @@ impl Engine {
         self.store().post(&[entry])?;
         self.heartbeat(&caller);
         let note = self
-            .unknown_among(draft.relates_to())
+            .unknown_among(&draft.relates_to)
             .map(|unknown| blackboard::unknown_ids_note(&unknown));
         Ok(PostOutcome { redacted, note, ..posted })
     }
@@ -238,7 +221,7 @@ impl Engine {
         let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
         let (lines, afresh) = self.store().documents().read_new_lines(&mut recent.tail).ok()?;
         recent.add_lines(&lines, afresh);
-        recent.same_as(&draft.content(), self.store().folding(), self.store().ids().now())
+        recent.same_as(draft, self.store().folding(), self.store().ids().now())
     }
 
     /// Reads entries by filter.
@@ -248,9 +231,11 @@ impl Engine {
 
     /// Searches entries.
     pub fn query(&self, input: &QueryInput) -> Result<QueryOutcome, Failure> {
-        let draft = QueryDraft::parse(input, self.store().root())?;
-        let question = self.question(&draft.text)?;
-        self.store().view(|view| blackboard::query(view, &draft, &question))
+        let text = fields::query("query", &input.query)?;
+        let filter = input.filter(self.store().root())?;
+        let limit = fields::page("limit", input.limit, 10)?;
+        let question = self.question(&text)?;
+        self.store().view(|view| blackboard::query(view, &filter, limit, &question))
     }
 
     /// Reads the newest entries.
@@ -266,9 +251,13 @@ impl Engine {
     ) -> Result<DismissOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = DismissDraft::parse(&input)?;
+        let ids = fields::references("ids", &input.ids)?;
+        if ids.is_empty() {
+            return Err(InvalidInput::new("ids", "must name at least one entry").into());
+        }
+        let reason = text::long("reason", input.reason.as_deref().unwrap_or_default())?;
         let outcome = self.store().transact(Durability::Normal, |view| {
-            plan_dismiss(view, &draft, &self.stamp(&caller))
+            plan_dismiss(view, &ids, &reason, &self.stamp(&caller))
         })?;
         Ok(DismissOutcome { redacted, ..outcome })
     }

@@ -10,9 +10,8 @@ use twining_model::{
 use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector_key};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::{fit_reply, is_false, is_zero};
-use crate::input::{ENTRY_STANDINGS, ENTRY_TYPES};
+use crate::fields::{self, fit_reply, is_false, is_zero};
+use crate::input::ENTRY_STANDINGS;
 use crate::search::{
     self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery,
 };
@@ -23,7 +22,7 @@ use crate::search::{
 pub struct ReadInput {
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTRY_TYPES))]
+    #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Any of these
     #[serde(default)]
@@ -67,7 +66,7 @@ pub struct RecentInput {
     pub n: Option<usize>,
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTRY_TYPES))]
+    #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Only inside this scope
     ///
@@ -93,7 +92,7 @@ pub struct QueryInput {
     pub query: String,
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTRY_TYPES))]
+    #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Only with one of these tags
     #[serde(default)]
@@ -148,13 +147,9 @@ pub fn read(
     }
     let filter = EntryFilter {
         types: entry_types(&input.entry_types)?,
-        tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
-        scope: input
-            .scope
-            .as_deref()
-            .map(|scope| Scope::parse("scope", scope, root))
-            .transpose()?,
-        since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
+        tags: fields::tags(&input.tags)?,
+        scope: fields::optional_scope(input.scope.as_deref(), root)?,
+        since: fields::optional("since", input.since.as_deref(), Time::parse)?,
         ..EntryFilter::default()
     };
     let page = view.entries().newest(&filter, fields::page("limit", input.limit, 50)?)?;
@@ -217,43 +212,19 @@ fn fill_origin(entry: &mut Entry) {
     entry.origin.get_or_insert_with(Origin::elsewhere);
 }
 
-/// A search, every rule checked.
-#[derive(Clone, Debug)]
-pub struct QueryDraft {
-    pub(crate) text: String,
-    filter: EntryFilter,
-    limit: usize,
-}
-
-impl QueryDraft {
-    /// Checks every word.
-    pub fn parse(input: &QueryInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            text: fields::query("query", &input.query)?,
-            filter: EntryFilter {
-                types: entry_types(&input.entry_types)?,
-                tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
-                scope: input
-                    .scope
-                    .as_deref()
-                    .map(|scope| Scope::parse("scope", scope, root))
-                    .transpose()?,
-                since: input
-                    .since
-                    .as_deref()
-                    .map(|since| Time::parse("since", since))
-                    .transpose()?,
-                only_open: input
-                    .status
-                    .as_deref()
-                    .map(|word| {
-                        fields::one_of("status", word.trim(), &[("open", true), ("any", false)])
-                    })
-                    .transpose()?
-                    .unwrap_or(false),
-                ..EntryFilter::default()
-            },
-            limit: fields::page("limit", input.limit, 10)?,
+impl QueryInput {
+    /// Which entries it is about, every rule checked.
+    pub(super) fn filter(&self, root: &ProjectRoot) -> Result<EntryFilter, InvalidInput> {
+        let standings = [("open", true), ("any", false)];
+        let standing = |field, word: &str| fields::one_of(field, word.trim(), &standings);
+        Ok(EntryFilter {
+            types: entry_types(&self.entry_types)?,
+            tags: fields::tags(&self.tags)?,
+            scope: fields::optional_scope(self.scope.as_deref(), root)?,
+            since: fields::optional("since", self.since.as_deref(), Time::parse)?,
+            only_open: fields::optional("status", self.status.as_deref(), standing)?
+                .unwrap_or(false),
+            ..EntryFilter::default()
         })
     }
 }
@@ -264,15 +235,14 @@ impl QueryDraft {
 /// the decision says; by its own words only where the decision does not lead to it.
 pub(crate) fn query(
     view: &View<'_>,
-    draft: &QueryDraft,
+    filter: &EntryFilter,
+    limit: usize,
     question: &SearchQuery<'_>,
 ) -> Result<QueryOutcome, Failure> {
-    let mut entries = search::rank(
-        &EntrySearch { entries: view.entries(), filter: draft.filter.clone() },
-        question,
-    )?;
-    let announced = draft.filter.types.is_empty()
-        || draft.filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
+    let mut entries =
+        search::rank(&EntrySearch { entries: view.entries(), filter: filter.clone() }, question)?;
+    let announced = filter.types.is_empty()
+        || filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
     let mut announcements = Vec::new();
     if announced {
         let mut decisions = search::rank(
@@ -286,12 +256,12 @@ pub(crate) fn query(
     let (mut hits, mut seen_ids) = (Vec::new(), HashSet::new());
     let mut announcements = announcements.into_iter().peekable();
     let mut entries_left = entries.ranked.into_iter().peekable();
-    while hits.len() < draft.limit {
+    while hits.len() < limit {
         let worth = |ranked: Option<&RankedRecord>| ranked.map(|ranked| ranked.why.worth());
         let found = match (worth(announcements.peek()), worth(entries_left.peek())) {
             (Some(decision), entry) if entry.is_none_or(|entry| decision >= entry) => announcements
                 .next()
-                .map(|ranked| Ok((announcement(view, ranked.row, &draft.filter)?, ranked.why))),
+                .map(|ranked| Ok((announcement(view, ranked.row, filter)?, ranked.why))),
             _ => entries_left
                 .next()
                 .map(|ranked| Ok((unannounced(view, ranked.row, &by_decision)?, ranked.why))),

@@ -6,15 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
-    CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput, ProjectRoot,
-    Scope, Time, limits, text,
+    CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, InvalidInput, ProjectRoot, Scope,
+    Time, limits, text,
 };
 use twining_store::{AgentFiles, Config, View};
 
 use crate::agents::{current_claims, is_mine, open_handoffs, overlapping};
 use crate::caller::Caller;
-use crate::context::budget::fill;
-use crate::context::budget::{ContextDecision, ContextEntry};
+use crate::context::budget::{ContextDecision, ContextEntry, fill};
 use crate::context::gather::gather;
 use crate::context::score::SignalWeights;
 use crate::context::*;
@@ -123,8 +122,6 @@ pub struct AssembleDraft {
     pub(super) task: String,
     pub(super) scope: Scope,
     pub(super) max_tokens: usize,
-    /// Only what is to be kept to: decisions and warnings.
-    pub(super) rules_only: bool,
 }
 
 impl AssembleDraft {
@@ -148,13 +145,7 @@ impl AssembleDraft {
             scope: Scope::parse("scope", &input.scope, root)?,
             max_tokens: fields::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?
                 .min(cap),
-            rules_only: false,
         })
-    }
-
-    /// The same for nothing but what is to be kept to.
-    pub(crate) fn of_rules(self) -> Self {
-        Self { rules_only: true, ..self }
     }
 
     /// Where it is to be done.
@@ -261,29 +252,6 @@ impl Engine {
         Ok(snapshot(&self.gather(caller, &asked, SearchBasis::Words)?))
     }
 
-    /// What is to be kept to in a task, and what `then` makes of it while the memory
-    /// is open; at a glance, because a hook waits. `told` names the decisions in that.
-    pub(crate) fn gather_rules<T>(
-        &self,
-        input: &AssembleInput,
-        then: impl Fn(&View<'_>, AssembledContext) -> Result<T, Failure>,
-        ids_of: impl Fn(&T) -> Vec<Id>,
-    ) -> Result<T, Failure> {
-        let config = self.store().config()?;
-        let draft = AssembleDraft::parse(input, self.store().root(), &config)?.of_rules();
-        let text = draft.question();
-        let assemble = |view: &View<'_>| {
-            context::assemble(
-                view,
-                &draft,
-                SearchQuery::of_task(&text),
-                &config,
-                OtherAgents::default(),
-            )
-        };
-        self.store().view_without_scan(|view| then(view, assemble(view)?), ids_of)
-    }
-
     fn gather(
         &self,
         caller: &Caller,
@@ -328,8 +296,7 @@ impl Engine {
 
     /// Finds what changed since a moment.
     pub fn what_changed(&self, input: &WhatChangedInput) -> Result<WhatChangedOutcome, Failure> {
-        let draft = WhatChangedDraft::parse(input, self.store().root())?;
-        self.store().view(|view| context::what_changed(view, &draft))
+        self.store().view(|view| context::what_changed(view, input, self.store().root()))
     }
 
     /// Whether an agent assembled context in this process.

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Confidence, Decision, DecisionStatus, Entry, EntryType, Id, InvalidInput};
 
+use crate::blackboard::turns_meaning;
 use crate::context::assemble::{AssembledContext, OmittedRecord, OtherAgents};
 use crate::context::gather::{CandidateRecord, ContextCandidate, GatherResult};
 use crate::fields;
@@ -35,9 +36,6 @@ const OTHERS: usize = 15;
 const LIST: usize = 16;
 /// Two texts this much alike say the same.
 const SAME: f64 = 0.95;
-/// The `t` is that of "don't".
-const DENIALS: [&str; 9] =
-    ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 /// Characters of a line.
 const LINE: usize = 80;
 /// Lines that decisions for this very place have before all else.
@@ -81,9 +79,7 @@ pub(super) fn fill(
     filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
     filling.take_the_rest(pending);
     filling.context.omitted_count += gathered.beyond;
-    if gathered.wants_whole {
-        filling.lengthen();
-    }
+    filling.lengthen();
     Ok(filling.finish())
 }
 
@@ -364,8 +360,8 @@ impl BudgetFill<'_> {
 /// vector: numbers, and denials.
 fn negations_and_numbers(candidate: &ContextCandidate) -> BTreeSet<String> {
     let text = candidate.text().to_lowercase();
-    let turns = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(word);
-    text.split(|c: char| !c.is_alphanumeric()).filter(turns).map(str::to_owned).collect()
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| turns_meaning(word)).map(str::to_owned).collect()
 }
 
 fn chars<T: Serialize>(value: &T) -> usize {

@@ -4,13 +4,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
-    Decision, DecisionStatus, EntryType, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time,
+    Decision, DecisionStatus, EntryType, Id, ProjectRoot, Scope, StatusChange, Time,
 };
 use twining_store::{EntryFilter, StoreError, View};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::is_zero;
+use crate::fields::{self, is_zero};
 
 /// Since when, and where.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -79,42 +78,27 @@ pub struct WhatChangedOutcome {
     pub omitted_count: u64,
 }
 
-/// Since when and where, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WhatChangedDraft {
-    since: Time,
-    scope: Scope,
-    limit: usize,
-}
-
-impl WhatChangedDraft {
-    /// Checks every word.
-    pub fn parse(input: &WhatChangedInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            since: Time::parse("since", &input.since)?,
-            scope: fields::scope_or_project(input.scope.as_deref(), root)?,
-            limit: fields::page("limit", input.limit, 50)?,
-        })
-    }
-}
-
 /// Finds what changed.
 pub fn what_changed(
     view: &View<'_>,
-    draft: &WhatChangedDraft,
+    input: &WhatChangedInput,
+    root: &ProjectRoot,
 ) -> Result<WhatChangedOutcome, Failure> {
+    let since = Time::parse("since", &input.since)?;
+    let scope = fields::scope_or_project(input.scope.as_deref(), root)?;
+    let most = fields::page("limit", input.limit, 50)?;
     let mut outcome = WhatChangedOutcome::default();
-    let (decisions, more) = touched_since(view, &draft.scope, draft.since)?;
+    let (decisions, more) = touched_since(view, &scope, since)?;
     outcome.omitted_count = more;
     for decision in &decisions {
-        add_decision(decision, draft.since, &mut outcome);
+        add_decision(decision, since, &mut outcome);
     }
     let filter = EntryFilter {
         types: every_kind_but_decisions(),
-        since: Some(draft.since),
+        since: Some(since),
         ..EntryFilter::default()
     };
-    let page = view.entries().about_scope(&draft.scope, &filter, draft.limit)?;
+    let page = view.entries().about_scope(&scope, &filter, most)?;
     outcome.omitted_count += page.total - page.items.len() as u64;
     outcome.new_entries = page
         .items
@@ -125,7 +109,6 @@ pub fn what_changed(
             summary: fields::summary(&entry.summary),
         })
         .collect();
-    let most = draft.limit;
     outcome.omitted_count +=
         cut(&mut outcome.new_decisions, most) + cut(&mut outcome.promoted_decisions, most);
     let ended = [

@@ -10,8 +10,7 @@ use twining_store::{
 
 use crate::blackboard::is_report;
 use crate::context::assemble::{AssembleDraft, ContextEntity};
-use crate::context::score;
-use crate::context::score::SignalWeights;
+use crate::context::score::{self, SignalWeights};
 use crate::decisions::contesting;
 use crate::search::{DecisionSearch, EntrySearch, Ranking, ScoreParts, SearchMode, SearchQuery};
 use crate::{fields, search};
@@ -67,8 +66,6 @@ pub(super) struct GatherResult {
     pub(super) candidates: Vec<ContextCandidate>,
     pub(super) entities: Vec<ContextEntity>,
     pub(super) mode: SearchMode,
-    /// Whether a text that was cut short is told at length where there is room.
-    pub(super) wants_whole: bool,
     /// How many more bear on the scope than were looked at.
     pub(super) beyond: u64,
 }
@@ -93,13 +90,8 @@ pub(super) fn gather(
     let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
     let decision_search =
         DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() };
-    // Without a filter where most are wanted: it would cost more than looking at a few too many.
-    let filter = if draft.rules_only {
-        of_kinds(&[EntryType::Warning], true)
-    } else {
-        EntryFilter::default()
-    };
-    let entry_search = EntrySearch { entries: view.entries(), filter };
+    // Without a filter: it would cost more than looking at a few too many.
+    let entry_search = EntrySearch { entries: view.entries(), filter: EntryFilter::default() };
     // What words and the place tell comes first: the meaning is being found out meanwhile.
     let (decisions, entries) =
         (search::by_words(&decision_search, question)?, search::by_words(&entry_search, question)?);
@@ -119,7 +111,7 @@ pub(super) fn gather(
     });
     candidates.sort_by(ContextCandidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
-    let shown = if draft.rules_only { most } else { TOLD.max(most / 4) };
+    let shown = TOLD.max(most / 4);
     for binds in [true, false] {
         let in_force = candidates
             .iter_mut()
@@ -134,19 +126,11 @@ pub(super) fn gather(
             }
         }
     }
-    // Who asks for rules alone goes on from here, and counts what is left by itself.
-    let beyond = if draft.rules_only {
-        u64::from(scope_records.has_more())
-    } else {
-        scope_records.beyond(view, draft, &candidates)?
-    };
-    // Who asks for rules alone puts each on a line.
     Ok(GatherResult {
-        beyond,
+        beyond: scope_records.beyond(view, draft, &candidates)?,
         candidates,
         entities: scope_records.entities,
         mode,
-        wants_whole: !draft.rules_only,
     })
 }
 
@@ -170,11 +154,10 @@ impl ScopeRecords {
         let most_entries = (most / 2).max(BY_SCOPE);
         let decisions = view.decisions().nearest(&draft.scope, DecisionState::InForce, most)?;
         // By kind, so that many of one leave room for the others.
-        let asking =
-            OPEN_KINDS.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
-        let other_kinds = (!draft.rules_only).then(|| of_kinds(&OTHER_KINDS, false));
+        let other_kinds = [of_kinds(&OTHER_KINDS, false)];
         let (mut entries, mut unfinished) = (Vec::new(), Vec::new());
-        for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(other_kinds) {
+        for filter in OPEN_KINDS.map(|kind| of_kinds(&[kind], true)).into_iter().chain(other_kinds)
+        {
             let rows = view.entries().rows_about(&draft.scope, &filter, most_entries)?;
             let found = rows
                 .into_iter()
@@ -186,15 +169,9 @@ impl ScopeRecords {
             }
             entries.extend(found);
         }
-        let (entities, linked_decisions) =
-            if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
+        let (entities, linked_decisions) = entities(view, &draft.scope)?;
         let has_more_decisions = decisions.len() == most;
         Ok(Self { decisions, entries, entities, linked_decisions, unfinished, has_more_decisions })
-    }
-
-    /// Whether more may bear on the scope than were looked at.
-    fn has_more(&self) -> bool {
-        self.has_more_decisions || !self.unfinished.is_empty()
     }
 
     /// How many more bear on the scope than are among the candidates.
@@ -521,9 +498,7 @@ pub(super) fn other_authors(
     found.iter().for_each(|entry| *wrote.entry(entry.agent_id.as_str()).or_default() += 1);
     let top_author =
         wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
-    let Some(top_author) =
-        top_author.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only)
-    else {
+    let Some(top_author) = top_author.map(|(author, _)| author.to_lowercase()) else {
         return Ok(Vec::new());
     };
     let mut others = Vec::new();

@@ -13,11 +13,12 @@ mod summarize;
 mod tests;
 
 pub(crate) use assemble::assemble;
-pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, OmittedRecord};
-pub use assemble::{ContextClaim, ContextHandoff};
+pub use assemble::{
+    AssembleDraft, AssembleInput, AssembledContext, ContextClaim, ContextEntity, ContextHandoff,
+    OmittedRecord,
+};
 pub use budget::{ContextDecision, ContextEntry};
 pub use changes::{
-    ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput,
-    WhatChangedOutcome, what_changed,
+    ChangedDecision, EndedDecision, NewEntry, WhatChangedInput, WhatChangedOutcome, what_changed,
 };
 pub use summarize::{ScopeSummary, SummarizeInput, summarize};

@@ -12,8 +12,7 @@ use crate::blackboard::is_report;
 use crate::context::changes::{changes_since, touched_since};
 use crate::decisions::contesting;
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::DAY_MS;
+use crate::fields::{self, DAY_MS};
 
 /// How far back counts as recent.
 const RECENT_DAYS: i64 = 7;

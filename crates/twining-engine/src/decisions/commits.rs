@@ -69,11 +69,7 @@ impl LinkCommitDraft {
         Ok(Self {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             hash: fields::commit_hash("commit_hash", &input.commit_hash)?,
-            summary: input
-                .summary
-                .as_deref()
-                .map(|summary| text::summary("summary", summary))
-                .transpose()?,
+            summary: fields::optional("summary", input.summary.as_deref(), text::summary)?,
             by: LinkSource::Word,
         })
     }

@@ -11,14 +11,23 @@ use twining_model::{
 use twining_store::{Durability, StoreError, View};
 
 use crate::caller::{Caller, Stamp};
+use crate::decisions::commits::{
+    LinkCommitDraft, carried_out, commits, may_concern_decisions, plan_link_commit,
+};
+use crate::decisions::dependencies::{impact, trace};
 use crate::decisions::lookup::unreadable;
+use crate::decisions::search::search_decisions;
+use crate::decisions::status_change::{
+    OverrideDraft, in_question, plan_override, plan_promote, plan_reconsider,
+};
+use crate::decisions::why::{why, why_commit};
 use crate::decisions::{announcements, clauses, *};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::is_zero;
 use crate::input::{CONFIDENCES, alternative_schema};
 use crate::secrets::{Redaction, clean, redact_fields};
-use crate::{decisions, fields, graph};
+use crate::{fields, graph};
 
 /// Conflicts that are named one by one; the rest are counted. A decision about
 /// the whole project may disagree with every other of its domain.
@@ -68,13 +77,11 @@ pub struct DecideOutcome {
 /// Plans a decision, and names the active decisions it disagrees with.
 pub fn plan_decide(
     view: &View<'_>,
-    draft: &DecisionDraft,
+    draft: &Decision,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, DecideOutcome), Failure> {
-    let old = match &draft.supersedes {
-        Some(id) => Some(replaceable(view, id)?),
-        None => None,
-    };
+    let superseded = draft.supersedes.as_deref().and_then(Id::read);
+    let old = superseded.map(|id| replaceable(view, &id)).transpose()?;
     let mut change = Change::default();
     let mut decided = record(&mut change, view, draft, stamp)?;
     if let Some(old) = old {
@@ -101,18 +108,18 @@ pub fn plan_decide(
 pub(crate) fn record(
     change: &mut Change,
     view: &View<'_>,
-    draft: &DecisionDraft,
+    draft: &Decision,
     stamp: &Stamp<'_>,
 ) -> Result<DecideOutcome, Failure> {
-    for id in &draft.depends_on {
-        if !view.decisions().exists(id)? {
-            return Err(missing(view, "depends_on", id)?.into());
+    for id in draft.depends_on.iter().filter_map(|id| Id::read(id)) {
+        if !view.decisions().exists(&id)? {
+            return Err(missing(view, "depends_on", &id)?.into());
         }
     }
-    let mut rivals = view.decisions().rivals(&draft.domain, &draft.scope)?;
+    let superseded = draft.supersedes.as_deref().and_then(Id::read);
+    let mut rivals = view.decisions().rivals(&draft.domain, &Scope::read(&draft.scope))?;
     rivals.retain(|rival| {
-        Some(&rival.id) != draft.supersedes.as_ref()
-            && fields::fold(&rival.summary) != draft.summary
+        Some(&rival.id) != superseded.as_ref() && fields::fold(&rival.summary) != draft.summary
     });
     rivals.sort_by(|a, b| b.id.cmp(&a.id));
     let omitted = rivals.len().saturating_sub(CONFLICTS_NAMED);
@@ -135,7 +142,7 @@ pub(crate) fn record(
         status,
         conflicts: rivals.into_iter().map(conflict).collect(),
         omitted_conflicts: omitted as u64,
-        superseded: draft.supersedes.clone(),
+        superseded,
         still_ruled_out: None,
     };
     change.decisions.push(decision);
@@ -156,8 +163,9 @@ pub(crate) fn supersede(old: &mut Decision, by: &Id, stamp: &Stamp<'_>) {
     }
 }
 
-fn decision(draft: &DecisionDraft, status: DecisionStatus, stamp: &Stamp<'_>) -> Decision {
-    let commits = draft.commit.iter().map(|hash| CommitLink {
+/// The draft with what recording it tells.
+fn decision(draft: &Decision, status: DecisionStatus, stamp: &Stamp<'_>) -> Decision {
+    let commits = draft.commit_hashes.iter().map(|hash| CommitLink {
         hash: hash.clone(),
         summary: None,
         linked_at: stamp.at,
@@ -167,30 +175,10 @@ fn decision(draft: &DecisionDraft, status: DecisionStatus, stamp: &Stamp<'_>) ->
         id: stamp.ids.next(),
         timestamp: stamp.at.to_string(),
         agent_id: stamp.caller.agent.clone(),
-        domain: draft.domain.clone(),
-        scope: draft.scope.to_string(),
-        summary: draft.summary.clone(),
-        context: draft.context.clone(),
-        rationale: draft.rationale.clone(),
-        constraints: draft.constraints.clone(),
-        alternatives: draft.alternatives.clone(),
-        depends_on: draft.depends_on.iter().map(Id::to_string).collect(),
-        supersedes: draft.supersedes.as_ref().map(Id::to_string),
-        superseded_by: None,
-        confidence: draft.confidence,
         status,
-        reversible: draft.reversible,
-        affected_files: draft.affected_files.clone(),
-        affected_symbols: draft.affected_symbols.clone(),
-        commit_hashes: draft.commit.iter().cloned().collect(),
         commits: commits.collect(),
-        overridden_by: None,
-        override_reason: None,
-        override_authority: None,
-        history: Vec::new(),
-        assembled_before: draft.assembled_before,
         origin: Some(stamp.caller.origin.clone()),
-        extra: Map::new(),
+        ..draft.clone()
     }
 }
 
@@ -315,85 +303,30 @@ redact_fields!(DecideInput {
     agent_id,
 });
 
-/// A decision to be, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DecisionDraft {
-    /// Its domain.
-    pub domain: String,
-    /// The part of the project it governs.
-    pub scope: Scope,
-    /// The choice, in one line.
-    pub summary: String,
-    /// What prompted it.
-    pub context: String,
-    /// Why this choice.
-    pub rationale: String,
-    /// What limited the options.
-    pub constraints: Vec<String>,
-    /// What was not taken.
-    pub alternatives: Vec<Alternative>,
-    /// Decisions it rests on.
-    pub depends_on: Vec<Id>,
-    /// The decision it replaces.
-    pub supersedes: Option<Id>,
-    /// How sure the author is.
-    pub confidence: Confidence,
-    /// Whether it can be undone.
-    pub reversible: bool,
-    /// Files it affects, relative to the project.
-    pub affected_files: Vec<String>,
-    /// Functions and types it affects.
-    pub affected_symbols: Vec<String>,
-    /// A commit that carries it out.
-    pub commit: Option<String>,
-    /// Whether the author had assembled context before; not known for one that
-    /// replaces an overridden decision.
-    pub assembled_before: Option<bool>,
-}
-
-impl DecisionDraft {
-    /// Checks every word.
-    pub fn parse(input: &DecideInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            domain: text::name("domain", &input.domain)?,
-            scope: Scope::parse("scope", &input.scope, root)?,
-            summary: text::summary("summary", &input.summary)?,
-            context: text::required("context", &input.context)?,
-            rationale: text::required("rationale", &input.rationale)?,
-            constraints: constraints(input)?,
-            alternatives: alternatives(&input.alternatives)?,
-            depends_on: fields::decision_ids("depends_on", &input.depends_on)?,
-            supersedes: input
-                .supersedes
-                .as_deref()
-                .map(|id| Id::parse("supersedes", id.trim()))
-                .transpose()?,
-            confidence: input
-                .confidence
-                .as_deref()
-                .map_or(Ok(Confidence::default()), |word| confidence("confidence", word))?,
-            reversible: input.reversible.unwrap_or(true),
-            affected_files: files(&input.affected_files, root)?,
-            affected_symbols: text::list(
-                "affected_symbols",
-                &input.affected_symbols,
-                limits::LIST,
-                limits::ELEMENT_BYTES,
-            )?,
-            commit: input
-                .commit_hash
-                .as_deref()
-                .map(|hash| fields::commit_hash("commit_hash", hash))
-                .transpose()?,
-            assembled_before: None,
-        })
-    }
-}
-
-/// Takes a word for how sure someone is.
-pub(crate) fn confidence(field: &'static str, word: &str) -> Result<Confidence, InvalidInput> {
-    let known = [Confidence::High, Confidence::Medium, Confidence::Low].map(|c| (c.as_str(), c));
-    fields::one_of(field, word.trim(), &known)
+/// A decision to be, every rule checked; its id, time, author and status come when it is recorded.
+fn draft_decision(input: &DecideInput, root: &ProjectRoot) -> Result<Decision, InvalidInput> {
+    let depends_on = fields::decision_ids("depends_on", &input.depends_on)?;
+    let supersedes = fields::optional("supersedes", input.supersedes.as_deref(), fields::id)?;
+    let commit_hash = input.commit_hash.as_deref();
+    let commit = fields::optional("commit_hash", commit_hash, fields::commit_hash)?;
+    let sure = fields::optional("confidence", input.confidence.as_deref(), Confidence::parse)?;
+    Ok(Decision {
+        domain: text::name("domain", &input.domain)?,
+        scope: Scope::parse("scope", &input.scope, root)?.to_string(),
+        summary: text::summary("summary", &input.summary)?,
+        context: text::required("context", &input.context)?,
+        rationale: text::required("rationale", &input.rationale)?,
+        constraints: constraints(input)?,
+        alternatives: alternatives(&input.alternatives)?,
+        depends_on: depends_on.into_iter().map(String::from).collect(),
+        supersedes: supersedes.map(String::from),
+        confidence: sure.unwrap_or_default(),
+        reversible: input.reversible.unwrap_or(true),
+        affected_files: files(&input.affected_files, root)?,
+        affected_symbols: fields::list("affected_symbols", &input.affected_symbols)?,
+        commit_hashes: commit.into_iter().collect(),
+        ..Decision::default()
+    })
 }
 
 /// The constraints, and one more for what is ruled out.
@@ -429,18 +362,8 @@ fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, InvalidInput>
     let check = |alternative: &Alternative| {
         Ok(Alternative {
             option: text::required("alternatives.option", &alternative.option)?,
-            pros: text::list(
-                "alternatives.pros",
-                &alternative.pros,
-                limits::LIST,
-                limits::ELEMENT_BYTES,
-            )?,
-            cons: text::list(
-                "alternatives.cons",
-                &alternative.cons,
-                limits::LIST,
-                limits::ELEMENT_BYTES,
-            )?,
+            pros: fields::list("alternatives.pros", &alternative.pros)?,
+            cons: fields::list("alternatives.cons", &alternative.cons)?,
             reason_rejected: text::required(
                 "alternatives.reason_rejected",
                 &alternative.reason_rejected,
@@ -495,7 +418,7 @@ impl Engine {
         let (input, redacted) = clean(input);
         let assembled_before = self.has_assembled(&caller.agent);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let mut draft = DecisionDraft::parse(&input, self.store().root())?;
+        let mut draft = draft_decision(&input, self.store().root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
         let decided = self
             .store()
@@ -515,7 +438,7 @@ impl Engine {
         input: &WhyInput,
         moves: &RenameHistory,
     ) -> Result<WhyOutcome, Failure> {
-        self.store().view(|view| decisions::why(view, input, self.store().root(), moves))
+        self.store().view(|view| why(view, input, self.store().root(), moves))
     }
 
     /// Explains a commit by its decisions; `seen` is what git says of it.
@@ -525,12 +448,12 @@ impl Engine {
         limit: Option<usize>,
         seen: Option<&CommitDetails>,
     ) -> Result<WhyOutcome, Failure> {
-        self.store().view(|view| decisions::why_commit(view, asked, limit, seen))
+        self.store().view(|view| why_commit(view, asked, limit, seen))
     }
 
     /// Follows a decision's dependencies.
     pub fn trace(&self, input: &TraceInput) -> Result<TraceOutcome, Failure> {
-        self.store().view(|view| decisions::trace(view, input))
+        self.store().view(|view| trace(view, input))
     }
 
     /// Puts a decision back on the table.
@@ -541,9 +464,10 @@ impl Engine {
     ) -> Result<ReconsiderOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = ReconsiderDraft::parse(&input)?;
+        let id = fields::id("decision_id", &input.decision_id)?;
+        let why = text::required("new_context", &input.new_context)?;
         let outcome = self.store().transact(Durability::Strict, |view| {
-            plan_reconsider(view, &draft, &self.stamp(&caller))
+            plan_reconsider(view, &id, &why, &self.stamp(&caller))
         })?;
         Ok(ReconsiderOutcome { redacted, ..outcome })
     }
@@ -578,10 +502,16 @@ impl Engine {
     ) -> Result<PromoteOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
-        let draft = PromoteDraft::parse(&input)?;
-        let outcome = self
-            .store()
-            .transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
+        let ids = fields::decision_ids("decision_ids", &input.decision_ids)?;
+        if ids.is_empty() {
+            let refused = InvalidInput::new("decision_ids", "must name at least one decision");
+            return Err(refused.into());
+        }
+        let by = fields::optional("promoted_by", input.promoted_by.as_deref(), text::name)?;
+        let by = by.as_deref().unwrap_or(&caller.agent);
+        let outcome = self.store().transact(Durability::Strict, |view| {
+            plan_promote(view, &ids, by, &self.stamp(caller))
+        })?;
         Ok(PromoteOutcome { redacted, ..outcome })
     }
 
@@ -590,9 +520,11 @@ impl Engine {
         &self,
         input: &SearchDecisionsInput,
     ) -> Result<SearchDecisionsOutcome, Failure> {
-        let draft = SearchDecisionsDraft::parse(input, self.store().root())?;
-        let question = self.question(&draft.text)?;
-        self.store().view(|view| decisions::search_decisions(view, &draft, &question))
+        let text = fields::query("query", &input.query)?;
+        let filter = input.filter(self.store().root())?;
+        let limit = fields::page("limit", input.limit, 20)?;
+        let question = self.question(&text)?;
+        self.store().view(|view| search_decisions(view, &filter, limit, &question))
     }
 
     /// Links a commit with the decision it carries out.
@@ -619,12 +551,11 @@ impl Engine {
         before: &dyn Fn() -> Option<Time>,
     ) -> Result<Vec<LinkCommitOutcome>, Failure> {
         // The memory is not even opened for a commit that can concern no decision.
-        if !decisions::may_concern_decisions(commit) {
+        if !may_concern_decisions(commit) {
             return Ok(Vec::new());
         }
-        let found = self
-            .store()
-            .view::<_, Failure>(|view| Ok(decisions::carried_out(view, commit, before)?))?;
+        let found =
+            self.store().view::<_, Failure>(|view| Ok(carried_out(view, commit, before)?))?;
         let mut linked = Vec::with_capacity(found.len());
         for (id, by) in found {
             let draft = LinkCommitDraft::seen(id, commit, by)?;
@@ -637,11 +568,11 @@ impl Engine {
 
     /// Lists what a commit carries out.
     pub fn commits(&self, input: &CommitsInput) -> Result<CommitsOutcome, Failure> {
-        self.store().view(|view| decisions::commits(view, input))
+        self.store().view(|view| commits(view, input))
     }
 
     /// Weighs what hangs on a decision.
     pub fn impact(&self, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
-        self.store().view(|view| decisions::impact(view, input))
+        self.store().view(|view| impact(view, input))
     }
 }

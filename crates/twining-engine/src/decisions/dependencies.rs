@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, DecisionStatus, Entity, Id, InvalidInput, limits};
+use twining_model::{Decision, DecisionStatus, Entity, Id, limits};
 use twining_store::View;
 
 use crate::decisions::lookup::find;
@@ -56,8 +56,11 @@ pub struct TraceOutcome {
 
 /// Follows the dependencies of a decision. A loop in hand-made files is walked once.
 pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failure> {
-    let root = Id::parse("decision_id", input.decision_id.trim())?;
-    let direction = input.direction.as_deref().map_or(Ok(TraceDirection::Both), direction)?;
+    let root = fields::id("decision_id", &input.decision_id)?;
+    let known =
+        [("upstream", (true, false)), ("downstream", (false, true)), ("both", (true, true))];
+    let direction = input.direction.as_deref().unwrap_or("both").trim();
+    let (up, down) = fields::one_of("direction", direction, &known)?;
     find(view, &root)?;
 
     let mut walk = TraceWalk {
@@ -68,10 +71,10 @@ pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failur
         truncated: false,
         is_loop: false,
     };
-    if direction != TraceDirection::Downstream {
+    if up {
         walk.follow(&root, |link| link.depends_on.clone())?;
     }
-    if direction != TraceDirection::Upstream {
+    if down {
         walk.follow(&root, |link| link.dependents.iter().map(Id::to_string).collect())?;
     }
     let (chain, cut) = fit_reply(walk.chain);
@@ -81,22 +84,6 @@ pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failur
         truncated: walk.truncated || cut,
         is_loop: walk.is_loop,
     })
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TraceDirection {
-    Upstream,
-    Downstream,
-    Both,
-}
-
-fn direction(word: &str) -> Result<TraceDirection, InvalidInput> {
-    let known = [
-        ("upstream", TraceDirection::Upstream),
-        ("downstream", TraceDirection::Downstream),
-        ("both", TraceDirection::Both),
-    ];
-    fields::one_of("direction", word.trim(), &known)
 }
 
 struct TraceWalk<'a, 'v> {
@@ -238,7 +225,7 @@ pub struct ImpactOutcome {
 
 /// Weighs what hangs on a decision.
 pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
-    let id = Id::parse("decision_id", input.decision_id.trim())?;
+    let id = fields::id("decision_id", &input.decision_id)?;
     let decision = find(view, &id)?;
     let mut touched = ImpactedItems::default();
     touched.add(&decision);

@@ -17,29 +17,19 @@ mod tests;
 mod why;
 
 pub(crate) use clauses::{clause_of_decision, clause_of_edge};
-pub(crate) use commits::decisions_of_commit;
-pub(crate) use commits::linked;
-pub(crate) use commits::may_concern_decisions;
 pub use commits::{
-    CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput,
-    LinkCommitOutcome, commits, plan_link_commit,
+    CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, LinkCommitInput,
+    LinkCommitOutcome, LinkSource,
 };
-pub use commits::{CommitDetails, LinkSource, carried_out};
-pub use decide::{Conflict, DecideOutcome, plan_decide};
-pub use decide::{DecideInput, DecisionDraft};
-pub use dependencies::{Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, impact};
-pub use dependencies::{TraceInput, TraceLink, TraceOutcome, trace};
+pub use decide::{Conflict, DecideInput, DecideOutcome};
+pub use dependencies::{
+    Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, TraceInput, TraceLink, TraceOutcome,
+};
 pub(crate) use lookup::same_domain;
-pub(crate) use search::search_decisions;
-pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
+pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use status_change::{
-    ContestedDecision, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefusal, plan_promote,
+    ContestedDecision, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome,
+    PromotionRefusal, ReconsiderInput, ReconsiderOutcome,
 };
-pub use status_change::{
-    OverrideDraft, OverrideInput, OverrideOutcome, in_question, plan_override,
-};
-pub use status_change::{ReconsiderDraft, ReconsiderInput, ReconsiderOutcome, plan_reconsider};
 pub(crate) use why::contesting;
-pub(crate) use why::why_commit;
-pub use why::{MergeClash, WhyDecision, WhyInput, WhyOutcome, why};
-pub use why::{Move, RenameHistory};
+pub use why::{MergeClash, Move, RenameHistory, WhyDecision, WhyInput, WhyOutcome};

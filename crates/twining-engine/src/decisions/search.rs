@@ -2,14 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Decision, DecisionStatus, InvalidInput, ProjectRoot, Scope, Time, text};
+use twining_model::{Confidence, Decision, DecisionStatus, InvalidInput, ProjectRoot, Time, text};
 use twining_store::{DecisionFilter, View};
 
-use crate::decisions::decide::confidence;
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::{fit_reply, is_false, is_zero};
-use crate::input::{CONFIDENCES, STATUSES};
+use crate::fields::{self, fit_reply, is_false, is_zero};
+use crate::input::CONFIDENCES;
 use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
 
 /// What to search decisions for.
@@ -21,7 +19,7 @@ pub struct SearchDecisionsInput {
     /// Only this domain
     pub domain: Option<String>,
     /// Only this status
-    #[schemars(extend("enum" = STATUSES))]
+    #[schemars(extend("enum" = DecisionStatus::ALL.map(DecisionStatus::as_str)))]
     pub status: Option<String>,
     /// Only this confidence
     #[schemars(extend("enum" = CONFIDENCES))]
@@ -62,43 +60,17 @@ pub struct SearchDecisionsOutcome {
     pub truncated: bool,
 }
 
-/// A search, every rule checked.
-#[derive(Clone, Debug)]
-pub struct SearchDecisionsDraft {
-    pub(crate) text: String,
-    filter: DecisionFilter,
-    limit: usize,
-}
-
-impl SearchDecisionsDraft {
-    /// Checks every word.
-    pub fn parse(input: &SearchDecisionsInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            text: fields::query("query", &input.query)?,
-            filter: DecisionFilter {
-                domain: input
-                    .domain
-                    .as_deref()
-                    .map(|domain| text::name("domain", domain))
-                    .transpose()?,
-                statuses: input.status.as_deref().map(status).transpose()?.into_iter().collect(),
-                confidence: input
-                    .confidence
-                    .as_deref()
-                    .map(|word| confidence("confidence", word))
-                    .transpose()?,
-                scope: input
-                    .scope
-                    .as_deref()
-                    .map(|scope| Scope::parse("scope", scope, root))
-                    .transpose()?,
-                since: input
-                    .since
-                    .as_deref()
-                    .map(|since| Time::parse("since", since))
-                    .transpose()?,
-            },
-            limit: fields::page("limit", input.limit, 20)?,
+impl SearchDecisionsInput {
+    /// Which decisions it is about, every rule checked.
+    pub(super) fn filter(&self, root: &ProjectRoot) -> Result<DecisionFilter, InvalidInput> {
+        let confidence = self.confidence.as_deref();
+        let status = fields::optional("status", self.status.as_deref(), DecisionStatus::parse)?;
+        Ok(DecisionFilter {
+            domain: fields::optional("domain", self.domain.as_deref(), text::name)?,
+            statuses: status.into_iter().collect(),
+            confidence: fields::optional("confidence", confidence, Confidence::parse)?,
+            scope: fields::optional_scope(self.scope.as_deref(), root)?,
+            since: fields::optional("since", self.since.as_deref(), Time::parse)?,
         })
     }
 }
@@ -106,13 +78,14 @@ impl SearchDecisionsDraft {
 /// The decisions that answer a question, best first.
 pub(crate) fn search_decisions(
     view: &View<'_>,
-    draft: &SearchDecisionsDraft,
+    filter: &DecisionFilter,
+    limit: usize,
     question: &SearchQuery<'_>,
 ) -> Result<SearchDecisionsOutcome, Failure> {
-    let records = DecisionSearch { decisions: view.decisions(), filter: draft.filter.clone() };
+    let records = DecisionSearch { decisions: view.decisions(), filter: filter.clone() };
     let ranking = search::rank(&records, question)?;
     let mut hits = Vec::new();
-    for found in ranking.ranked.into_iter().take(draft.limit) {
+    for found in ranking.ranked.into_iter().take(limit) {
         let (relevance, why) = (found.why.relevance(), found.why.rounded());
         hits.push(DecisionHit { decision: view.decisions().at_row(found.row)?, relevance, why });
     }
@@ -123,15 +96,4 @@ pub(crate) fn search_decisions(
         not_yet_embedded: question.waiting,
         truncated,
     })
-}
-
-fn status(word: &str) -> Result<DecisionStatus, InvalidInput> {
-    let known = [
-        DecisionStatus::Active,
-        DecisionStatus::Provisional,
-        DecisionStatus::Superseded,
-        DecisionStatus::Overridden,
-    ]
-    .map(|s| (s.as_str(), s));
-    fields::one_of("status", word.trim(), &known)
 }

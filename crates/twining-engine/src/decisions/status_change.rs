@@ -6,16 +6,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{
-    Authority, Change, Confidence, Decision, DecisionStatus, Id, InvalidInput, Scope, limits, text,
-};
+use twining_model::{Authority, Change, Decision, DecisionStatus, Id, InvalidInput, limits, text};
 use twining_store::merge::CLASHES;
 use twining_store::{StoreError, View};
 
 use crate::caller::Stamp;
+use crate::decisions::announcements;
 use crate::decisions::decide::{amendment, move_to, record, supersede};
 use crate::decisions::lookup::{disagree, find, retired};
-use crate::decisions::{DecisionDraft, announcements};
 use crate::failure::Failure;
 use crate::fields;
 use crate::secrets::{Redaction, redact_fields};
@@ -69,13 +67,13 @@ impl OverrideDraft {
     /// Checks every word. `authority` is what the rim knows, not what was said.
     pub fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, InvalidInput> {
         Ok(Self {
-            id: Id::parse("decision_id", input.decision_id.trim())?,
+            id: fields::id("decision_id", &input.decision_id)?,
             reason: text::required("reason", &input.reason)?,
-            replacement: input
-                .new_decision
-                .as_deref()
-                .map(|summary| text::summary("new_decision", summary))
-                .transpose()?,
+            replacement: fields::optional(
+                "new_decision",
+                input.new_decision.as_deref(),
+                text::summary,
+            )?,
             by: text::name("overridden_by", input.overridden_by.as_deref().unwrap_or("human"))?,
             authority,
         })
@@ -149,23 +147,16 @@ pub fn plan_override(
 
 /// The decision in place of the rejected one: its domain and scope, the
 /// override's reason.
-fn replacing(old: &Decision, summary: &str, draft: &OverrideDraft) -> DecisionDraft {
-    DecisionDraft {
+fn replacing(old: &Decision, summary: &str, draft: &OverrideDraft) -> Decision {
+    Decision {
         domain: old.domain.clone(),
-        scope: Scope::read(&old.scope),
+        scope: old.scope.clone(),
         summary: summary.to_owned(),
         context: draft.reason.clone(),
         rationale: draft.reason.clone(),
-        constraints: Vec::new(),
-        alternatives: Vec::new(),
-        depends_on: Vec::new(),
-        supersedes: Some(old.id.clone()),
-        confidence: Confidence::default(),
+        supersedes: Some(old.id.to_string()),
         reversible: true,
-        affected_files: Vec::new(),
-        affected_symbols: Vec::new(),
-        commit: None,
-        assembled_before: None,
+        ..Decision::default()
     }
 }
 
@@ -221,39 +212,18 @@ pub struct PromoteOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// A promotion to be, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PromoteDraft {
-    ids: Vec<Id>,
-    by: Option<String>,
-}
-
-impl PromoteDraft {
-    /// Checks every word.
-    pub fn parse(input: &PromoteInput) -> Result<Self, InvalidInput> {
-        let ids = fields::decision_ids("decision_ids", &input.decision_ids)?;
-        if ids.is_empty() {
-            return Err(InvalidInput::new("decision_ids", "must name at least one decision"));
-        }
-        Ok(Self {
-            ids,
-            by: input.promoted_by.as_deref().map(|by| text::name("promoted_by", by)).transpose()?,
-        })
-    }
-}
-
 /// Plans the promotions. An unknown id stops all of them: a list with a typo in
 /// it is not what the caller meant.
 pub fn plan_promote(
     view: &View<'_>,
-    draft: &PromoteDraft,
+    ids: &[Id],
+    by: &str,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, PromoteOutcome), Failure> {
-    let by = draft.by.as_deref().unwrap_or(&stamp.caller.agent);
     let mut change = Change::default();
     let mut outcome = PromoteOutcome::default();
     let mut promoted: Vec<Decision> = Vec::new();
-    for id in &draft.ids {
+    for id in ids {
         let before = find(view, id)?;
         match before.status {
             DecisionStatus::Active => outcome.already_active.push(id.clone()),
@@ -335,39 +305,23 @@ pub struct ReconsiderOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// A reconsideration to be, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReconsiderDraft {
-    id: Id,
-    why: String,
-}
-
-impl ReconsiderDraft {
-    /// Checks every word.
-    pub fn parse(input: &ReconsiderInput) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            id: Id::parse("decision_id", input.decision_id.trim())?,
-            why: text::required("new_context", &input.new_context)?,
-        })
-    }
-}
-
 /// Plans the doubt: an active decision becomes provisional, and the board is
 /// warned. One that is out of force stays as it is. Decisions that depend on it are named and left alone; to change them
 /// without being asked would surprise whoever relies on them.
 pub fn plan_reconsider(
     view: &View<'_>,
-    draft: &ReconsiderDraft,
+    id: &Id,
+    why: &str,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, ReconsiderOutcome), Failure> {
-    let before = find(view, &draft.id)?;
-    let mut dependents = view.decisions().dependents(&draft.id)?;
-    dependents.retain(|id| *id != draft.id);
+    let before = find(view, id)?;
+    let mut dependents = view.decisions().dependents(id)?;
+    dependents.retain(|other| other != id);
     let mut change = Change::default();
     let flagged = before.status == DecisionStatus::Active;
     if flagged {
         let mut after = before.clone();
-        move_to(&mut after, DecisionStatus::Provisional, &stamp.caller.agent, &draft.why, stamp);
+        move_to(&mut after, DecisionStatus::Provisional, &stamp.caller.agent, why, stamp);
         change.amendments.push(amendment(&before, &after)?);
     }
     // A warning about one that is out of force would stay open for good: no
@@ -375,7 +329,7 @@ pub fn plan_reconsider(
     let note =
         (!before.status.binds()).then(|| format!("nothing to reconsider: {}", retired(&before)));
     if note.is_none() {
-        announcements::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
+        announcements::reconsider(&mut change, &before, why, &dependents, stamp);
     }
     dependents.truncate(limits::WALK_NODES);
     Ok((

@@ -12,12 +12,11 @@ pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
 use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via, View};
 
+use crate::decisions::commits::{CommitDetails, decisions_of_commit, linked};
 use crate::decisions::lookup::unreadable_files;
-use crate::decisions::{CommitDetails, decisions_of_commit, linked};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::fit_reply;
+use crate::fields::{self, fit_reply};
 
 /// Contesters that are named; thousands may disagree with one.
 const CONTESTERS_NAMED: usize = 5;
@@ -155,18 +154,17 @@ pub fn why(
     retired.truncate(limit.saturating_sub(rows.len()).max(limit / RETIRED_SHARE));
     let beyond = rows.split_off(rows.len().min(limit - retired.len()));
     rows.append(&mut retired);
-    let mut contests = ContestCache { view, known: HashMap::new() };
     let mut listed: Vec<WhyDecision> = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(decision) = view.decisions().get(&row.id)? {
-            let contested_by = contests.contesters(&decision)?;
+            let contested_by = contesters(view, &decision)?;
             listed.push(why_decision(word(row.via).to_owned(), decision, contested_by));
         }
     }
     let contested = listed
         .iter()
         .any(|decision| !decision.contested_by.is_empty() || !decision.merge_clashes.is_empty())
-        || contests.is_any_contested(&beyond)?;
+        || is_any_contested(view, &beyond)?;
     let (decisions, _) = fit_reply(listed);
     let mut unreadable: Vec<String> =
         unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
@@ -347,46 +345,24 @@ pub(super) fn why_decision(
     }
 }
 
-/// Who contests whom. Decisions alike in status, domain, scope and summary have
-/// the same contesters and are asked about once: a folder may hold thousands.
-struct ContestCache<'a, 'v> {
-    view: &'a View<'v>,
-    known: HashMap<(&'static str, String, String, String), Vec<Id>>,
+/// Decisions that disagree with this one, wherever they stand.
+fn contesters(view: &View<'_>, decision: &Decision) -> Result<Vec<Id>, StoreError> {
+    let against = contesting(decision.status);
+    let mut found = view.decisions().contesters(decision, against, CONTESTERS_NAMED)?;
+    found.sort_unstable();
+    Ok(found)
 }
 
-impl ContestCache<'_, '_> {
-    /// Whether one of these is contested; the first that is ends the search.
-    fn is_any_contested(&mut self, rows: &[ScopedDecision]) -> Result<bool, StoreError> {
-        for row in rows.iter().filter(|row| row.status.binds()) {
-            if let Some(decision) = self.view.decisions().get(&row.id)?
-                && !self.contesters(&decision)?.is_empty()
-            {
-                return Ok(true);
-            }
+/// Whether one of these is contested; the first that is ends the search.
+fn is_any_contested(view: &View<'_>, rows: &[ScopedDecision]) -> Result<bool, StoreError> {
+    for row in rows.iter().filter(|row| row.status.binds()) {
+        if let Some(decision) = view.decisions().get(&row.id)?
+            && !contesters(view, &decision)?.is_empty()
+        {
+            return Ok(true);
         }
-        Ok(false)
     }
-
-    /// Decisions that disagree with this one, wherever they stand.
-    fn contesters(&mut self, decision: &Decision) -> Result<Vec<Id>, StoreError> {
-        let against = contesting(decision.status);
-        if against.is_empty() {
-            return Ok(Vec::new());
-        }
-        let alike = (
-            decision.status.as_str(),
-            decision.domain.clone(),
-            decision.scope.clone(),
-            decision.summary.clone(),
-        );
-        if let Some(found) = self.known.get(&alike) {
-            return Ok(found.clone());
-        }
-        let mut found = self.view.decisions().contesters(decision, against, CONTESTERS_NAMED)?;
-        found.sort_unstable();
-        self.known.insert(alike, found.clone());
-        Ok(found)
-    }
+    Ok(false)
 }
 
 /// Which decisions can contest one that stands so. At least one of two that

@@ -224,18 +224,9 @@ pub(super) fn document(contents: &ExportRecords) -> Result<ExportOutcome, Failur
 }
 
 /// The records from the front whose JSON fits into the room that is left.
-pub(super) fn fitting<'a, T: Serialize>(records: &'a [T], bytes_left: &mut usize) -> &'a [T] {
-    let mut fitting_count = 0;
-    for record in records {
-        let bytes =
-            serde_json::to_vec(record).map_or(usize::MAX, |json| json.len().saturating_add(1));
-        if bytes > *bytes_left {
-            break;
-        }
-        *bytes_left -= bytes;
-        fitting_count += 1;
-    }
-    &records[..fitting_count]
+fn fitting<'a, T: Serialize>(records: &'a [T], bytes_left: &mut usize) -> &'a [T] {
+    let json = |record: &T| serde_json::to_string(record).unwrap_or_default() + ",";
+    &records[..super::markdown::fill(records, bytes_left, json).1]
 }
 
 impl ExportRecords {

@@ -177,40 +177,28 @@ fn card(decision: &Decision) -> String {
 
 /// Decisions and entries in one line of time, newest first; and how many entries it shows.
 fn timeline(contents: &ExportRecords, bytes_left: &mut usize) -> (String, usize) {
-    enum TimelineItem<'h> {
-        Decided(&'h Decision),
-        Said(&'h Entry),
-    }
-    let mut timeline_items: Vec<(&str, TimelineItem<'_>)> = contents
-        .decisions
-        .iter()
-        .map(|decision| (decision.timestamp.as_str(), TimelineItem::Decided(decision)))
-        .collect();
+    let decided = contents.decisions.iter().map(|decision| {
+        let at = decision.timestamp.as_str();
+        let link = link_to(&decision.id, &decision.summary);
+        let item = format!(
+            "<li class=\"is-decision\"><span class=\"when\">{}</span><span class=\"tag {}\">decision</span> {link}</li>\n",
+            day(at),
+            decision.status.as_str(),
+        );
+        (at, 0, item)
+    });
     // The board announces each decision; the decision itself says more.
-    let board_entries = contents.entries.iter().filter(|entry| entry.entry_type != "decision");
-    timeline_items
-        .extend(board_entries.map(|entry| (entry.timestamp.as_str(), TimelineItem::Said(entry))));
-    timeline_items.sort_by(|a, b| b.0.cmp(a.0));
-    let announced = contents.entries.iter().filter(|entry| entry.entry_type == "decision").count();
-    let (mut out, mut entries) = (String::new(), announced);
-    for (at, event) in timeline_items {
-        let text = match event {
-            TimelineItem::Decided(decision) => format!(
-                "<li class=\"is-decision\"><span class=\"when\">{}</span><span class=\"tag {}\">decision</span> {}</li>\n",
-                day(at),
-                decision.status.as_str(),
-                link_to(&decision.id, &decision.summary),
-            ),
-            TimelineItem::Said(entry) => entry_item(at, entry),
-        };
-        if text.len() > *bytes_left {
-            break;
-        }
-        *bytes_left -= text.len();
-        out.push_str(&text);
-        entries += usize::from(matches!(event, TimelineItem::Said(_)));
-    }
-    (out, entries)
+    let is_announcement = |entry: &&Entry| entry.entry_type == "decision";
+    let said = contents.entries.iter().filter(|entry| !is_announcement(entry));
+    let said = said.map(|entry| {
+        let at = entry.timestamp.as_str();
+        (at, 1, entry_item(at, entry))
+    });
+    let mut items: Vec<(&str, usize, String)> = decided.chain(said).collect();
+    items.sort_by(|a, b| b.0.cmp(a.0));
+    let (out, shown) = fill(&items, bytes_left, |(_, _, item)| item.clone());
+    let entries: usize = items[..shown].iter().map(|(_, entry, _)| entry).sum();
+    (out, entries + contents.entries.iter().filter(is_announcement).count())
 }
 
 fn entry_item(at: &str, entry: &Entry) -> String {

@@ -16,7 +16,6 @@ use crate::engine::Engine;
 use crate::failure::{EntityCandidate, Failure};
 use crate::graph;
 use crate::graph::*;
-use crate::input::{ENTITY_TYPES, RELATION_TYPES};
 use crate::secrets::{Redaction, clean, redact_fields};
 
 /// Which entity to add, as given by the caller.
@@ -27,7 +26,7 @@ pub struct AddEntityInput {
     pub name: String,
     /// What it is
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = ENTITY_TYPES))]
+    #[schemars(extend("enum" = EntityType::ALL.map(EntityType::as_str)))]
     pub kind: String,
     /// Its properties
     #[serde(default)]
@@ -50,41 +49,27 @@ pub struct AddEntityOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// An entity to be, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EntityDraft {
-    name: String,
-    kind: EntityType,
-    properties: BTreeMap<String, String>,
-}
-
-impl EntityDraft {
-    /// Checks every word. A file inside the project goes by its relative path,
-    /// which is how decisions name it.
-    pub fn parse(input: &AddEntityInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        let kind = EntityType::parse("type", input.kind.trim())?;
-        let mut name = text::name("name", &input.name)?;
-        if kind == EntityType::File
-            && let Ok(path) = Scope::parse("name", &name, root)
-        {
-            name = path.to_string();
-        }
-        Ok(Self { name, kind, properties: properties(&input.properties)? })
-    }
+/// The name of an entity. A file inside the project goes by its relative path, which is how
+/// decisions name it.
+fn entity_name(given: &str, kind: EntityType, root: &ProjectRoot) -> Result<String, InvalidInput> {
+    let name = text::name("name", given)?;
+    let path = (kind == EntityType::File).then(|| Scope::parse("name", &name, root).ok());
+    Ok(path.flatten().map_or(name, |path| path.to_string()))
 }
 
 /// Plans an entity: made if its name and type are new, else its properties join
 /// those there. Nothing new is nothing written.
 pub fn plan_add_entity(
     view: &View<'_>,
-    draft: &EntityDraft,
+    (name, kind): (&str, EntityType),
+    properties: &BTreeMap<String, String>,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, AddEntityOutcome), Failure> {
     let mut change = Change::default();
     let now = stamp.at.to_string();
-    let (entity, created) = match view.graph().named_as(&draft.name, draft.kind.as_str())? {
+    let (entity, created) = match view.graph().named_as(name, kind.as_str())? {
         Some(old) => {
-            let properties = merged(&old.properties, &draft.properties)?;
+            let properties = merged(&old.properties, properties)?;
             if properties == old.properties {
                 return Ok((
                     change,
@@ -96,7 +81,7 @@ pub fn plan_add_entity(
                 (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
             (Entity { properties, updated_at: now, agent_id, origin, ..old }, false)
         }
-        None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
+        None => (new_entity(name, kind, properties.clone(), stamp), true),
     };
     let added = AddEntityOutcome { id: entity.id.clone(), created, redacted: Vec::new() };
     change.entities.push(entity);
@@ -133,7 +118,7 @@ pub struct AddRelationInput {
     pub target: String,
     /// How they are related
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = RELATION_TYPES))]
+    #[schemars(extend("enum" = RelationType::ALL.map(RelationType::as_str)))]
     pub kind: String,
     /// Its properties
     #[serde(default)]
@@ -156,42 +141,23 @@ pub struct AddRelationOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// A relation to be; its ends are looked up when it is planned.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RelationDraft {
-    source: String,
-    target: String,
-    kind: RelationType,
-    properties: BTreeMap<String, String>,
-}
-
-impl RelationDraft {
-    /// Checks every word.
-    pub fn parse(input: &AddRelationInput) -> Result<Self, InvalidInput> {
-        Ok(Self {
-            source: input.source.clone(),
-            target: input.target.clone(),
-            kind: RelationType::parse("type", input.kind.trim())?,
-            properties: properties(&input.properties)?,
-        })
-    }
-}
-
 /// Plans a relation: made if the two are not so related yet, else its properties
 /// join those there.
 pub fn plan_add_relation(
     view: &View<'_>,
-    draft: &RelationDraft,
+    input: &AddRelationInput,
+    kind: RelationType,
+    properties: &BTreeMap<String, String>,
     root: &ProjectRoot,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, AddRelationOutcome), Failure> {
-    let source = resolve(view, "source", &draft.source, root)?;
-    let target = resolve(view, "target", &draft.target, root)?;
+    let source = resolve(view, "source", &input.source, root)?;
+    let target = resolve(view, "target", &input.target, root)?;
     let mut change = Change::default();
     let (relation, created) =
-        match view.graph().relation_between(&source.id, &target.id, draft.kind.as_str())? {
+        match view.graph().relation_between(&source.id, &target.id, kind.as_str())? {
             Some(old) => {
-                let properties = merged(&old.properties, &draft.properties)?;
+                let properties = merged(&old.properties, properties)?;
                 if properties == old.properties {
                     return Ok((
                         change,
@@ -202,10 +168,7 @@ pub fn plan_add_relation(
                     (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
                 (Relation { properties, agent_id, origin, ..old }, false)
             }
-            None => (
-                new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp),
-                true,
-            ),
+            None => (new_relation(&source.id, &target.id, kind, properties.clone(), stamp), true),
         };
     let added = AddRelationOutcome { id: relation.id.clone(), created, redacted: Vec::new() };
     change.relations.push(relation);
@@ -278,11 +241,7 @@ pub(crate) fn properties(
     given: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, InvalidInput> {
     if given.len() > limits::PROPERTIES {
-        return Err(InvalidInput::new(
-            "properties",
-            format!("may have at most {} elements", limits::PROPERTIES),
-        )
-        .because(format!("{} were given", given.len())));
+        return Err(too_many_properties(format!("{} were given", given.len())));
     }
     let mut result = BTreeMap::new();
     for (key, value) in given {
@@ -296,6 +255,11 @@ pub(crate) fn properties(
     Ok(result)
 }
 
+fn too_many_properties(why: String) -> InvalidInput {
+    let rule = format!("may have at most {} elements", limits::PROPERTIES);
+    InvalidInput::new("properties", rule).because(why)
+}
+
 /// The properties there are with those given on top.
 pub(crate) fn merged(
     old: &BTreeMap<String, String>,
@@ -304,11 +268,8 @@ pub(crate) fn merged(
     let mut all = old.clone();
     all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
     if all.len() > limits::PROPERTIES && all.len() > old.len() {
-        return Err(InvalidInput::new(
-            "properties",
-            format!("may have at most {} elements", limits::PROPERTIES),
-        )
-        .because(format!("with the existing ones it would have {}", all.len())));
+        let why = format!("with the existing ones it would have {}", all.len());
+        return Err(too_many_properties(why));
     }
     Ok(all)
 }
@@ -326,9 +287,11 @@ impl Engine {
     ) -> Result<AddEntityOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
-        let draft = EntityDraft::parse(&input, self.store().root())?;
+        let kind = EntityType::parse("type", &input.kind)?;
+        let name = entity_name(&input.name, kind, self.store().root())?;
+        let properties = properties(&input.properties)?;
         let added = self.store().transact(Durability::Normal, |view| {
-            plan_add_entity(view, &draft, &self.stamp(caller))
+            plan_add_entity(view, (&name, kind), &properties, &self.stamp(caller))
         })?;
         Ok(AddEntityOutcome { redacted, ..added })
     }
@@ -341,9 +304,10 @@ impl Engine {
     ) -> Result<AddRelationOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
-        let draft = RelationDraft::parse(&input)?;
+        let kind = RelationType::parse("type", &input.kind)?;
+        let (properties, root) = (properties(&input.properties)?, self.store().root());
         let added = self.store().transact(Durability::Normal, |view| {
-            plan_add_relation(view, &draft, self.store().root(), &self.stamp(caller))
+            plan_add_relation(view, &input, kind, &properties, root, &self.stamp(caller))
         })?;
         Ok(AddRelationOutcome { redacted, ..added })
     }

@@ -13,10 +13,10 @@ mod prune;
 mod tests;
 
 pub(crate) use decision_links::{link_commit, link_decision, linked_to_decision, symbol_kind};
-pub use entities::{AddEntityInput, AddEntityOutcome, EntityDraft, plan_add_entity};
-pub use entities::{AddRelationInput, AddRelationOutcome, RelationDraft, plan_add_relation};
-pub use neighbors::RelationDirection;
-pub use neighbors::{GraphQueryInput, GraphQueryOutcome, graph_query};
-pub use neighbors::{Neighbor, NeighborsInput, NeighborsOutcome, neighbors};
+pub use entities::{AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome};
+pub use neighbors::{
+    GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome,
+    RelationDirection, graph_query, neighbors,
+};
 pub use path::{PathInput, PathOutcome, PathStep, path};
 pub use prune::{PruneInput, PruneOutcome, PrunedEntity, plan_prune, prunable};

@@ -4,15 +4,13 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entity, EntityType, InvalidInput, ProjectRoot, limits};
+use twining_model::{Entity, EntityType, InvalidInput, ProjectRoot, RelationType, limits};
 use twining_store::View;
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::fit_reply;
+use crate::fields::{self, fit_reply};
 use crate::graph::entities::{relation_types, resolve};
 use crate::graph::namesakes;
-use crate::input::{ENTITY_TYPES, RELATION_TYPES};
 
 /// Relations one walk may look at; many more than nodes, since most lead back.
 const EDGES: usize = 10 * limits::WALK_NODES;
@@ -27,7 +25,7 @@ pub struct NeighborsInput {
     pub depth: Option<usize>,
     /// Only over these relations
     #[serde(default)]
-    #[schemars(extend("x-offered" = RELATION_TYPES))]
+    #[schemars(extend("x-offered" = RelationType::ALL.map(RelationType::as_str)))]
     pub relation_types: Vec<String>,
 }
 
@@ -114,7 +112,7 @@ pub struct GraphQueryInput {
     pub query: String,
     /// Only these types
     #[serde(default)]
-    #[schemars(extend("x-offered" = ENTITY_TYPES))]
+    #[schemars(extend("x-offered" = EntityType::ALL.map(EntityType::as_str)))]
     pub entity_types: Vec<String>,
     /// Default 10
     pub limit: Option<usize>,

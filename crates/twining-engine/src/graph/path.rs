@@ -1,19 +1,18 @@
 //! Paths: how two entities hang together, by the fewest steps.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entity, ProjectRoot, limits};
+use twining_model::{Entity, ProjectRoot, RelationType, limits};
 use twining_store::{StoreError, View};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::is_false;
+use crate::fields::{self, is_false};
 use crate::graph::entities::{relation_types, resolve};
 use crate::graph::namesakes;
 use crate::graph::neighbors::RelationDirection;
-use crate::input::RELATION_TYPES;
 
 /// Which two entities to connect.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -27,7 +26,7 @@ pub struct PathInput {
     pub max_depth: Option<usize>,
     /// Only over these relations
     #[serde(default)]
-    #[schemars(extend("x-offered" = RELATION_TYPES))]
+    #[schemars(extend("x-offered" = RelationType::ALL.map(RelationType::as_str)))]
     pub relation_types: Vec<String>,
 }
 
@@ -75,36 +74,26 @@ pub fn path(
     let mut search = PathSearch {
         view,
         kinds,
-        sides: [SearchSide::at(&from.id), SearchSide::at(&to.id)],
+        reached: HashMap::from([(from.id.clone(), None)]),
         truncated: false,
     };
-    let meeting = if from.id == to.id { Some(from.id) } else { search.meet(most)? };
-    let path = match &meeting {
-        Some(id) => search.way_through(id)?,
-        None => Vec::new(),
-    };
+    let found = from.id == to.id || search.reach(&from.id, &to.id, most)?;
+    let path = if found { search.way_to(to.id)? } else { Vec::new() };
     Ok(PathOutcome {
-        found: meeting.is_some(),
+        found,
         length: path.len().saturating_sub(1) as u64,
         path,
         truncated: search.truncated,
     })
 }
 
-/// A search from both ends at once: each explores half the way, which in a
-/// branching graph is far less than the whole.
+/// A search by steps from one end.
 struct PathSearch<'a, 'v> {
     view: &'a View<'v>,
     kinds: Vec<String>,
-    sides: [SearchSide; 2],
-    truncated: bool,
-}
-
-struct SearchSide {
     /// Every node met so far, with the step that led to it; none to the first.
     reached: HashMap<String, Option<PathHop>>,
-    frontier: Vec<String>,
-    depth: usize,
+    truncated: bool,
 }
 
 /// The step by which a node was reached.
@@ -115,99 +104,48 @@ struct PathHop {
     outgoing: bool,
 }
 
-impl SearchSide {
-    fn at(id: &str) -> Self {
-        let reached = HashMap::from([(id.to_owned(), None)]);
-        Self { reached, frontier: vec![id.to_owned()], depth: 0 }
-    }
-
-    /// The hops from the side's own end to a node, nearest to that end first.
-    fn hops_to(&self, id: &str) -> Vec<(String, PathHop)> {
-        let mut hops = Vec::new();
-        let mut at = id.to_owned();
-        while let Some(hop) = self.reached.get(&at).cloned().flatten() {
-            let from = hop.from.clone();
-            hops.push((at, hop));
-            at = from;
-        }
-        hops.reverse();
-        hops
-    }
-}
-
 impl PathSearch<'_, '_> {
-    /// A node on a shortest way, if the two sides meet within `most` steps.
-    fn meet(&mut self, most: usize) -> Result<Option<String>, StoreError> {
-        while !self.truncated && self.sides[0].depth + self.sides[1].depth < most {
-            let near = usize::from(self.sides[1].frontier.len() < self.sides[0].frontier.len());
-            if self.sides[near].frontier.is_empty() {
-                return Ok(None);
-            }
-            if let Some(id) = self.expand(near)? {
-                return Ok(Some(id));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Takes one side a step further, and returns the first node on the way that
-    /// the other side has reached too. Any such node lies on a shortest way: had
-    /// the other side come nearer, the two would have met a step ago.
-    fn expand(&mut self, near: usize) -> Result<Option<String>, StoreError> {
-        let frontier = std::mem::take(&mut self.sides[near].frontier);
-        self.sides[near].depth += 1;
-        for from in frontier {
-            let edges = namesakes::edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
-            self.truncated |= edges.len() == limits::WALK_NODES;
-            for mut edge in edges {
-                if self.sides[near].reached.contains_key(&edge.other) {
-                    continue;
+    /// Whether the other end is reached within so many steps.
+    fn reach(&mut self, from: &str, to: &str, most: usize) -> Result<bool, StoreError> {
+        let mut frontier = vec![from.to_owned()];
+        for _ in 0..most {
+            for from in std::mem::take(&mut frontier) {
+                let edges = namesakes::edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
+                self.truncated |= edges.len() == limits::WALK_NODES;
+                for edge in edges {
+                    if self.reached.contains_key(&edge.other) {
+                        continue;
+                    }
+                    let Some(other) = namesakes::one(self.view, &edge.other)? else { continue };
+                    let is_end = other.id == to;
+                    if !is_end && self.reached.len() >= limits::WALK_NODES {
+                        self.truncated = true;
+                    } else if let Entry::Vacant(place) = self.reached.entry(other.id.clone()) {
+                        let (relation, outgoing) = (edge.relation.kind, edge.outgoing);
+                        place.insert(Some(PathHop { from: from.clone(), relation, outgoing }));
+                        frontier.push(other.id);
+                    }
+                    if is_end {
+                        return Ok(true);
+                    }
                 }
-                let Some(other) = namesakes::one(self.view, &edge.other)? else { continue };
-                edge.other = other.id;
-                if self.sides[near].reached.contains_key(&edge.other) {
-                    continue;
-                }
-                let met = self.sides[1 - near].reached.contains_key(&edge.other);
-                if !met && self.sides[near].reached.len() >= limits::WALK_NODES {
-                    self.truncated = true;
-                    continue;
-                }
-                let hop = PathHop {
-                    from: from.clone(),
-                    relation: edge.relation.kind,
-                    outgoing: edge.outgoing,
-                };
-                self.sides[near].reached.insert(edge.other.clone(), Some(hop));
-                if met {
-                    return Ok(Some(edge.other));
-                }
-                self.sides[near].frontier.push(edge.other);
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
-    fn way_through(&self, meeting: &str) -> Result<Vec<PathStep>, StoreError> {
-        let [start, end] = &self.sides;
-        let there = start.hops_to(meeting);
-        let first = there.first().map_or(meeting, |(_, hop)| hop.from.as_str());
-        let mut stops: Vec<(String, Option<(String, bool)>)> = vec![(first.to_owned(), None)];
-        stops.extend(there.into_iter().map(|(id, hop)| (id, Some((hop.relation, hop.outgoing)))));
-        // The far side walked from the end: each of its hops is taken backwards.
-        stops.extend(
-            end.hops_to(meeting)
-                .into_iter()
-                .rev()
-                .map(|(_, hop)| (hop.from, Some((hop.relation, !hop.outgoing)))),
-        );
-        let mut steps = Vec::with_capacity(stops.len());
-        for (id, by) in stops {
+    /// Every stop on the way to a node that was reached.
+    fn way_to(&self, end: String) -> Result<Vec<PathStep>, StoreError> {
+        let (mut steps, mut at) = (Vec::new(), Some(end));
+        while let Some(id) = at {
+            let hop = self.reached.get(&id).cloned().flatten();
+            at = hop.as_ref().map(|hop| hop.from.clone());
             let Some(entity) = namesakes::one(self.view, &id)? else { continue };
             let (relation, direction) =
-                by.map(|(relation, outgoing)| (relation, RelationDirection::of(outgoing))).unzip();
+                hop.map(|hop| (hop.relation, RelationDirection::of(hop.outgoing))).unzip();
             steps.push(PathStep { entity, relation, direction });
         }
+        steps.reverse();
         Ok(steps)
     }
 }

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use twining_model::{Alternative, Authority, Decision, DecisionStatus, Id, Time, limits};
 
-use super::adr_remainder;
 use super::markdown::{self, MarkdownDocument, MarkdownSection, plain, points, unquoted};
 use super::records::{
     ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug,
 };
 use crate::export::decision_in;
 use crate::fields;
+
+/// Where our own record keeps what people do not read.
+const OWN_COMMENT: &str = "<!-- twining-decision:";
 
 /// Reads every file; those that name each other are linked.
 pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
@@ -21,9 +23,6 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
             ids.insert(base_name(&file.name), whole.id.clone());
             // Believed as far as any import is.
             found.decisions.push(Decision { origin: Some(origin()), ..whole });
-            continue;
-        }
-        if is_contents(&file.name, &file.text, files) {
             continue;
         }
         let document = markdown::parse(&file.text);
@@ -118,13 +117,9 @@ fn record(
         made.constraints = list(&points(&drivers.body).0);
     }
     made.alternatives = alternatives(document, &made.summary, &outcome.body);
-    made.context = clean(&context);
-    // A date with a remark behind it is more than the day that was read.
-    let day = dated.filter(|word| {
-        at.is_some() && (Time::read(word.trim()).is_some() || plain(word).chars().count() <= 10)
-    });
-    let remainder = adr_remainder::remainder(document, &made, &summary, day.as_deref());
-    made.context = parts.long(&format!("{context}\n\n{remainder}"), title.line);
+    // What no field tells is not lost: the whole of it follows.
+    let whole = file.text.split(OWN_COMMENT).next().unwrap_or_default();
+    made.context = parts.long(&format!("{context}\n\n{}", whole.trim()), title.line);
     Ok(made)
 }
 
@@ -384,26 +379,4 @@ fn by_number<'i>(ids: &'i HashMap<String, Id>, number: &str) -> Option<&'i Id> {
 
 fn base_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned()
-}
-
-/// Whether a file is a table of contents of these records and nothing else: a title, a
-/// line that says when it was made, and a link to each. It loses nothing not to be read.
-fn is_contents(name: &str, text: &str, files: &[SourceFile]) -> bool {
-    let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
-    let leads_to_record = |line: &str| {
-        let target = line
-            .rsplit_once("](")
-            .and_then(|(_, rest)| rest.split_once(')'))
-            .map(|(target, _)| target);
-        target.is_some_and(|target| files.iter().any(|file| base(&file.name) == base(target)))
-    };
-    let is_known = |line: &str| {
-        line.starts_with("# ")
-            || line.starts_with("Exported ")
-            || ((line.starts_with("- [") || line.starts_with("* [")) && leads_to_record(line))
-    };
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    matches!(base(name).as_str(), "index.md" | "readme.md")
-        && lines().any(leads_to_record)
-        && lines().all(is_known)
 }

@@ -11,7 +11,7 @@ use twining_model::{
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
-use super::records::{ImportProblem, ImportRecords, ImportSource, SourceFile, read};
+use super::records::{ImportProblem, ImportSource, SourceFile, read};
 use super::twining_folder::cleaned;
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
@@ -92,34 +92,21 @@ impl Engine {
         intent: ImportMode,
     ) -> Result<ImportOutcome, Failure> {
         let now = self.store().ids().now();
-        let ImportRecords {
-            decisions,
-            entries,
-            entities,
-            relations,
-            guards_to_review,
-            guards,
-            advice,
-            unread,
-        } = read(source, files, now);
+        let found = read(source, files, now);
         let mut outcome = ImportOutcome {
             source: source.as_str().to_owned(),
             dry_run: intent == ImportMode::Try,
-            guards_to_review,
-            advice,
-            unread,
+            guards_to_review: found.guards_to_review,
+            advice: found.advice,
+            unread: found.unread,
             redacted: secrets_of(files),
             ..ImportOutcome::default()
         };
         // What another tool or folder wrote was looked at by nobody here.
-        let (decisions, entries): (Vec<Decision>, Vec<Entry>) = (
-            decisions.into_iter().map(cleaned).collect(),
-            entries.into_iter().map(cleaned).collect(),
-        );
-        let (entities, relations): (Vec<Entity>, Vec<Relation>) = (
-            entities.into_iter().map(cleaned).collect(),
-            relations.into_iter().map(cleaned).collect(),
-        );
+        let decisions: Vec<Decision> = found.decisions.into_iter().map(cleaned).collect();
+        let entries: Vec<Entry> = found.entries.into_iter().map(cleaned).collect();
+        let entities: Vec<Entity> = found.entities.into_iter().map(cleaned).collect();
+        let relations: Vec<Relation> = found.relations.into_iter().map(cleaned).collect();
         let lost = &mut outcome.unread;
         outcome.decisions = self.take(intent, &decisions, 1, lost, |view, change, one| {
             take_decision(view, change, source, one, &self.stamp(caller))
@@ -146,7 +133,7 @@ impl Engine {
         outcome.relations = self.take(intent, &relations, AT_ONCE, lost, |view, change, one| {
             take_relation(view, change, one, &aliases, &entities)
         })?;
-        self.propose(source, &guards, intent, &mut outcome)?;
+        self.propose(source, &found.guards, intent, &mut outcome)?;
         if source == ImportSource::Twining {
             self.import_other_files(files, intent, &mut outcome)?;
         }
@@ -216,34 +203,27 @@ fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
 }
 
 impl ImportOutcome {
+    /// What was taken in, of each kind, with the words for one and for several.
+    fn counts(&self) -> [(ImportCounts, &'static str, &'static str); 7] {
+        [
+            (self.decisions, "decision", "decisions"),
+            (self.entries, "entry", "entries"),
+            (self.entities, "entity", "entities"),
+            (self.relations, "relation", "relations"),
+            (self.features, "feature", "features"),
+            (self.nodes, "node", "nodes"),
+            (self.proposed_guards, "proposed guard", "proposed guards"),
+        ]
+    }
+
     fn is_news(&self) -> bool {
-        let all = [
-            self.decisions,
-            self.entries,
-            self.entities,
-            self.relations,
-            self.features,
-            self.nodes,
-            self.proposed_guards,
-        ];
-        all.iter().any(|counts| counts.new + counts.completed > 0)
+        self.counts().iter().any(|(counts, ..)| counts.new + counts.completed > 0)
     }
 
     fn description(&self) -> String {
-        let parts = [
-            (self.decisions.new, "decision", "decisions"),
-            (self.entries.new, "entry", "entries"),
-            (self.entities.new, "entity", "entities"),
-            (self.relations.new, "relation", "relations"),
-            (self.features.new, "feature", "features"),
-            (self.nodes.new, "node", "nodes"),
-            (self.proposed_guards.new, "proposed guard", "proposed guards"),
-        ];
-        let parts: Vec<String> = parts
-            .iter()
-            .filter(|(n, ..)| *n > 0)
-            .map(|(n, one, many)| fields::count(*n, one, many))
-            .collect();
+        let new = self.counts().into_iter().filter(|(counts, ..)| counts.new > 0);
+        let parts: Vec<String> =
+            new.map(|(counts, one, many)| fields::count(counts.new, one, many)).collect();
         let parts = if parts.is_empty() {
             "additions to existing records".to_owned()
         } else {

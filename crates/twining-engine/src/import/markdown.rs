@@ -26,8 +26,6 @@ impl MarkdownSection {
 pub(super) struct MarkdownDocument {
     /// `key: value` between the first two lines of dashes.
     pub front: Vec<(String, String)>,
-    /// The same lines as they are, and those that are no `key: value`.
-    pub head: Vec<String>,
     /// The parts.
     pub sections: Vec<MarkdownSection>,
 }
@@ -45,7 +43,6 @@ pub(super) fn parse(text: &str) -> MarkdownDocument {
             if line.trim_end() == "---" {
                 break;
             }
-            document.head.push(line.to_owned());
             if let Some((key, value)) = line.split_once(':') {
                 document.front.push((
                     key.trim().to_lowercase(),
@@ -143,7 +140,7 @@ pub(super) fn paragraphs(text: &str) -> Vec<String> {
 }
 
 /// A numbered point without its number.
-pub(super) fn numbered(line: &str) -> Option<&str> {
+fn numbered(line: &str) -> Option<&str> {
     let digits = line.chars().take_while(char::is_ascii_digit).count();
     (digits > 0)
         .then(|| line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") ")))

@@ -6,7 +6,6 @@
 //! believed no further; nothing in it is carried out.
 
 mod adr;
-mod adr_remainder;
 mod apply;
 mod beads;
 mod claude_md;

@@ -185,27 +185,10 @@ pub(super) fn decision(
         domain: fields::clip(&slug(summary), limits::NAME_BYTES),
         scope: "project".to_owned(),
         summary: fields::summary(&clean(summary)),
-        context: String::new(),
-        rationale: String::new(),
-        constraints: Vec::new(),
-        alternatives: Vec::new(),
-        depends_on: Vec::new(),
-        supersedes: None,
-        superseded_by: None,
-        confidence: twining_model::Confidence::Medium,
-        status: twining_model::DecisionStatus::Active,
         reversible: true,
-        affected_files: Vec::new(),
-        affected_symbols: Vec::new(),
-        commit_hashes: Vec::new(),
-        commits: Vec::new(),
-        overridden_by: None,
-        override_reason: None,
-        override_authority: None,
-        history: Vec::new(),
-        assembled_before: None,
         origin: Some(origin()),
         extra: came_from(source, key),
+        ..Decision::default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use twining_model::knowledge::Standing;
+use twining_model::knowledge::{FIELDS, Standing};
 use twining_model::{Change, Channel, Decision, Entity, Entry, Origin, Relation, Trust, limits};
 use twining_store::merge::one_decision;
 use twining_store::{Documents, Durability, KnowledgeFile, array};
@@ -16,8 +16,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::knowledge::{KnowledgeGraph, Operation, OperationKind};
 use crate::secrets::redact;
-use crate::workflow;
-use crate::workflow::{FeatureList, FeatureStatus};
+use crate::workflow::{self, FeatureList, FeatureStatus};
 
 /// The files of a folder, by what they hold.
 #[derive(Debug, Default)]
@@ -291,21 +290,16 @@ fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
         .collect();
     let nodes = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_none()).map(|node| {
         let given = |name: &str| Some(node.field(name).to_owned()).filter(|text| !text.is_empty());
+        let mut fields: Map<String, Value> = FIELDS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), json!(given(name)?))))
+            .collect();
+        fields.extend([("op".to_owned(), json!("add_node")), ("id".to_owned(), json!(node.id()))]);
+        // What holds there does not hold here until somebody says so.
         let status = given("status").filter(|status| status != Standing::Current.as_str());
-        Operation {
-            op: OperationKind::AddNode,
-            id: Some(node.id().to_owned()),
-            kind: given("type"),
-            level: given("level"),
-            status: status.or_else(|| Some(Standing::Future.as_str().to_owned())),
-            description: given("description"),
-            tag: given("tag"),
-            component: given("component"),
-            path: given("path"),
-            example: given("example"),
-            priority: given("priority"),
-            ..Operation::default()
-        }
+        let status = status.unwrap_or_else(|| Standing::Future.as_str().to_owned());
+        fields.insert("status".to_owned(), json!(status));
+        serde_json::from_value(Value::Object(fields)).unwrap_or_default()
     });
     let edges = theirs
         .valid_edges()

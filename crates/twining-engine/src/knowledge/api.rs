@@ -12,17 +12,19 @@ use twining_model::{Change, Scope, text};
 use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
-use super::draw;
-use super::draw::{DrawInput, KnowledgeDrawing};
+use super::draw::{self, DrawInput, KnowledgeDrawing};
 use super::graph::{CachedGraph, KnowledgeCache};
 use super::metrics::{KnowledgeMetrics, MetricEvent};
-use super::retrieve::{self, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome};
-use super::retrieve::{KnowledgePack, KnowledgePackInput, StoryTerms, UNUSED_DAYS};
+use super::retrieve::{
+    self, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome,
+    StoryTerms, UNUSED_DAYS,
+};
 use super::review::{self, Changes, GraphVersions, ReviewContext, ReviewContextInput, ReviewKind};
 use super::rules::KnowledgeFacts;
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdateOutcome};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields;
 use crate::secrets::clean;
 
 /// The result of creating a first graph.
@@ -113,8 +115,7 @@ impl Engine {
         input: &KnowledgeUpdateInput,
     ) -> Result<KnowledgeUpdateOutcome, Failure> {
         let (mut input, redacted) = clean(input);
-        let story_id =
-            input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story_id = fields::optional("story_id", input.story_id.as_deref(), text::name)?;
         for operation in &mut input.operations {
             operation.shorten_paths(self.store().root())?;
         }
@@ -166,8 +167,7 @@ impl Engine {
         checkout: &Path,
     ) -> Result<ReviewContext, Failure> {
         let kind = ReviewKind::parse(&input.kind)?;
-        let story_id =
-            input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story_id = fields::optional("story_id", input.story_id.as_deref(), text::name)?;
         let (file, shared) = (
             self.store().documents().knowledge_in(checkout)?,
             self.store().documents().knowledge()?,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_dot::{DotDocument, DotId, Edge, Node};
+use twining_dot::{DotDocument, DotId, Node};
 use twining_model::knowledge::{FIELDS, Level, Link, NodeType, Priority, Standing};
 use twining_model::{limits, text};
 
@@ -85,17 +85,12 @@ pub(crate) fn check(
     doubts: Vec<GraphFinding>,
 ) -> KnowledgeCheckOutcome {
     let source = bytes.unwrap_or_default();
-    let mut known = KnowledgeGraph::read(source);
+    let known = KnowledgeGraph::read(source);
     let (mut nodes, mut edges) = (known.declared, known.edges());
     // What git left between markers is counted as it is read: as one.
-    if let Some(merged) = merged_markers(source) {
+    if let Some(merged) = merged_markers(source).or_else(|| unresolved_merge(source)) {
         let merged = KnowledgeGraph::read(&merged);
         (nodes, edges) = (merged.declared, merged.edges());
-    } else if let Some(unresolved_merge) = unresolved_merge(source, &path) {
-        let merged = KnowledgeGraph::read(&unresolved_merge.text);
-        (nodes, edges) = (merged.declared, merged.edges());
-        known.errors.extend(unresolved_merge.clashes);
-        known.errors.sort_by_key(|error| error.line);
     }
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
@@ -241,7 +236,7 @@ impl GraphCheck<'_> {
     fn node(&mut self, position: usize, node: &Node, at: usize) {
         let before = self.errors.all;
         if node.id.as_str().trim().is_empty() {
-            self.wrong(node, "id", at, "a node needs an id".to_owned(), None);
+            self.wrong(&node.id, "id", at, "a node needs an id".to_owned(), None);
         }
         self.word(node, "type", at, &NodeType::ALL.map(NodeType::as_str));
         self.word(node, "level", at, &Level::ALL.map(Level::as_str));
@@ -249,7 +244,7 @@ impl GraphCheck<'_> {
         if is_blank(node, "description") {
             let suggestion = "say in a sentence what it is and why it matters";
             self.wrong(
-                node,
+                &node.id,
                 "description",
                 place(node, "description", at),
                 "description is required".to_owned(),
@@ -262,7 +257,7 @@ impl GraphCheck<'_> {
         } else if node.get("type") == Some(NodeType::Rule.as_str()) {
             let message = "priority is required for nodes of type 'rule'".to_owned();
             self.wrong(
-                node,
+                &node.id,
                 "priority",
                 place(node, "priority", at),
                 message,
@@ -280,7 +275,7 @@ impl GraphCheck<'_> {
         let given = node.get(field).unwrap_or_default();
         if given.trim().is_empty() {
             self.wrong(
-                node,
+                &node.id,
                 field,
                 at,
                 format!("{field} is required"),
@@ -288,7 +283,7 @@ impl GraphCheck<'_> {
             );
         } else if !known.contains(&given) {
             let message = invalid(field, given, known);
-            self.wrong(node, field, at, message, suggested(field, given, known));
+            self.wrong(&node.id, field, at, message, suggested(field, given, known));
         }
     }
 
@@ -303,11 +298,11 @@ impl GraphCheck<'_> {
                     .filter(|field| field.len() > 3)
             {
                 let message = format!("unknown field '{}'", text::excerpt(name, 80));
-                self.doubt(node, name, attribute.span.start, message, Some(field.to_owned()));
+                self.doubt(&node.id, name, attribute.span.start, message, Some(field.to_owned()));
             }
             if attribute.value.as_str().contains(MERGED) {
                 self.doubt(
-                    node,
+                    &node.id,
                     name,
                     place(node, name, at),
                     KEPT_TWO.to_owned(),
@@ -340,7 +335,7 @@ impl GraphCheck<'_> {
                 self.unsound.insert(position);
                 let node = &self.document.graph().nodes[position];
                 self.wrong(
-                    node,
+                    &node.id,
                     clash.name,
                     at[1],
                     message,
@@ -367,7 +362,7 @@ impl GraphCheck<'_> {
                     // Each costs a look at every node: a file of nothing but errors gets some.
                     let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
                     let suggest = suggestions::nearest(id.as_str(), known).map(str::to_owned);
-                    self.edge_wrong(edge, field, edge.span.start, message, suggest);
+                    self.wrong(&edge.from, field, edge.span.start, message, suggest);
                 }
             }
             let relation = edge.get("relation").unwrap_or_default();
@@ -384,10 +379,10 @@ impl GraphCheck<'_> {
                     |word| format!("relation=\"{word}\""),
                 );
                 let message = "edge has no relation; it counts as related_to".to_owned();
-                self.warnings.push((at, about_edge(edge, "relation", message, Some(suggestion))));
+                self.warnings.push((at, about(&edge.from, "relation", message, Some(suggestion))));
             } else if !relations.contains(&relation) {
-                self.edge_wrong(
-                    edge,
+                self.wrong(
+                    &edge.from,
                     "relation",
                     at,
                     invalid("edge relation", relation, &relations),
@@ -403,7 +398,7 @@ impl GraphCheck<'_> {
                 let suggestion = Some(format!("combine them and remove {MERGED}"));
                 self.warnings.push((
                     merged.span.start,
-                    about_edge(edge, merged.name(), KEPT_TWO.to_owned(), suggestion),
+                    about(&edge.from, merged.name(), KEPT_TWO.to_owned(), suggestion),
                 ));
             }
             if seen.insert((&edge.from, &edge.to, relation), index).is_some() {
@@ -411,7 +406,7 @@ impl GraphCheck<'_> {
                     format!("duplicate edge to '{}'", text::excerpt(edge.to.as_str(), 80));
                 self.warnings.push((
                     edge.span.start,
-                    about_edge(edge, "relation", message, Some("remove one of them".to_owned())),
+                    about(&edge.from, "relation", message, Some("remove one of them".to_owned())),
                 ));
             }
         }
@@ -419,35 +414,24 @@ impl GraphCheck<'_> {
 
     fn wrong(
         &mut self,
-        node: &Node,
+        id: &DotId,
         field: &str,
         at: usize,
         message: String,
         suggestion: Option<String>,
     ) {
-        self.errors.push((at, about(&node.id, field, message, suggestion)));
+        self.errors.push((at, about(id, field, message, suggestion)));
     }
 
     fn doubt(
         &mut self,
-        node: &Node,
+        id: &DotId,
         field: &str,
         at: usize,
         message: String,
         suggestion: Option<String>,
     ) {
-        self.warnings.push((at, about(&node.id, field, message, suggestion)));
-    }
-
-    fn edge_wrong(
-        &mut self,
-        edge: &Edge,
-        field: &str,
-        at: usize,
-        message: String,
-        suggestion: Option<String>,
-    ) {
-        self.errors.push((at, about_edge(edge, field, message, suggestion)));
+        self.warnings.push((at, about(id, field, message, suggestion)));
     }
 }
 
@@ -460,15 +444,6 @@ fn about(id: &DotId, field: &str, message: String, suggestion: Option<String>) -
         suggestion,
         ..GraphFinding::default()
     }
-}
-
-pub(super) fn about_edge(
-    edge: &Edge,
-    field: &str,
-    message: String,
-    suggestion: Option<String>,
-) -> GraphFinding {
-    about(&edge.from, field, message, suggestion)
 }
 
 fn is_blank(node: &Node, field: &str) -> bool {

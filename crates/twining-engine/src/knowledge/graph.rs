@@ -8,8 +8,7 @@ use twining_dot::{DotDocument, Edge, Graph, Node};
 use twining_model::knowledge::{Level, Link, NodeType, Priority, RELATED_TO, Standing};
 use twining_store::{KnowledgeFile, NodeIndex, Store, StoreError};
 
-use super::check;
-use super::check::GraphFinding;
+use super::check::{self, GraphFinding};
 use super::merge::{merged_markers, unresolved_merge};
 
 /// A knowledge graph that was read.
@@ -228,7 +227,7 @@ impl KnowledgeCache {
         {
             return Arc::clone(cached);
         }
-        let known = read(bytes, &file.path);
+        let known = read(bytes);
         let cached = Arc::new(CachedGraph { digest, size, known, index: OnceLock::new() });
         *slot = Some(Arc::clone(&cached));
         cached
@@ -237,15 +236,13 @@ impl KnowledgeCache {
 
 /// The graph of a file. What git left between markers is read as the driver would have
 /// merged it; what only people can settle is an error, and ours stands until then.
-fn read(bytes: &[u8], path: &str) -> KnowledgeGraph {
+fn read(bytes: &[u8]) -> KnowledgeGraph {
     if let Some(merged) = merged_markers(bytes) {
         return KnowledgeGraph::read(&merged);
     }
-    let Some(unresolved_merge) = unresolved_merge(bytes, path) else {
-        return KnowledgeGraph::read(bytes);
-    };
-    let mut known = KnowledgeGraph::read(&unresolved_merge.text);
-    known.errors.extend(unresolved_merge.clashes);
+    let Some(merged) = unresolved_merge(bytes) else { return KnowledgeGraph::read(bytes) };
+    let mut known = KnowledgeGraph::read(&merged);
+    known.errors.extend(KnowledgeGraph::read(bytes).errors);
     known
 }
 

@@ -9,7 +9,7 @@ use twining_dot::{
     merge,
 };
 use twining_model::knowledge::{Priority, Standing};
-use twining_model::{limits, text};
+use twining_model::text;
 use twining_store::merge::{MergeFunctions, resolve_conflict, sides};
 
 use super::check::{GraphFinding, MERGED, conflict_markers};
@@ -31,8 +31,6 @@ pub struct KnowledgeMerge {
     pub marked: Vec<String>,
     /// What to do, for the people and agents who settle it; empty if nothing.
     pub guidance: String,
-    /// The conflicts that are about a node or an edge, with its id and the field.
-    clashes: Vec<GraphFinding>,
 }
 
 /// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT, or
@@ -65,13 +63,7 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
     conflicts.extend(new_errors(&merged.text, ours, theirs));
     let marked = marked.iter().map(|clash| text::visible(&clash.subject.to_string())).collect();
     let guidance = if conflicts.is_empty() { String::new() } else { guidance(path, &conflicts) };
-    KnowledgeMerge {
-        text: merged.text,
-        conflicts,
-        marked,
-        guidance,
-        clashes: clashed.iter().map(named).collect(),
-    }
+    KnowledgeMerge { text: merged.text, conflicts, marked, guidance }
 }
 
 /// The graph of a file in which git left both sides of a merge, made one as the
@@ -86,71 +78,16 @@ pub(super) fn merged_markers(source: &[u8]) -> Option<Vec<u8>> {
     resolve_conflict(source, &GRAPH)
 }
 
-/// A file in which git left both sides of a merge, as it is read until people have
-/// settled what the sides disagree on.
-pub(super) struct UnresolvedMerge {
-    /// The graph as the driver would leave it: ours stands where they disagree.
-    pub text: Vec<u8>,
-    /// What they disagree on, the first with what to do.
-    pub clashes: Vec<GraphFinding>,
-}
-
-/// Both sides of a merge that only people can make one. None where no markers stand,
-/// where the sides go together, or where they cannot be made out.
+/// The graph of a file in which git left both sides of a merge that only people can make one, as
+/// the driver would leave it: ours stands where they disagree. None where no markers stand, where
+/// the sides go together, or where they cannot be made out.
 #[must_use]
-pub(super) fn unresolved_merge(source: &[u8], path: &str) -> Option<UnresolvedMerge> {
-    let markers = conflict_markers(source);
-    if markers.is_empty() || merged_markers(source).is_some() {
+pub(super) fn unresolved_merge(source: &[u8]) -> Option<Vec<u8>> {
+    if conflict_markers(source).is_empty() || merged_markers(source).is_some() {
         return None;
     }
     let [base, ours, theirs] = sides(source, &GRAPH)?;
-    let merged = merge_knowledge(&base, &ours, &theirs, path);
-    let describe_error =
-        |message: &String| GraphFinding { message: message.clone(), ..GraphFinding::default() };
-    let others = merged
-        .conflicts
-        .iter()
-        .filter(|conflict| !merged.clashes.iter().any(|clash| clash.message == **conflict));
-    let mut clashes: Vec<GraphFinding> =
-        merged.clashes.iter().cloned().chain(others.map(describe_error)).collect();
-    for clash in &mut clashes {
-        clash.line = line_of(source, &markers, clash.node_id.as_deref());
-        clash.column = 1;
-    }
-    if let Some(first) = clashes.first_mut() {
-        first.suggestion = Some(merged.guidance);
-    }
-    Some(UnresolvedMerge { text: merged.text, clashes })
-}
-
-/// The first line between markers that names a node, else the first marker's, from one.
-fn line_of(source: &[u8], markers: &[usize], id: Option<&str>) -> usize {
-    let first = markers.first().copied().unwrap_or_default();
-    let last = markers.last().copied().unwrap_or_default();
-    let before = source[..first].iter().filter(|byte| **byte == b'\n').count();
-    let between = String::from_utf8_lossy(&source[first..last]);
-    let named = id.and_then(|id| {
-        between.lines().position(|line| line.trim_start().trim_start_matches('"').starts_with(id))
-    });
-    before + named.unwrap_or_default() + 1
-}
-
-/// A clash as the check tells it.
-fn named(clash: &DotClash) -> GraphFinding {
-    let message = text::visible(&clash.to_string());
-    let node_id = match &clash.subject {
-        Subject::Node(id) | Subject::Edge { from: id, .. } => {
-            Some(text::excerpt(id.as_str(), limits::NAME_BYTES))
-        }
-        Subject::Graph | Subject::Defaults(_) | Subject::Subgraph(_) => None,
-    };
-    let field = match &clash.kind {
-        DotClashKind::Attribute { name, .. } => Some(text::excerpt(name, limits::NAME_BYTES)),
-        DotClashKind::RemovedByOurs
-        | DotClashKind::RemovedByTheirs
-        | DotClashKind::NotCarriedOver(_) => None,
-    };
-    GraphFinding { node_id, field, message, ..GraphFinding::default() }
+    Some(merge_knowledge(&base, &ours, &theirs, "").text)
 }
 
 /// What a graph's file is made of.
@@ -197,13 +134,7 @@ fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerge {
     let conflicts =
         vec![format!("{}; nothing was merged, and our side is unchanged", text::visible(why))];
     let guidance = guidance(path, &conflicts);
-    KnowledgeMerge {
-        text: ours.to_vec(),
-        conflicts,
-        marked: Vec::new(),
-        guidance,
-        clashes: Vec::new(),
-    }
+    KnowledgeMerge { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance }
 }
 
 fn is_marked(clash: &DotClash) -> bool {

@@ -27,11 +27,10 @@ pub use graph::{KnowledgeEdge, KnowledgeGraph, KnowledgeNode};
 pub(crate) use merge::GRAPH;
 pub use merge::{KnowledgeMerge, guidance, merge_knowledge};
 pub use metrics::{KnowledgeMetrics, StoryMetrics};
-pub use retrieve::key_terms;
-pub use retrieve::{KnowledgePack, KnowledgePackInput};
-pub use retrieve::{KnowledgeRetrieveInput, RetrieveOutcome};
+pub use retrieve::{
+    KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput, RetrieveOutcome, key_terms,
+};
 pub use review::{ChangedNode, Changes, GraphChanges, ReviewContext, ReviewContextInput};
-pub use rules::{AppliedRule, RuleChange};
-pub use rules::{EdgeFact, KnowledgeFacts, RuleFact, covers};
+pub use rules::{AppliedRule, EdgeFact, KnowledgeFacts, RuleChange, RuleFact, covers};
 pub(crate) use update::carried_out as plan;
 pub use update::{KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation, OperationKind};

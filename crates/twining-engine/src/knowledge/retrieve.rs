@@ -10,8 +10,7 @@ use twining_store::{NodeIndex, StoreError, terms};
 
 use super::draw;
 use super::graph::{KnowledgeEdge, KnowledgeGraph};
-use crate::fields;
-use crate::fields::is_zero;
+use crate::fields::{self, is_zero};
 use crate::input::LEVELS;
 
 /// Hits when none are asked for.
@@ -279,7 +278,7 @@ impl StoryTerms {
         acceptance_criteria
             .iter()
             .try_for_each(|text| text::bounded("acceptance_criteria", text, limits::TEXT_BYTES))?;
-        let story_id = story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let story_id = fields::optional("story_id", story_id.as_deref(), text::name)?;
         let story = Self {
             story_id,
             terms: key_terms(description, acceptance_criteria),

@@ -19,8 +19,7 @@ use super::graph::KnowledgeGraph;
 use super::merge;
 use super::retrieve::KnowledgePack;
 use super::rules::{self, AppliedRule};
-use crate::fields;
-use crate::fields::is_zero;
+use crate::fields::{self, is_zero};
 
 /// What may name another file for the graph.
 const CONFIG: &str = ".twining/config.yml";
@@ -161,7 +160,7 @@ pub(super) fn fill(
                 .revision(name)
                 .map_err(|why| InvalidInput::new(field, "must name a commit").because(why))
         };
-        context.head = input.head.as_deref().map(|name| revision("head", name)).transpose()?;
+        context.head = fields::optional("head", input.head.as_deref(), revision)?;
         let base = match input.base.as_deref() {
             Some(name) => Ok(revision("base", name)?),
             None => left_from(context, changes),

@@ -11,7 +11,7 @@ use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 
 use super::check::{GraphFinding, conflict_markers};
 use super::graph::KnowledgeGraph;
-use super::merge::{merged_markers, unresolved_merge};
+use super::merge::merged_markers;
 use crate::fields::is_false;
 use crate::input::operation_schema;
 use crate::secrets::{Redact, Redaction, redact_fields};
@@ -46,46 +46,33 @@ pub struct Operation {
     /// What to do.
     pub op: OperationKind,
     /// Which node.
-    #[serde(default)]
     pub id: Option<String>,
     /// A node's field.
     #[serde(default, rename = "type")]
     pub kind: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub level: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub status: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub description: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub tag: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub component: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub path: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub example: Option<String>,
     /// A node's field.
-    #[serde(default)]
     pub priority: Option<String>,
     /// The tail of an edge.
-    #[serde(default)]
     pub from: Option<String>,
     /// The head of an edge.
-    #[serde(default)]
     pub to: Option<String>,
     /// What the edge means.
-    #[serde(default)]
     pub relation: Option<String>,
     /// A remark on the edge.
-    #[serde(default)]
     pub note: Option<String>,
 }
 
@@ -185,16 +172,8 @@ pub(super) fn plan(
     if let Some(&at) = conflict_markers(source.unwrap_or_default()).first() {
         let line =
             source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let clash = unresolved_merge(source.unwrap_or_default(), "")
-            .and_then(|unresolved_merge| unresolved_merge.clashes.into_iter().next());
-        let what = clash.map_or_else(|| "the two sides disagree".to_owned(), |clash| clash.message);
-        return Err(InvalidInput::new(
-            "operations",
-            "cannot be applied while the file has an unresolved merge conflict",
-        )
-        .because(format!(
-            "line {line}: {what}; a person must resolve it, and twining_knowledge_check shows how"
-        )));
+        return Err(InvalidInput::new("operations", "cannot be applied while the file has an unresolved merge conflict")
+            .because(format!("line {line}: they disagree; that is for people to settle, and twining_knowledge_check tells how")));
     }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
     let mut document =

@@ -24,7 +24,7 @@ impl Engine {
     ) -> Result<StoreTraceOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
+        let (trace, stored) = plan_trace(&input, &self.stamp(&caller))?;
         self.store()
             .write(Durability::Normal, &Change { traces: vec![trace], ..Change::default() })?;
         Ok(StoreTraceOutcome { redacted, ..stored })

@@ -11,24 +11,8 @@ const WITHIN: &str = "that's wrong|thats wrong|that is wrong|this is wrong|that'
     shouldn't have|should not have|revert that|revert this|undo that|undo this|i told you not to|i didn't ask";
 /// What takes something back, with what it may be said of; alone it is about what was just done.
 const BACK: [&str; 4] = ["undo", "revert", "roll back", "rollback"];
-const OF: [&str; 16] = [
-    "that",
-    "this",
-    "it",
-    "the",
-    "your",
-    "all",
-    "everything",
-    "these",
-    "those",
-    "them",
-    "what",
-    "last",
-    "my",
-    "both",
-    "to",
-    "please",
-];
+const OF: &str =
+    "that|this|it|the|your|all|everything|these|those|them|what|last|my|both|to|please";
 /// What sounds like it and is not.
 const FRIENDLY: &str = "no problem|no worries|no need|no rush|no issue|don't worry|dont worry|do not worry|don't forget|dont forget|\
     do not forget|stop here|no changes needed";
@@ -73,7 +57,7 @@ fn takes_back(start: &str) -> bool {
         rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', '!', ';']);
     rest.is_empty()
         || rest.starts_with(['.', ',', '!', ';', ':'])
-        || (rest.starts_with(' ') && OF.contains(&word))
+        || (rest.starts_with(' ') && OF.split('|').any(|of| of == word))
 }
 
 #[cfg(test)]

@@ -17,17 +17,16 @@ mod trace_search;
 mod traces;
 
 pub use correction::is_correction;
-pub use guards::Backtest;
-pub use guards::{CreateGuardInput, CreateGuardOutcome, PromoteGuardOutcome};
-pub use guards::{GuardSummary, GuardsInput, GuardsOutcome};
+pub use guards::{
+    Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome,
+    PromoteGuardOutcome,
+};
 pub use patterns::{Pattern, PatternsInput, PatternsOutcome, Proposal, ProposalKind};
 pub use recorded_call::{RecordedCall, action_summary};
 pub use trace_search::{QueryTracesInput, QueryTracesOutcome, TraceHit};
-pub use traces::masked;
-pub use traces::{ObservedTrace, StoreTraceInput, StoreTraceOutcome};
+pub use traces::{ObservedTrace, StoreTraceInput, StoreTraceOutcome, masked};
 
-pub(crate) use guards::listed;
-pub(crate) use guards::{check_guard_holds, plan_create, plan_promote};
+pub(crate) use guards::{check_guard_holds, listed, plan_create, plan_promote};
 pub(crate) use patterns::{PatternBuilder, PatternsDraft};
 pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, outcome, trace_text};
-pub(crate) use traces::TraceDraft;
+pub(crate) use traces::plan_trace;

@@ -9,8 +9,7 @@ use twining_guard::{Guard, Verdict};
 use twining_model::{Channel, InvalidInput, Time, Trace, TraceType, Trust, limits};
 use twining_store::{StoredTrace, disk};
 
-use crate::fields;
-use crate::fields::{fit_reply, is_false};
+use crate::fields::{self, fit_reply, is_false};
 
 /// How often something happens before it is worth a rule.
 const THRESHOLD: usize = 3;
@@ -126,7 +125,7 @@ impl PatternsDraft {
                 format!("{threshold} was given")
             }));
         }
-        let since = input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?;
+        let since = fields::optional("since", input.since.as_deref(), Time::parse)?;
         Ok(Self { threshold, since, limit: fields::page("limit", input.limit, 20)? })
     }
 }

@@ -4,16 +4,11 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Time, limits, text};
 
 use crate::learning::masked;
-use crate::secrets::redact;
+use crate::secrets::{Redact, redact};
 use twining_guard::effects::shell;
 use twining_guard::{
-    Evaluation, EventKind, FileAccess, GuardEvent, NotebookCell, Replacement, ToolAction, Verdict,
-    inside, normal,
+    Evaluation, EventKind, FileAccess, GuardEvent, ToolAction, Verdict, inside, normal,
 };
-
-/// One more replacement than a record has room for, so that it is cut: none is
-/// written in fewer than 32 bytes.
-const MOST_REPLACEMENTS: usize = limits::CALL_BYTES / 32 + 1;
 
 /// One recorded call, or the place where a person spoke.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -184,38 +179,9 @@ fn without_secrets(action: &ToolAction) -> ToolAction {
 }
 
 fn each_text(action: &ToolAction, cut: impl Fn(&str) -> String) -> ToolAction {
-    match action {
-        ToolAction::Write { path, content } => {
-            ToolAction::Write { path: cut(path), content: cut(content) }
-        }
-        ToolAction::Edit { path, replacements } => ToolAction::Edit {
-            path: cut(path),
-            replacements: replacements
-                .iter()
-                .take(MOST_REPLACEMENTS)
-                .map(|one| Replacement {
-                    old: cut(&one.old),
-                    new: cut(&one.new),
-                    everywhere: one.everywhere,
-                })
-                .collect(),
-        },
-        ToolAction::Patch(patch) => ToolAction::Patch(cut(patch)),
-        ToolAction::Shell(line) => ToolAction::Shell(cut(line)),
-        ToolAction::Read(path) => ToolAction::Read(cut(path)),
-        ToolAction::ReadPart(path) => ToolAction::ReadPart(cut(path)),
-        ToolAction::ReadMany(paths) => {
-            ToolAction::ReadMany(paths.iter().map(|path| cut(path)).collect())
-        }
-        ToolAction::Notebook { path, cell } => ToolAction::Notebook {
-            path: cut(path),
-            cell: NotebookCell { source: cut(&cell.source), ..cell.clone() },
-        },
-        ToolAction::Touches(paths) => {
-            ToolAction::Touches(paths.iter().map(|path| cut(path)).collect())
-        }
-        ToolAction::Nothing => ToolAction::Nothing,
-    }
+    let mut value = serde_json::to_value(action).unwrap_or_default();
+    value.each_text("", &mut |_, text| *text = cut(text));
+    serde_json::from_value(value).unwrap_or(ToolAction::Nothing)
 }
 
 /// What was tried, in a few words that are the same whenever it is tried again:

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
 use twining_store::{StoredTrace, Term, terms};
 
-use crate::fields;
-use crate::fields::{fit_reply, is_false};
-use crate::input::TRACE_TYPES;
+use crate::fields::{self, fit_reply, is_false};
 use crate::search::SearchMode;
 
 /// Lines compared by meaning: the best by words, and as many of the newest.
@@ -33,7 +31,7 @@ pub struct QueryTracesInput {
     pub query: Option<String>,
     /// Only this type
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = TRACE_TYPES))]
+    #[schemars(extend("enum" = TraceType::ALL.map(TraceType::as_str)))]
     pub kind: Option<String>,
     /// Only about this guard
     pub guard: Option<String>,
@@ -98,25 +96,15 @@ pub(crate) struct QueryTracesDraft {
 
 impl QueryTracesDraft {
     pub(crate) fn parse(input: &QueryTracesInput) -> Result<Self, InvalidInput> {
-        let name = |field: &'static str, given: &Option<String>| {
-            given.as_deref().map(|given| text::name(field, given)).transpose()
-        };
-        let time = |field: &'static str, given: &Option<String>| {
-            given.as_deref().map(|given| Time::parse(field, given)).transpose()
-        };
+        let query = input.query.as_deref().filter(|query| !query.trim().is_empty());
         Ok(Self {
-            query: input
-                .query
-                .as_deref()
-                .filter(|query| !query.trim().is_empty())
-                .map(|query| fields::query("query", query))
-                .transpose()?,
-            kind: input.kind.as_deref().map(|kind| TraceType::parse("type", kind)).transpose()?,
-            guard: name("guard", &input.guard)?,
-            agent: name("agent", &input.agent)?,
+            query: fields::optional("query", query, fields::query)?,
+            kind: fields::optional("type", input.kind.as_deref(), TraceType::parse)?,
+            guard: fields::optional("guard", input.guard.as_deref(), text::name)?,
+            agent: fields::optional("agent", input.agent.as_deref(), text::name)?,
             blocked: input.blocked,
-            since: time("since", &input.since)?,
-            until: time("until", &input.until)?,
+            since: fields::optional("since", input.since.as_deref(), Time::parse)?,
+            until: fields::optional("until", input.until.as_deref(), Time::parse)?,
             limit: fields::page("limit", input.limit, 20)?,
             offset: input.offset.unwrap_or(0),
         })

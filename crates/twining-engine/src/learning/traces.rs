@@ -9,7 +9,6 @@ use twining_model::{
 
 use crate::caller::Stamp;
 use crate::fields;
-use crate::input::TRACE_TYPES;
 use crate::secrets::{Redaction, redact_fields};
 
 /// Bytes of each text of a trace.
@@ -21,7 +20,7 @@ const TEXT_BYTES: usize = limits::TRACE_BYTES / 5;
 pub struct StoreTraceInput {
     /// correction, violation, decision or approval
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = TRACE_TYPES))]
+    #[schemars(extend("enum" = TraceType::ALL.map(TraceType::as_str)))]
     pub kind: String,
     /// What was done, or tried
     pub what_happened: String,
@@ -68,82 +67,60 @@ pub struct StoreTraceOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// A report, every rule checked.
-#[derive(Clone, Debug)]
-pub(crate) struct TraceDraft {
-    kind: TraceType,
-    context: (String, String),
-    event: TraceEvent,
-    guard: Option<String>,
-    action: Option<String>,
-    blocked: bool,
-}
-
-impl TraceDraft {
-    pub(crate) fn parse(input: &StoreTraceInput) -> Result<Self, InvalidInput> {
-        let kind = TraceType::parse("type", &input.kind)?;
-        let long = |field: &'static str, given: &Option<String>| match given {
-            Some(given) => text::bounded(field, given, TEXT_BYTES).map(|()| masked(given.trim())),
-            None => Ok(String::new()),
-        };
-        let name = |field: &'static str, given: &Option<String>| {
-            given.as_deref().map(|given| text::name(field, given)).transpose()
-        };
-        if input.what_happened.trim().is_empty() {
-            return Err(InvalidInput::new("what_happened", "must not be empty"));
-        }
-        let event = TraceEvent {
-            what_happened: long("what_happened", &Some(input.what_happened.clone()))?,
-            what_was_correct: long("what_was_correct", &input.what_was_correct)?,
-            why: long("why", &input.why)?,
-            extra: Map::new(),
-        };
-        let blocked = input.blocked.unwrap_or(false);
-        if blocked && kind != TraceType::Violation {
-            return Err(InvalidInput::new("blocked", "applies only to violations"));
-        }
-        let context = (
-            name("feature", &input.feature)?.unwrap_or_default(),
-            name("task", &input.task)?.unwrap_or_default(),
-        );
-        let action = name("action", &input.action)?.map(|action| masked(&action));
-        Ok(Self { kind, context, event, guard: name("guard", &input.guard)?, action, blocked })
+/// The trace of a report, every rule checked.
+pub(crate) fn plan_trace(
+    input: &StoreTraceInput,
+    stamp: &Stamp<'_>,
+) -> Result<(Trace, StoreTraceOutcome), InvalidInput> {
+    let kind = TraceType::parse("type", &input.kind)?;
+    let long = |field: &'static str, given: Option<&str>| {
+        let given = given.unwrap_or_default();
+        text::bounded(field, given, TEXT_BYTES).map(|()| masked(given.trim()))
+    };
+    let name =
+        |field, given: &Option<String>| fields::optional(field, given.as_deref(), text::name);
+    if input.what_happened.trim().is_empty() {
+        return Err(InvalidInput::new("what_happened", "must not be empty"));
     }
-
-    pub(crate) fn into_trace(
-        self,
-        stamp: &Stamp<'_>,
-    ) -> Result<(Trace, StoreTraceOutcome), InvalidInput> {
-        let (feature, task) = self.context;
-        let origin = stamp.caller.origin.clone();
-        let source = if origin.trust == Trust::Human { "person" } else { "reported" };
-        let trace = Trace {
-            id: stamp.ids.next().into(),
-            timestamp: stamp.at.to_string(),
-            kind: self.kind.as_str().to_owned(),
-            context: TraceContext {
-                agent: stamp.caller.agent.clone(),
-                feature,
-                task,
-                extra: Map::new(),
-            },
-            event: self.event,
-            source: source.to_owned(),
-            guard: self.guard,
-            action: self.action,
-            blocked: self.blocked,
-            origin: Some(origin),
-            ..Trace::default()
-        };
-        fields::fits("what_happened", &trace, limits::TRACE_BYTES)?;
-        let stored = StoreTraceOutcome {
-            id: trace.id.clone(),
-            timestamp: trace.timestamp.clone(),
-            trust: trace.trust(true),
-            redacted: Vec::new(),
-        };
-        Ok((trace, stored))
+    let event = TraceEvent {
+        what_happened: long("what_happened", Some(&input.what_happened))?,
+        what_was_correct: long("what_was_correct", input.what_was_correct.as_deref())?,
+        why: long("why", input.why.as_deref())?,
+        extra: Map::new(),
+    };
+    let blocked = input.blocked.unwrap_or(false);
+    if blocked && kind != TraceType::Violation {
+        return Err(InvalidInput::new("blocked", "applies only to violations"));
     }
+    let context = TraceContext {
+        agent: stamp.caller.agent.clone(),
+        feature: name("feature", &input.feature)?.unwrap_or_default(),
+        task: name("task", &input.task)?.unwrap_or_default(),
+        extra: Map::new(),
+    };
+    let origin = stamp.caller.origin.clone();
+    let source = if origin.trust == Trust::Human { "person" } else { "reported" };
+    let trace = Trace {
+        id: stamp.ids.next().into(),
+        timestamp: stamp.at.to_string(),
+        kind: kind.as_str().to_owned(),
+        context,
+        event,
+        source: source.to_owned(),
+        action: name("action", &input.action)?.map(|action| masked(&action)),
+        guard: name("guard", &input.guard)?,
+        blocked,
+        origin: Some(origin),
+        ..Trace::default()
+    };
+    fields::fits("what_happened", &trace, limits::TRACE_BYTES)?;
+    let stored = StoreTraceOutcome {
+        id: trace.id.clone(),
+        timestamp: trace.timestamp.clone(),
+        trust: trace.trust(true),
+        redacted: Vec::new(),
+    };
+    Ok((trace, stored))
 }
 
 /// Bytes of a text that are looked through for secrets, of which a few hundred stay.
@@ -206,22 +183,8 @@ impl ObservedTrace<'_> {
 }
 
 /// How secrets of well-known services begin.
-const STARTS: [&str; 14] = [
-    "sk-",
-    "sk_",
-    "pk_live",
-    "rk_live",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "akia",
-    "asia",
-    "aiza",
-    "eyj",
-];
+const STARTS: &str =
+    "sk-|sk_|pk_live|rk_live|ghp_|gho_|ghs_|github_pat_|glpat-|xox|akia|asia|aiza|eyj";
 /// Names whose value is nobody's business.
 const NAMES: [&str; 8] =
     ["token", "secret", "passw", "apikey", "api_key", "api-key", "credential", "private"];
@@ -266,7 +229,7 @@ fn one(word: &str, plain: &str) -> String {
     {
         return format!("{scheme}://{MASK}@{place}");
     }
-    let begins = STARTS.iter().any(|start| lower.starts_with(start)) && plain.len() >= 16;
+    let begins = STARTS.split('|').any(|start| lower.starts_with(start)) && plain.len() >= 16;
     // The guard of a decision is called by its id, which is no secret.
     let plain = plain.trim_matches(['[', ']']);
     let plain = plain.strip_prefix("decision-").unwrap_or(plain);

@@ -1,6 +1,6 @@
 //! What texts mean: every vector in one matrix, and how near each is to a question.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use twining_embed::{Matrix, Model, PackedVector, Vector};
@@ -102,27 +102,6 @@ impl EmbeddingIndex {
         let rows: Vec<(u64, VectorBytes)> =
             vectors.iter().map(|(name, vector)| (*name, vector.pack().to_bytes())).collect();
         store.vectors(|file| file.append(model.identity(), &rows))?;
-        self.table_alone().read_on(store, model.identity())
-    }
-
-    /// How many vectors there are.
-    pub(super) fn len(&self) -> usize {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).rows.len()
-    }
-
-    /// Throws away the vectors of texts that nobody holds any more.
-    pub(super) fn shrink_to(&self, store: &Store, wanted: &HashSet<u64>) -> Result<(), StoreError> {
-        let Ok(model) = self.model.get() else { return Ok(()) };
-        let mut retained_rows: Vec<(u64, VectorBytes)> = Vec::new();
-        let mut cursor = VectorCursor::default();
-        store.vectors(|file| {
-            file.read_new(model.identity(), &mut cursor, &mut |name, bytes| {
-                if wanted.contains(&name) {
-                    retained_rows.push((name, *bytes));
-                }
-            })?;
-            file.rewrite(model.identity(), &retained_rows)
-        })?;
         self.table_alone().read_on(store, model.identity())
     }
 

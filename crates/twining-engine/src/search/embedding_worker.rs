@@ -277,9 +277,6 @@ impl Drop for EmbeddingThread {
 const STRETCH: usize = 4000;
 /// Entries that are as likely asked for as decisions: the newest.
 const RECENT: usize = 200;
-/// Vectors nobody needs are thrown away when they are more than the others, and this many.
-const LITTER: usize = 20_000;
-
 /// How far the records were looked at, and the texts that wait.
 #[derive(Default)]
 pub(super) struct EmbeddingBacklog {
@@ -348,7 +345,6 @@ impl EmbeddingBacklog {
         store: &Store,
         embedding_index: &EmbeddingIndex,
     ) -> Result<(), StoreError> {
-        let mut seen: HashSet<u64> = HashSet::new();
         // The vectors may be gone, of records that were seen to have one.
         if self.entries.is_some() || self.decisions.is_some() {
             let edition = embedding_index.edition(store)?;
@@ -357,15 +353,11 @@ impl EmbeddingBacklog {
                     Self { edition, making: std::mem::take(&mut self.making), ..Self::default() };
             }
         }
-        let is_first = self.entries.is_none() && self.decisions.is_none();
         let before = self.waiting.len();
         loop {
             let fresh = store.view(|view| self.next_records(view))?;
             if fresh.is_empty() {
                 break;
-            }
-            if is_first {
-                seen.extend(fresh.iter().map(|job| job.name()));
             }
             let unknown: HashSet<u64> = embedding_index
                 .unknown(store, fresh.iter().map(|job| job.name()))?
@@ -381,9 +373,6 @@ impl EmbeddingBacklog {
             }
         }
         self.put_in_order(before);
-        if is_first && embedding_index.len() > 2 * seen.len() + LITTER {
-            embedding_index.shrink_to(store, &seen)?;
-        }
         if before > 0 {
             self.strike_out_made(store, embedding_index)?;
         }

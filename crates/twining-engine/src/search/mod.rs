@@ -12,11 +12,11 @@ mod ranking;
 mod tests;
 
 pub(crate) use embedding_index::{LoadedIndex, Similarities};
-pub(crate) use ranking::SearchQuery;
-pub(crate) use ranking::{DecisionSearch, EntrySearch};
-pub(crate) use ranking::{RankedRecord, Ranking, by_meaning, by_words, rank, rank_found};
+pub(crate) use ranking::{
+    DecisionSearch, EntrySearch, RankedRecord, Ranking, SearchQuery, by_meaning, by_words, rank,
+    rank_found,
+};
 
-pub use embedding_index::EmbeddingIndex;
-pub use embedding_index::{LoadModel, ModelState};
+pub use embedding_index::{EmbeddingIndex, LoadModel, ModelState};
 pub use embedding_worker::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker};
 pub use ranking::{ScoreParts, SearchMode};

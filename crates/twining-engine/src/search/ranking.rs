@@ -294,41 +294,34 @@ pub(crate) struct DecisionSearch<'v> {
     pub(crate) filter: DecisionFilter,
 }
 
-impl Searchable for EntrySearch<'_> {
-    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
-        self.entries.by_words(terms, &self.filter, most)
-    }
+macro_rules! searchable {
+    ($search:ident, $records:ident) => {
+        impl Searchable for $search<'_> {
+            fn by_words(
+                &self,
+                terms: &[Term],
+                most: usize,
+            ) -> Result<Vec<(RowId, f64)>, StoreError> {
+                self.$records.by_words(terms, &self.filter, most)
+            }
 
-    fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
-        self.entries.by_vector_keys(names, &self.filter)
-    }
+            fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
+                self.$records.by_vector_keys(names, &self.filter)
+            }
 
-    fn card(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
-        self.entries.header(row)
-    }
+            fn card(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
+                self.$records.header(row)
+            }
 
-    fn is_filtered(&self) -> bool {
-        self.filter.is_some()
-    }
+            fn is_filtered(&self) -> bool {
+                self.filter.is_some()
+            }
+        }
+    };
 }
 
-impl Searchable for DecisionSearch<'_> {
-    fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
-        self.decisions.by_words(terms, &self.filter, most)
-    }
-
-    fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
-        self.decisions.by_vector_keys(names, &self.filter)
-    }
-
-    fn card(&self, row: RowId) -> Result<Option<RecordHeader>, StoreError> {
-        self.decisions.header(row)
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.filter.is_some()
-    }
-}
+searchable!(EntrySearch, entries);
+searchable!(DecisionSearch, decisions);
 
 /// How often the words of a task's first sentence count: it says what the rest explains.
 const TITLE_WEIGHT: f64 = 2.0;

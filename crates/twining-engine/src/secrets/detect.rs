@@ -74,11 +74,11 @@ pub fn redact_name(name: &str) -> (String, Vec<&'static str>) {
 fn known_formats(text: &str, found: &mut Vec<Secret>) {
     let formats = by_first_byte();
     for (at, byte) in text.bytes().enumerate() {
-        for format in &formats[usize::from(byte)] {
-            if !text[at..].starts_with(format.prefix) || !starts_here(text, at, format.prefix) {
+        for (prefix, format) in &formats[usize::from(byte)] {
+            if !text[at..].starts_with(prefix) || !starts_here(text, at, prefix) {
                 continue;
             }
-            let from = at + format.prefix.len();
+            let from = at + prefix.len();
             let body = run(text, from, format.most, format.body);
             if (format.least..=format.most).contains(&body) && is_random(&text[from..from + body]) {
                 found.push(Secret { range: at..from + body, kind: format.kind });
@@ -93,14 +93,12 @@ fn known_formats(text: &str, found: &mut Vec<Secret>) {
 }
 
 /// The formats by the byte they begin with, so that a text is gone through once.
-fn by_first_byte() -> &'static [Vec<&'static TokenFormat>] {
-    static TABLE: OnceLock<Vec<Vec<&'static TokenFormat>>> = OnceLock::new();
+fn by_first_byte() -> &'static [Vec<(&'static str, &'static TokenFormat)>] {
+    static TABLE: OnceLock<Vec<Vec<(&'static str, &'static TokenFormat)>>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let mut table = vec![Vec::new(); 256];
-        for format in &FORMATS {
-            if let Some(first) = format.prefix.bytes().next() {
-                table[usize::from(first)].push(format);
-            }
+        for (prefix, format) in FORMATS.iter().flat_map(|f| f.prefixes().map(move |p| (p, f))) {
+            table[usize::from(prefix.as_bytes()[0])].push((prefix, format));
         }
         table
     })

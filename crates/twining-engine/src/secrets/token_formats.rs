@@ -6,8 +6,8 @@
 /// How a secret of some kind looks.
 pub(super) struct TokenFormat {
     pub(super) kind: &'static str,
-    /// What it begins with.
-    pub(super) prefix: &'static str,
+    /// What it may begin with, with bars between.
+    prefixes: &'static str,
     /// What it goes on with, and how long.
     pub(super) body: fn(u8) -> bool,
     pub(super) least: usize,
@@ -16,12 +16,18 @@ pub(super) struct TokenFormat {
 
 const fn format(
     kind: &'static str,
-    prefix: &'static str,
+    prefixes: &'static str,
     body: fn(u8) -> bool,
     least: usize,
     most: usize,
 ) -> TokenFormat {
-    TokenFormat { kind, prefix, body, least, most }
+    TokenFormat { kind, prefixes, body, least, most }
+}
+
+impl TokenFormat {
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = &'static str> {
+        self.prefixes.split('|')
+    }
 }
 
 fn alnum(b: u8) -> bool {
@@ -57,47 +63,25 @@ pub(super) fn base64(b: u8) -> bool {
 const ANY: usize = 4096;
 
 /// Longer beginnings stand before shorter ones they contain.
-pub(super) static FORMATS: [TokenFormat; 75] = [
-    format("AWS access key", "AKIA", upper, 16, 16),
-    format("AWS access key", "ASIA", upper, 16, 16),
-    format("AWS access key", "ABIA", upper, 16, 16),
-    format("AWS access key", "ACCA", upper, 16, 16),
-    format("GitHub token", "ghp_", alnum, 36, 255),
-    format("GitHub token", "gho_", alnum, 36, 255),
-    format("GitHub token", "ghu_", alnum, 36, 255),
-    format("GitHub token", "ghs_", alnum, 36, 255),
-    format("GitHub token", "ghr_", alnum, 36, 255),
+pub(super) static FORMATS: [TokenFormat; 47] = [
+    format("AWS access key", "AKIA|ASIA|ABIA|ACCA", upper, 16, 16),
+    format("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_", alnum, 36, 255),
     format("GitHub token", "github_pat_", word, 50, 255),
     format("GitLab token", "glpat-", dotted, 20, 255),
     format("GitLab token", "gldt-", word, 20, 255),
     format("GitLab token", "glrt-", dotted, 20, 255),
-    format("GitLab token", "glcbt-", word, 20, 255),
-    format("GitLab token", "glptt-", word, 20, 255),
-    format("GitLab token", "glft-", word, 20, 255),
-    format("GitLab token", "glsoat-", word, 20, 255),
-    format("GitLab token", "gloas-", word, 20, 255),
-    format("Slack token", "xoxb-", word, 20, 255),
-    format("Slack token", "xoxp-", word, 20, 255),
-    format("Slack token", "xoxa-", word, 20, 255),
-    format("Slack token", "xoxr-", word, 20, 255),
-    format("Slack token", "xoxs-", word, 20, 255),
-    format("Slack token", "xoxe-", word, 20, 255),
+    format("GitLab token", "glcbt-|glptt-|glft-|glsoat-|gloas-", word, 20, 255),
+    format("Slack token", "xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxe-", word, 20, 255),
     format("Slack token", "xoxe.xox", dotted, 20, 255),
     format("Slack token", "xapp-", word, 20, 255),
-    format("Slack webhook", "hooks.slack.com/services/", path, 30, 255),
-    format("Slack webhook", "hooks.slack.com/workflows/", path, 30, 255),
+    format("Slack webhook", "hooks.slack.com/services/|hooks.slack.com/workflows/", path, 30, 255),
     format("Google API key", "AIza", word, 35, 35),
     format("Google secret", "GOCSPX-", word, 20, 64),
     format("Google token", "ya29.", word, 30, 1024),
-    format("Stripe key", "sk_live_", alnum, 16, 255),
-    format("Stripe key", "sk_test_", alnum, 16, 255),
-    format("Stripe key", "rk_live_", alnum, 16, 255),
-    format("Stripe key", "rk_test_", alnum, 16, 255),
+    format("Stripe key", "sk_live_|sk_test_|rk_live_|rk_test_", alnum, 16, 255),
     format("Stripe webhook secret", "whsec_", base64, 24, 255),
     format("Anthropic key", "sk-ant-", word, 40, 255),
-    format("OpenAI key", "sk-proj-", word, 40, 255),
-    format("OpenAI key", "sk-svcacct-", word, 40, 255),
-    format("OpenAI key", "sk-admin-", word, 40, 255),
+    format("OpenAI key", "sk-proj-|sk-svcacct-|sk-admin-", word, 40, 255),
     format("OpenRouter key", "sk-or-v1-", word, 40, 255),
     format("OpenAI key", "sk-", alnum, 40, 64),
     format("npm token", "npm_", alnum, 36, 36),
@@ -106,21 +90,15 @@ pub(super) static FORMATS: [TokenFormat; 75] = [
     format("SendGrid key", "SG.", dotted, 60, 80),
     format("Twilio key", "SK", hex, 32, 32),
     format("Mailgun key", "key-", hex, 32, 32),
-    format("DigitalOcean token", "dop_v1_", hex, 64, 64),
-    format("DigitalOcean token", "doo_v1_", hex, 64, 64),
-    format("DigitalOcean token", "dor_v1_", hex, 64, 64),
+    format("DigitalOcean token", "dop_v1_|doo_v1_|dor_v1_", hex, 64, 64),
     format("Databricks token", "dapi", hex, 32, 32),
-    format("Shopify token", "shpat_", alnum, 32, 32),
-    format("Shopify token", "shpca_", alnum, 32, 32),
-    format("Shopify token", "shppa_", alnum, 32, 32),
-    format("Shopify token", "shpss_", alnum, 32, 32),
+    format("Shopify token", "shpat_|shpca_|shppa_|shpss_", alnum, 32, 32),
     format("Square token", "sq0atp-", word, 22, 22),
     format("Square token", "sq0csp-", word, 43, 43),
     format("Linear key", "lin_api_", alnum, 40, 48),
     format("Notion token", "ntn_", alnum, 40, 64),
     format("Atlassian token", "ATATT3", dotted, 60, 255),
-    format("Vault token", "hvs.", word, 24, 255),
-    format("Vault token", "hvb.", word, 24, 255),
+    format("Vault token", "hvs.|hvb.", word, 24, 255),
     format("Doppler token", "dp.pt.", alnum, 40, 48),
     format("age key", "AGE-SECRET-KEY-1", upper, 58, 58),
     format("Azure storage key", "AccountKey=", base64, 80, 128),

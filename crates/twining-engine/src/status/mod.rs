@@ -5,4 +5,4 @@ mod report;
 mod tests;
 mod unreadable_files;
 
-pub use report::{StatusInput, StatusReport, StatusWarning, UnreadableFile, status};
+pub use report::{StatusInput, StatusReport, StatusWarning, UnreadableFile};

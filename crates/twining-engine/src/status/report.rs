@@ -12,10 +12,11 @@ use crate::failure::Failure;
 use crate::fields::DAY_MS;
 use crate::knowledge::KnowledgeMetrics;
 use crate::search::{ModelState, SearchMode};
-use crate::{agents, fields, status};
+use crate::status::unreadable_files;
+use crate::{agents, fields};
 
 /// Unreadable files that are listed.
-pub(super) const UNREADABLE_LISTED: usize = 20;
+const UNREADABLE_LISTED: usize = 20;
 /// Names that look like others that are told of.
 const SUSPICIONS: usize = 5;
 /// Days a decision may be provisional before someone should look.
@@ -118,15 +119,18 @@ pub struct StatusReport {
     pub metrics: Option<KnowledgeMetrics>,
 }
 
-/// Takes stock. `rejected` is the number of queued lines that were set aside.
-pub fn status(
+/// Takes stock. `rejected` is the number of queued lines that were set aside, `unread` what
+/// cannot be read beside the index.
+pub(crate) fn status(
     view: &View<'_>,
     project: String,
     config: &Config,
     rejected: u64,
     model: &ModelState,
+    unread: &[UnreadableFile],
 ) -> Result<StatusReport, Failure> {
-    let tally = view.counts()?;
+    let mut tally = view.counts()?;
+    tally.unreadable += unread.len() as u64;
     let counts = StatusCounts {
         stale: view
             .decisions()
@@ -138,8 +142,9 @@ pub fn status(
         rejected,
         tally,
     };
-    let mut unreadable = view.unreadable()?;
-    unreadable.truncate(UNREADABLE_LISTED);
+    let unreadable = view.unreadable()?.into_iter();
+    let unreadable =
+        unreadable.map(|bad| UnreadableFile { file: bad.file, line: bad.line, why: bad.why });
     let notices = notices(&counts, config, model);
     let tally = &counts.tally;
     Ok(StatusReport {
@@ -158,10 +163,7 @@ pub fn status(
         unanswered_questions: tally.open_questions,
         open_warnings: tally.open_warnings,
         disconnected_entities: tally.disconnected,
-        unreadable: unreadable
-            .into_iter()
-            .map(|bad| UnreadableFile { file: bad.file, line: bad.line, why: bad.why })
-            .collect(),
+        unreadable: unreadable.chain(unread.iter().cloned()).take(UNREADABLE_LISTED).collect(),
         summary: summary(tally, &notices),
         warnings: notices.into_iter().map(|notice| notice.warning).collect(),
         search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
@@ -340,14 +342,14 @@ impl StatusNotices {
 }
 
 /// What can be the matter, in words.
-pub(super) struct NoticeKind {
-    pub(super) code: &'static str,
-    pub(super) one: &'static str,
-    pub(super) many: &'static str,
-    pub(super) hint: &'static str,
+struct NoticeKind {
+    code: &'static str,
+    one: &'static str,
+    many: &'static str,
+    hint: &'static str,
 }
 
-pub(super) const UNREADABLE: NoticeKind = NoticeKind {
+const UNREADABLE: NoticeKind = NoticeKind {
     code: "unreadable_files",
     one: "file or line could not be read",
     many: "files or lines could not be read",
@@ -438,44 +440,16 @@ impl Engine {
         let config = self.store().config()?;
         let rejected = self.store().queues().rejected_lines()?;
         let model = self.model_state()?;
-        let mut report = self.store().view(|view| {
-            status::status(view, self.store().project_name(), &config, rejected, &model)
-        })?;
-        report.warnings.extend(self.knowledge_warning());
-        let mut unread = self
+        let agent_files = self.store().documents().agents();
+        let unread = unreadable_files::find(self.store(), &agent_files);
+        let project = self.store().project_name();
+        let mut report = self
             .store()
-            .documents()
-            .turns()
-            .map(|stored| status::unreadable_files::turns(&stored))
-            .unwrap_or_default();
-        unread.extend(
-            self.store()
-                .documents()
-                .policy()
-                .ok()
-                .as_ref()
-                .and_then(status::unreadable_files::policy),
-        );
-        unread.extend(
-            self.store()
-                .documents()
-                .features()
-                .ok()
-                .as_ref()
-                .and_then(status::unreadable_files::features),
-        );
-        match self.store().documents().agents() {
-            Ok(stored) => {
-                report.add_agents(&stored, &config, self.store().ids().now());
-                unread.extend(status::unreadable_files::handoffs(&stored));
-            }
-            Err(error) => unread.push(UnreadableFile {
-                file: "agents/registry.json".to_owned(),
-                line: None,
-                why: error.to_string(),
-            }),
+            .view(|view| status(view, project.clone(), &config, rejected, &model, &unread))?;
+        report.warnings.extend(self.knowledge_warning());
+        if let Ok(agent_files) = &agent_files {
+            report.add_agents(agent_files, &config, self.store().ids().now());
         }
-        report.add_unreadable(unread);
         Ok(report)
     }
 

@@ -2,10 +2,9 @@
 //! the registry. Each reader skips what it cannot read, so somebody has to tell.
 
 use twining_model::{Handoff, limits, text};
-use twining_store::{AgentFiles, FeatureListFile, TextFile, TurnFiles};
+use twining_store::{AgentFiles, FeatureListFile, Store, StoreError, TextFile, TurnFiles};
 
-use super::report::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
-use crate::fields;
+use super::report::UnreadableFile;
 use crate::governance::turns;
 use crate::workflow;
 use twining_guard::policy::Examples;
@@ -14,8 +13,23 @@ use twining_guard::{GuardSet, UserPolicy};
 /// Turn files that are looked at, the last by name: `status` must not grow with the project.
 const TURNS: usize = 200;
 
+/// Everything that cannot be read.
+pub(super) fn find(store: &Store, agents: &Result<AgentFiles, StoreError>) -> Vec<UnreadableFile> {
+    let documents = store.documents();
+    let mut found = documents.turns().map(|stored| turns(&stored)).unwrap_or_default();
+    found.extend(documents.policy().ok().as_ref().and_then(policy));
+    found.extend(documents.features().ok().as_ref().and_then(features));
+    match agents {
+        Ok(stored) => found.extend(handoffs(stored)),
+        Err(error) => {
+            found.push(unreadable("agents/registry.json".to_owned(), &error.to_string()));
+        }
+    }
+    found
+}
+
 /// Turns that cannot be read, or lie where another belongs.
-pub(super) fn turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
+fn turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
     let listing = match stored.all() {
         Ok(listing) => listing,
         Err(error) => return vec![unreadable("turns".to_owned(), &error.to_string())],
@@ -31,7 +45,7 @@ pub(super) fn turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
 
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
 /// policy is asked for: the rest of it holds.
-pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
+fn policy(file: &TextFile) -> Option<UnreadableFile> {
     let mistake = GuardSet::load(&UserPolicy::default(), file, Examples::Skip).unread?;
     let why = format!(
         "{}; its guards are not in force until it is fixed",
@@ -41,14 +55,14 @@ pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
 }
 
 /// A feature list that cannot be read.
-pub(super) fn features(stored: &FeatureListFile) -> Option<UnreadableFile> {
+fn features(stored: &FeatureListFile) -> Option<UnreadableFile> {
     let failure = workflow::read_list(stored).err()?;
     let file = stored.path.strip_prefix(".twining/").unwrap_or(&stored.path);
     Some(unreadable(file.to_owned(), &failure.to_string()))
 }
 
 /// Handoffs that cannot be read, among the newest.
-pub(super) fn handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
+fn handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
     let ids = match stored.handoff_ids() {
         Ok(ids) => ids,
         Err(error) => return vec![unreadable("handoffs".to_owned(), &error.to_string())],
@@ -70,43 +84,4 @@ pub(super) fn handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
 
 fn unreadable(file: String, why: &str) -> UnreadableFile {
     UnreadableFile { file, line: None, why: text::excerpt(why, 160) }
-}
-
-impl StatusReport {
-    /// Adds files that cannot be read to those of the index, in the list, the
-    /// warning that counts them and the summary.
-    pub(super) fn add_unreadable(&mut self, found: Vec<UnreadableFile>) {
-        if found.is_empty() {
-            return;
-        }
-        let before = self
-            .warnings
-            .iter()
-            .position(|warning| warning.code == UNREADABLE.code)
-            .map(|at| self.warnings.remove(at).message);
-        let known = before
-            .as_deref()
-            .and_then(|message| message.split(' ').next()?.parse::<u64>().ok())
-            .unwrap_or_default();
-        let message = fields::count(
-            known.saturating_add(found.len() as u64),
-            UNREADABLE.one,
-            UNREADABLE.many,
-        );
-        self.summary = match (before, self.summary.strip_prefix("Needs attention: ")) {
-            (Some(before), Some(_)) => self.summary.replacen(&before, &message, 1),
-            (_, Some(rest)) => format!("Needs attention: {message}; {rest}"),
-            _ => format!("Needs attention: {message}."),
-        };
-        self.warnings.insert(
-            0,
-            StatusWarning {
-                code: UNREADABLE.code.to_owned(),
-                message,
-                hint: UNREADABLE.hint.to_owned(),
-            },
-        );
-        self.unreadable.extend(found);
-        self.unreadable.truncate(UNREADABLE_LISTED);
-    }
 }

@@ -10,6 +10,4 @@ mod scope_checks;
 mod tests;
 
 pub(crate) use scope::NoHistory;
-pub use scope::{
-    CheckItem, CheckStatus, History, ScopeCheck, VerifyDraft, VerifyInput, VerifyOutcome, verify,
-};
+pub use scope::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};

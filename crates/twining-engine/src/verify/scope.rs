@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entry, EntryType, InvalidInput, ProjectRoot, Scope, Time, limits};
+use twining_model::{Entry, EntryType, InvalidInput, Scope, Time, limits};
 use twining_store::View;
 
 use crate::input::{CHECKS, each_of};
@@ -125,49 +125,36 @@ const KINDS: [(&str, CheckName); 5] = [
     ("constraints", CheckName::Constraints),
 ];
 
-/// A verification, every rule checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VerifyDraft {
-    scope: Scope,
-    kinds: Vec<(&'static str, CheckName)>,
-}
-
-impl VerifyDraft {
-    /// Checks every word.
-    pub fn parse(input: &VerifyInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        limits::at_most("checks", &input.checks, limits::LIST)?;
-        let mut wanted: Vec<CheckName> = Vec::new();
-        for word in &input.checks {
-            wanted.push(fields::one_of("checks", word.trim(), &KINDS)?);
-        }
-        let kinds = KINDS
-            .into_iter()
-            .filter(|(_, kind)| wanted.is_empty() || wanted.contains(kind))
-            .collect();
-        Ok(Self { scope: fields::scope_or_project(input.scope.as_deref(), root)?, kinds })
-    }
+/// The checks that are asked for; all of them if none is named.
+fn wanted(checks: &[String]) -> Result<Vec<(&'static str, CheckName)>, InvalidInput> {
+    limits::at_most("checks", checks, limits::LIST)?;
+    let wanted = checks.iter().map(|word| fields::one_of("checks", word.trim(), &KINDS));
+    let wanted: Vec<CheckName> = wanted.collect::<Result<_, _>>()?;
+    let is_wanted = |kind: &CheckName| wanted.is_empty() || wanted.contains(kind);
+    Ok(KINDS.into_iter().filter(|(_, kind)| is_wanted(kind)).collect())
 }
 
 /// Verifies a scope, and writes the finding that says so.
-pub fn verify(
+fn verify(
     view: &View<'_>,
-    draft: &VerifyDraft,
+    scope: &Scope,
+    kinds: &[(&'static str, CheckName)],
     history: &dyn History,
     stamp: &Stamp<'_>,
 ) -> Result<(Entry, VerifyOutcome), Failure> {
-    let decisions = scope_checks::ScopeDecisions::gather(view, &draft.scope)?;
+    let decisions = scope_checks::ScopeDecisions::gather(view, scope)?;
     let mut checks = BTreeMap::new();
-    for &(name, kind) in &draft.kinds {
+    for &(name, kind) in kinds {
         let check = match kind {
             CheckName::TestCoverage => scope_checks::test_coverage(view, &decisions)?,
-            CheckName::Warnings => scope_checks::warnings(view, &draft.scope)?,
+            CheckName::Warnings => scope_checks::warnings(view, scope)?,
             CheckName::Assembly => scope_checks::assembly(&decisions),
             CheckName::Drift => scope_checks::drift(&decisions, history),
-            CheckName::Constraints => scope_checks::constraints(view, &draft.scope)?,
+            CheckName::Constraints => scope_checks::constraints(view, scope)?,
         };
         checks.insert(name.to_owned(), check);
     }
-    let summary = summary(&draft.scope, &checks);
+    let summary = summary(scope, &checks);
     let lines: Vec<String> = checks
         .iter()
         .map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message))
@@ -175,10 +162,10 @@ pub fn verify(
     let finding = Entry {
         detail: lines.join("\n"),
         tags: vec![VERIFIED_TAG.to_owned()],
-        ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary)
+        ..note(stamp, EntryType::Finding, scope.as_str(), &summary)
     };
     let outcome = VerifyOutcome {
-        scope: draft.scope.to_string(),
+        scope: scope.to_string(),
         verified_at: stamp.at.to_string(),
         checks,
         summary,
@@ -223,9 +210,10 @@ impl Engine {
     ) -> Result<VerifyOutcome, Failure> {
         let caller = &caller.called(input.agent_id.as_deref())?;
         let (input, redacted) = clean(input);
-        let draft = VerifyDraft::parse(&input, self.store().root())?;
+        let kinds = wanted(&input.checks)?;
+        let scope = fields::scope_or_project(input.scope.as_deref(), self.store().root())?;
         let (finding, outcome) =
-            self.store().view(|view| verify(view, &draft, history, &self.stamp(caller)))?;
+            self.store().view(|view| verify(view, &scope, &kinds, history, &self.stamp(caller)))?;
         self.store().post(&[finding])?;
         Ok(VerifyOutcome { redacted, ..outcome })
     }

@@ -21,10 +21,8 @@ use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::feature_edit::{
     FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features,
 };
-use crate::workflow::list::FeatureList;
-use crate::workflow::list::read_list;
-use crate::workflow::next::{NextBrief, NextInput, NextOutcome, task_text};
-use crate::workflow::next::{NextStep, next};
+use crate::workflow::list::{FeatureList, read_list};
+use crate::workflow::next::{NextBrief, NextInput, NextOutcome, NextStep, next, task_text};
 use crate::workflow::report::{
     ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report,
 };

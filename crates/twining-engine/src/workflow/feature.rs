@@ -13,8 +13,7 @@ use twining_model::{limits, text};
 
 use crate::fields;
 use crate::workflow::evidence::VerifiedBy;
-use crate::workflow::json_spans;
-use crate::workflow::json_spans::TextRange;
+use crate::workflow::json_spans::{self, TextRange};
 
 /// A feature's status.
 #[derive(

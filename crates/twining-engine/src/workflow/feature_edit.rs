@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, Scope, limits, text};
+use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, limits, text};
 use twining_store::FeatureListFile;
 
 use crate::caller::Stamp;
@@ -14,8 +14,7 @@ use crate::input::{FEATURE_ACTIONS, FEATURE_STATUSES, number_or_text};
 use crate::secrets::{Redaction, redact_fields};
 use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, FeatureStatus, priority};
-use crate::workflow::list::FeatureList;
-use crate::workflow::list::read_list;
+use crate::workflow::list::{FeatureList, read_list};
 use crate::workflow::next;
 use crate::workflow::report::{StepChanges, attempt, move_feature};
 use crate::workflow::state_machine::{FeatureEvent, event_towards};
@@ -145,16 +144,11 @@ pub(crate) enum FeaturesDraft {
 
 impl FeaturesDraft {
     pub(crate) fn parse(input: &FeaturesInput, root: &ProjectRoot) -> Result<Self, InvalidInput> {
-        let action = input
-            .action
-            .as_deref()
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-            .unwrap_or("list");
+        let action = input.action.as_deref().map(str::trim).filter(|word| !word.is_empty());
         let known = ["list", "add", "update"].map(|word| (word, word));
-        let action = fields::one_of("action", action, &known)?;
-        let status = input.status.as_deref().map(status).transpose()?;
-        let id = input.id.as_deref().map(|id| text::name("id", id)).transpose()?;
+        let action = fields::one_of("action", action.unwrap_or("list"), &known)?;
+        let status = fields::optional("status", input.status.as_deref(), status)?;
+        let id = fields::optional("id", input.id.as_deref(), text::name)?;
         if action == "list" {
             return Ok(Self::List { status, id, limit: fields::page("limit", input.limit, 50)? });
         }
@@ -163,16 +157,16 @@ impl FeaturesDraft {
         let fields = fields(input, root)?;
         if action == "add" {
             if input.description.is_none() {
-                return Err(InvalidInput::new(
-                    "description",
-                    "is required: say what is to be built",
-                ));
+                let rule = "is required: say what is to be built";
+                return Err(InvalidInput::new("description", rule));
             }
             if status.is_some_and(|status| status != FeatureStatus::Pending)
                 || input.tested == Some(true)
             {
-                return Err(InvalidInput::new("status", "must be pending for a new feature")
-                    .because("add it, then report what was done"));
+                let rule = "must be pending for a new feature";
+                return Err(
+                    InvalidInput::new("status", rule).because("add it, then report what was done")
+                );
             }
             return Ok(Self::Add { id, fields });
         }
@@ -193,9 +187,9 @@ impl FeaturesDraft {
     }
 }
 
-fn status(word: &str) -> Result<FeatureStatus, InvalidInput> {
+fn status(field: &'static str, word: &str) -> Result<FeatureStatus, InvalidInput> {
     let known = FeatureStatus::ALL.map(|status| (status.as_str(), status));
-    fields::one_of("status", &word.trim().to_lowercase(), &known)
+    fields::one_of(field, &word.trim().to_lowercase(), &known)
 }
 
 fn fields(
@@ -206,25 +200,10 @@ fn fields(
     if let Some(description) = &input.description {
         fields.push(("description", Value::from(text::required("description", description)?)));
     }
-    let paths = input
-        .files
-        .iter()
-        .map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
-    let files = text::list(
-        "files",
-        &paths.collect::<Result<Vec<_>, _>>()?,
-        limits::LIST,
-        limits::ELEMENT_BYTES,
-    )?;
-    let tests = text::list("tests", &input.tests, limits::LIST, limits::ELEMENT_BYTES)?;
-    let criteria = text::list(
-        "acceptance_criteria",
-        &input.acceptance_criteria,
-        limits::LIST,
-        limits::ELEMENT_BYTES,
-    )?;
-    let depends_on =
-        text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
+    let files = fields::paths("files", &input.files, root)?;
+    let tests = fields::list("tests", &input.tests)?;
+    let criteria = fields::list("acceptance_criteria", &input.acceptance_criteria)?;
+    let depends_on = fields::list("depends_on", &input.depends_on)?;
     for (key, items) in [
         ("files", files),
         ("tests", tests),
@@ -314,20 +293,7 @@ pub(crate) fn plan_features(
             ));
         }
         FeaturesDraft::Add { id, fields } => {
-            if list.get(id).is_some() {
-                return Err(InvalidInput::new("id", "is taken")
-                    .because(format!("`{id}` is in the list already; update it instead"))
-                    .into());
-            }
-            let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
-            let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
-            // Another tool's list has fields of its own.
-            let ours = feature_file.path.starts_with(".twining/");
-            let who =
-                [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
-            let all = all.chain(who.into_iter().filter(|_| ours));
-            let feature: Map<String, Value> =
-                all.map(|(key, value)| (key.to_owned(), value)).collect();
+            let feature = new_feature(feature_file, &list, id, fields, stamp)?;
             (id, Some(list.with_feature(id, &feature)), Change::default())
         }
         FeaturesDraft::Update { id, fields, status, reason } => {
@@ -339,25 +305,17 @@ pub(crate) fn plan_features(
                 if matches!(event, FeatureEvent::GaveUp | FeatureEvent::Reopened)
                     && reason.trim().is_empty()
                 {
-                    return Err(InvalidInput::new(
-                        "reason",
-                        format!("is required to make a feature {}", status.as_str()),
-                    )
-                    .into());
+                    let rule = format!("is required to make a feature {}", status.as_str());
+                    return Err(InvalidInput::new("reason", rule).into());
                 }
-                let evidence =
-                    if event == FeatureEvent::Passed { Some(passes(feature)?) } else { None };
+                let is_passed = event == FeatureEvent::Passed;
+                let evidence = if is_passed { Some(passes(feature)?) } else { None };
                 // A step is one however it is told: what counts after a report counts after this.
                 let run = evidence.as_ref().map(|by| by.run.clone());
                 change.runs.push(attempt(id, event, "other", reason, run, stamp).to_line());
-                let moved: StepChanges = move_feature(
-                    feature,
-                    event,
-                    reason,
-                    evidence.as_ref(),
-                    max_test_failures,
-                    stamp,
-                )?;
+                let evidence = evidence.as_ref();
+                let moved: StepChanges =
+                    move_feature(feature, event, reason, evidence, max_test_failures, stamp)?;
                 fields.extend(moved.fields);
                 change.entries = moved.entries;
             }
@@ -391,6 +349,27 @@ pub(crate) fn plan_features(
             .extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
     }
     Ok((change, outcome(feature_file, &after, vec![feature])))
+}
+
+/// A feature that is added to the list.
+fn new_feature(
+    feature_file: &FeatureListFile,
+    list: &FeatureList,
+    id: &str,
+    fields: &[(&'static str, Value)],
+    stamp: &Stamp<'_>,
+) -> Result<Map<String, Value>, InvalidInput> {
+    if list.get(id).is_some() {
+        return Err(InvalidInput::new("id", "is taken")
+            .because(format!("`{id}` is in the list already; update it instead")));
+    }
+    let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
+    let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
+    // Another tool's list has fields of its own.
+    let ours = feature_file.path.starts_with(".twining/");
+    let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
+    let all = all.chain(who.into_iter().filter(|_| ours));
+    Ok(all.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 pub(crate) fn no_feature(id: &str) -> Failure {

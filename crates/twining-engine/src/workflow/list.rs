@@ -12,6 +12,7 @@ use twining_model::{limits, text};
 use twining_store::{FeatureListFile, TextFile};
 
 use crate::failure::Failure;
+use crate::workflow::evidence::run::is_one_of;
 use crate::workflow::feature::{
     Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED,
 };
@@ -23,17 +24,7 @@ const DEPTH: usize = 6;
 /// Keys that hold features, whatever stands around them.
 const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
 /// Keys that speak about the list and hold none of it.
-const ABOUT: [&str; 9] = [
-    "metadata",
-    "meta",
-    "summary",
-    "stats",
-    "statistics",
-    "config",
-    "settings",
-    "project",
-    "progress",
-];
+const ABOUT: &str = "metadata meta summary stats statistics config settings project progress";
 /// Keys by which an object in a map is known to be a feature.
 const MARKS: [&str; 5] = ["status", "state", TESTED, PASSES, "acceptance_criteria"];
 
@@ -227,7 +218,7 @@ impl ListWalk<'_> {
         for (key, at) in json_spans::members(self.text, object) {
             let kind = json_spans::kind(self.text, &at);
             match kind {
-                _ if ABOUT.contains(&&*key) => {}
+                _ if is_one_of(ABOUT, &key) => {}
                 JsonKind::Array if LISTS.contains(&&*key) => {
                     self.take_array(&at, group, None, depth)
                 }
@@ -279,7 +270,7 @@ impl ListWalk<'_> {
         let before = self.found.len();
         for (key, at) in json_spans::members(self.text, map) {
             match json_spans::kind(self.text, &at) {
-                _ if ABOUT.contains(&&*key) => {}
+                _ if is_one_of(ABOUT, &key) => {}
                 JsonKind::Object if self.is_feature(&at) => {
                     self.found.push((
                         at,

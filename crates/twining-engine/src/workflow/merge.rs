@@ -14,8 +14,7 @@ use twining_store::merge::{
 };
 
 use crate::workflow::feature::{Feature, FeatureStatus, PASSES, SPELLINGS, TESTED};
-use crate::workflow::json_spans;
-use crate::workflow::json_spans::{JsonKind, TextRange};
+use crate::workflow::json_spans::{self, JsonKind, TextRange};
 use crate::workflow::list::{FeatureList, bucket_status};
 
 /// What stands for a feature while the list around it is merged; no JSON begins so.

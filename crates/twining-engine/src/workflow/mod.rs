@@ -31,7 +31,6 @@ pub use list::FeatureList;
 pub(crate) use list::read_list;
 pub(crate) use merge::LIST;
 pub use merge::merge_features;
-pub use next::{NextAction, NextStep, next};
-pub use next::{NextBrief, NextInput, NextOutcome};
+pub use next::{NextAction, NextBrief, NextInput, NextOutcome, NextStep, next};
 pub use report::{EvidenceInput, ReportContext, ReportInput, ReportOutcome};
 pub use state_machine::{FeatureEvent, FeatureState, advance, event_towards};

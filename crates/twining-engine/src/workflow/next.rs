@@ -94,25 +94,9 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
     let Some(list) = list else {
         return plain(NextAction::Initialize, "there is no feature list yet");
     };
-    let mut problems = list.problems.clone();
-    problems.extend(cycle_problems(&list.features));
     let by_id: HashMap<&str, &Feature> =
         list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
-    for feature in &list.features {
-        let unknown: Vec<&str> = feature
-            .depends_on
-            .iter()
-            .map(String::as_str)
-            .filter(|id| !by_id.contains_key(id))
-            .collect();
-        if !unknown.is_empty() {
-            problems.push(format!(
-                "`{}` depends on {}, which the list does not have",
-                feature.id,
-                fields::some_names(unknown.into_iter())
-            ));
-        }
-    }
+    let problems = list_problems(list, &by_id);
     let workable = list.features.iter().enumerate().filter_map(|(place, feature)| {
         let (rank, action) = match feature.status {
             FeatureStatus::InProgress if feature.retries > 0 => (0, NextAction::Resume),
@@ -143,32 +127,21 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
             .filter(move |feature| feature.status == status)
             .min_by_key(|feature| feature.priority)
     };
-    if let Some(feature) = stuck(FeatureStatus::Blocked) {
-        let why = format!(
-            "`{}` is blocked after {}; nothing else can be done",
-            feature.id,
-            failures(feature.retries)
-        );
+    let stopped = |feature: &'_ Feature| match feature.status {
+        FeatureStatus::Blocked => {
+            format!("is blocked after {}; nothing else can be done", failures(feature.retries))
+        }
+        _ => {
+            let blockers = fields::some_names(blocked_by(feature, &by_id).into_iter());
+            format!("waits for {blockers}, which nothing can finish")
+        }
+    };
+    if let Some(feature) = stuck(FeatureStatus::Blocked).or_else(|| stuck(FeatureStatus::Pending)) {
         return NextStep {
             action: NextAction::Blocked,
             feature: Some(feature),
-            attempt: feature.retries,
-            why,
-            problems,
-        };
-    }
-    if let Some(feature) = stuck(FeatureStatus::Pending) {
-        let blockers = blocked_by(feature, &by_id);
-        let why = format!(
-            "`{}` waits for {}, which cannot be finished",
-            feature.id,
-            fields::some_names(blockers.into_iter())
-        );
-        return NextStep {
-            action: NextAction::Blocked,
-            feature: Some(feature),
-            attempt: 0,
-            why,
+            attempt: if feature.status == FeatureStatus::Blocked { feature.retries } else { 0 },
+            why: format!("`{}` {}", feature.id, stopped(feature)),
             problems,
         };
     }
@@ -178,6 +151,22 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
         "every feature is tested"
     };
     NextStep { problems, ..plain(NextAction::Done, done) }
+}
+
+/// What is odd about a list: circles, and dependencies that it does not have.
+fn list_problems(list: &FeatureList, by_id: &HashMap<&str, &Feature>) -> Vec<String> {
+    let mut problems = list.problems.clone();
+    problems.extend(cycle_problems(&list.features));
+    for feature in &list.features {
+        let ids = feature.depends_on.iter().map(String::as_str);
+        let unknown: Vec<&str> = ids.filter(|id| !by_id.contains_key(id)).collect();
+        if !unknown.is_empty() {
+            let names = fields::some_names(unknown.into_iter());
+            problems
+                .push(format!("`{}` depends on {names}, which the list does not have", feature.id));
+        }
+    }
+    problems
 }
 
 fn why(action: NextAction, feature: &Feature) -> String {

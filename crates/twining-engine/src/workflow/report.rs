@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{
-    Change, DocumentText, Entry, EntryType, EvidenceSource, InvalidInput, ProjectRoot, Scope, Time,
+    Change, DocumentText, Entry, EntryType, EvidenceSource, InvalidInput, ProjectRoot, Time,
     limits, text,
 };
 use twining_store::FeatureListFile;
@@ -22,10 +22,8 @@ use crate::workflow::evidence::{
 };
 use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::feature_edit::no_feature;
-use crate::workflow::list::FeatureList;
-use crate::workflow::list::read_list;
-use crate::workflow::next::NextBrief;
-use crate::workflow::next::{blocked_by, next};
+use crate::workflow::list::{FeatureList, read_list};
+use crate::workflow::next::{NextBrief, blocked_by, next};
 use crate::workflow::state_machine::{FeatureEvent, FeatureState, advance};
 
 /// A test run.
@@ -211,7 +209,7 @@ impl ReportDraft {
         }
         role.may_report(event, &feature, &input.role)?;
         let finished_at =
-            evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
+            fields::optional("finished_at", evidence.finished_at.as_deref(), Time::parse)?;
         if let Some(at) =
             finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS))
         {
@@ -219,15 +217,7 @@ impl ReportDraft {
                 .because(at)
                 .into());
         }
-        let files = input
-            .files
-            .iter()
-            .map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
-        let command = evidence
-            .command
-            .as_deref()
-            .map(|command| text::required("command", command))
-            .transpose()?;
+        let command = fields::optional("command", evidence.command.as_deref(), text::required)?;
         evidence
             .output
             .as_deref()
@@ -241,12 +231,7 @@ impl ReportDraft {
         {
             return Err(InvalidInput::new("evidence", "must name the command that was run").into());
         }
-        let files = text::list(
-            "files",
-            &files.collect::<Result<Vec<_>, _>>()?,
-            limits::LIST,
-            limits::ELEMENT_BYTES,
-        )?;
+        let files = fields::paths("files", &input.files, root)?;
         Ok(Self { feature, role, event, summary, files, command, claimed, finished_at })
     }
 }
@@ -393,6 +378,16 @@ pub(crate) fn accept(case: &EvidenceCase<'_>) -> Result<VerifiedBy, Failure> {
     }
 }
 
+/// The same, with what changed in the tests since.
+fn accept_with(
+    case: &EvidenceCase<'_>,
+    context: &ReportContext<'_>,
+) -> Result<VerifiedBy, Failure> {
+    let by = accept(case)?;
+    let notes: Vec<&str> = by.note.as_deref().into_iter().chain(context.tests_changed).collect();
+    Ok(VerifiedBy { note: (!notes.is_empty()).then(|| notes.join("; ")), ..by })
+}
+
 /// Plans a report: the step, what is remembered of it, and what is posted. `states`
 /// tells how files are now.
 pub(crate) fn plan_report(
@@ -425,31 +420,18 @@ pub(crate) fn plan_report(
         change.runs.push(run.to_line());
         log.runs.push(run.clone());
     }
-    let verified_by = if draft.event == FeatureEvent::Passed {
-        let needs = rules.tested_needs;
-        let case = EvidenceCase {
-            feature: &feature,
-            log: &log,
-            files: &files,
-            needs,
-            given: run.as_ref(),
-            command: draft.command.as_deref(),
-        };
-        let by = accept(&case)?;
-        let notes: Vec<&str> =
-            by.note.as_deref().into_iter().chain(context.tests_changed).collect();
-        Some(VerifiedBy { note: (!notes.is_empty()).then(|| notes.join("; ")), ..by })
-    } else {
-        None
+    let case = EvidenceCase {
+        feature: &feature,
+        log: &log,
+        files: &files,
+        needs: rules.tested_needs,
+        given: run.as_ref(),
+        command: draft.command.as_deref(),
     };
-    let mut moved = move_feature(
-        &feature,
-        draft.event,
-        &draft.summary,
-        verified_by.as_ref(),
-        rules.max_test_failures,
-        stamp,
-    )?;
+    let is_passed = draft.event == FeatureEvent::Passed;
+    let verified_by = if is_passed { Some(accept_with(&case, context)?) } else { None };
+    let (by, most) = (verified_by.as_ref(), rules.max_test_failures);
+    let mut moved = move_feature(&feature, draft.event, &draft.summary, by, most, stamp)?;
     if feature.files != before.files {
         moved.fields.push(("files", json!(feature.files)));
     }
@@ -461,14 +443,10 @@ pub(crate) fn plan_report(
     change.entries = moved.entries;
     let text =
         if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
-    let read = |text: &str| {
-        FeatureList::parse(text)
-            .map_err(|why| Failure::UnreadableList { path: feature_file.path.clone(), why })
-    };
-    let changed = text.as_deref().map(read).transpose()?;
-    change
-        .documents
-        .extend(text.map(|text| DocumentText { path: feature_file.path.clone(), text }));
+    let path = &feature_file.path;
+    let unreadable = |why| Failure::UnreadableList { path: path.clone(), why };
+    let changed = text.as_deref().map(FeatureList::parse).transpose().map_err(unreadable)?;
+    change.documents.extend(text.map(|text| DocumentText { path: path.clone(), text }));
     let after = changed.as_ref().unwrap_or(&list);
     let mut notes: Vec<String> = verified_by.into_iter().filter_map(|by| by.note).collect();
     if draft.event == FeatureEvent::Completed && feature.files.is_empty() {
@@ -477,16 +455,13 @@ pub(crate) fn plan_report(
                 .to_owned(),
         );
     }
+    let needs = change.entries.iter().find(|entry| entry.kind() == Some(EntryType::Need));
     let outcome = ReportOutcome {
         feature: after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?,
         was: before.status,
         redacted: Vec::new(),
         run,
-        need: change
-            .entries
-            .iter()
-            .find(|entry| entry.entry_type == EntryType::Need.as_str())
-            .map(|entry| entry.id.clone()),
+        need: needs.map(|entry| entry.id.clone()),
         next: NextBrief::of(&next(Some(after))),
         notes,
     };

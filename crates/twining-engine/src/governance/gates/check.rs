@@ -36,7 +36,7 @@ pub struct CheckGatesInput {
     /// What you measured
     #[serde(default)]
     pub results: GateResultsInput,
-    /// Paths of JUnit, Cobertura, lcov, nextest, pytest or go test reports; they override results
+    /// Paths of JUnit, Cobertura or lcov reports; they count over results
     #[serde(default)]
     pub reports: Vec<String>,
 }
@@ -50,6 +50,22 @@ pub struct TestCounts {
     pub passed: u64,
     /// Failed or errored.
     pub failed: u64,
+}
+
+impl TestCounts {
+    /// Of tests that passed and failed.
+    pub(crate) fn of(passed: u64, failed: u64) -> Self {
+        Self { run: passed.saturating_add(failed), passed, failed }
+    }
+
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            run: self.run.saturating_add(other.run),
+            passed: self.passed.saturating_add(other.passed),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
 }
 
 /// The source.
@@ -161,7 +177,7 @@ impl GateMeasurements {
                 .because(format!("{score} was given")));
         }
         let mut measured = Self { arch_score: input.results.arch_score, ..Self::default() };
-        let reported = reports.iter().filter_map(|report| report.tests).reduce(sum);
+        let reported = reports.iter().filter_map(|report| report.tests).reduce(TestCounts::plus);
         if let (Some(claimed), Some(reported)) = (claimed, reported)
             && claimed != reported
         {
@@ -221,14 +237,6 @@ fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidIn
     Ok(Some(counts))
 }
 
-fn sum(a: TestCounts, b: TestCounts) -> TestCounts {
-    TestCounts {
-        run: a.run.saturating_add(b.run),
-        passed: a.passed.saturating_add(b.passed),
-        failed: a.failed.saturating_add(b.failed),
-    }
-}
-
 fn describe_counts(tests: TestCounts) -> String {
     format!("{} run, {} passed, {} failed", tests.run, tests.passed, tests.failed)
 }
@@ -282,29 +290,23 @@ pub(crate) fn check(
     }
 }
 
+fn judged(
+    gate: &'static str,
+    standing: GateStatus,
+    reason: String,
+    evidence: GateEvidence,
+    next: Option<&str>,
+) -> Option<GateResult> {
+    Some(GateResult { gate, standing, reason, evidence, next: next.map(str::to_owned) })
+}
+
 fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
-    let gate = |standing, reason: String, evidence, next: Option<&str>| {
-        Some(GateResult {
-            gate: "tests",
-            standing,
-            reason,
-            evidence,
-            next: next.map(str::to_owned),
-        })
-    };
+    let gate = |standing, reason, evidence, next| judged("tests", standing, reason, evidence, next);
     let Some((tests, evidence)) = measured.tests else {
         let next = "run the tests, and give their counts or the path of their report";
-        return profile
-            .tests_required
-            .then(|| {
-                gate(
-                    GateStatus::Unknown,
-                    "no test results were given".to_owned(),
-                    GateEvidence::None,
-                    Some(next),
-                )
-            })
-            .flatten();
+        let reason = "no test results were given".to_owned();
+        let unknown = gate(GateStatus::Unknown, reason, GateEvidence::None, Some(next));
+        return unknown.filter(|_| profile.tests_required);
     };
     let counted = describe_counts(tests);
     // Also where tests are not required: one that was run and failed is a fact.
@@ -351,8 +353,8 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
 
 fn judge_coverage(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let threshold = profile.coverage_threshold.filter(|_| profile.coverage_required)?;
-    let gate = |standing, reason, evidence, next| {
-        Some(GateResult { gate: "coverage", standing, reason, evidence, next })
+    let gate = |standing, reason, evidence, next: Option<String>| {
+        judged("coverage", standing, reason, evidence, next.as_deref())
     };
     match measured.coverage {
         None => {
@@ -386,15 +388,8 @@ fn judge_coverage(profile: &GateProfile, measured: &GateMeasurements) -> Option<
 
 fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
     let threshold = profile.arch_review_threshold.filter(|_| profile.arch_review_required)?;
-    let gate = |standing, reason, evidence, next: Option<&str>| {
-        Some(GateResult {
-            gate: "architecture",
-            standing,
-            reason,
-            evidence,
-            next: next.map(str::to_owned),
-        })
-    };
+    let gate =
+        |standing, reason, evidence, next| judged("architecture", standing, reason, evidence, next);
     match measured.arch_score {
         None => {
             let reason = format!("no architecture score was given; {threshold} is required");

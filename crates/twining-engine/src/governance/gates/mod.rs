@@ -6,12 +6,10 @@ mod profile;
 #[cfg(test)]
 mod tests;
 
-pub use check::Percent;
 pub use check::{
     CheckGatesInput, CheckGatesOutcome, GateEvidence, GateResult, GateResultsInput, GateStatus,
-    TestCounts,
+    Percent, TestCounts,
 };
 pub(crate) use check::{GateMeasurements, check};
 pub use profile::{GateProfile, GatesInput, GatesOutcome};
-pub(crate) use profile::{Task, task};
-pub(crate) use profile::{gates, profile};
+pub(crate) use profile::{Task, gates, profile, task};

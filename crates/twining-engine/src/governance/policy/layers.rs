@@ -38,10 +38,6 @@ impl GovernancePolicy {
         let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
         policy.lay(PolicyLayer::User, &user.name, &user.file);
         policy.lay(PolicyLayer::Project, PROJECT_FILE, project);
-        let file_of = |layer| {
-            if layer == PolicyLayer::User { user.name.clone() } else { PROJECT_FILE.to_owned() }
-        };
-        policy.mistakes.extend(policy.patch.idle_thresholds(file_of));
         policy
     }
 

@@ -5,8 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use twining_guard::policy::source::Mistake;
-use twining_guard::policy::source::{PolicyLayer, PolicySource, Sourced};
+use twining_guard::policy::source::{PolicySource, Sourced};
 
 /// Complexities run from 1 to this.
 pub(crate) const HARDEST: u8 = 10;
@@ -35,42 +34,6 @@ impl PolicyPatch {
             .into_iter()
             .for_each(|(name, gate)| self.gates.entry(name).or_default().lay(gate));
         self
-    }
-
-    /// Thresholds that somebody set and that no gate asks for: it looks as if the
-    /// bar were raised, and nothing has changed.
-    pub(crate) fn idle_thresholds(&self, file_of: impl Fn(PolicyLayer) -> String) -> Vec<Mistake> {
-        let mut mistakes: Vec<Mistake> = Vec::new();
-        let cells = self.gates.iter().flat_map(|(task_type, gate)| {
-            gate.cells.iter().flatten().map(move |cell| (task_type, cell))
-        });
-        for (task_type, cell) in cells {
-            for name in ["coverage", "arch_review"] {
-                let threshold = cell
-                    .values
-                    .get(format!("{name}_threshold").as_str())
-                    .map(|threshold| threshold.source);
-                let is_off = cell.flag(&format!("{name}_required")) == Some(false);
-                let Some(source) =
-                    threshold.filter(|source| is_off && source.layer != PolicyLayer::Default)
-                else {
-                    continue;
-                };
-                let mistake = Mistake {
-                    file: file_of(source.layer),
-                    line: source.line.unwrap_or(1),
-                    column: source.column.unwrap_or(1),
-                    message: format!(
-                        "`{name}_threshold` has no effect: `{task_type}` does not require it"
-                    ),
-                    suggestion: Some(format!("add `{name}_required: true` beside it")),
-                };
-                if !mistakes.contains(&mistake) {
-                    mistakes.push(mistake);
-                }
-            }
-        }
-        mistakes
     }
 }
 

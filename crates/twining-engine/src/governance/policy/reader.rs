@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value as Json, json};
 use twining_guard::policy::source::{Mistake, PolicyLayer, PolicySource, Sourced};
-use twining_guard::policy::yaml;
-use twining_guard::policy::yaml::{YamlKey, YamlNode, YamlPosition, YamlValue};
+use twining_guard::policy::yaml::{self, YamlKey, YamlNode, YamlPosition, YamlValue};
 use twining_model::{limits, text};
 
 use crate::fields;

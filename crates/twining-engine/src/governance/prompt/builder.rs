@@ -73,7 +73,7 @@ impl PromptBuilder {
         let share = self.budget().share;
         let [rules, decisions, warnings] =
             [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings)]
-                .map(|(kind, listed)| SectionLines::of(kind, listed, self.left));
+                .map(|(kind, listed)| SectionLines { kind, listed });
         let reserved_for = |lines: &SectionLines| lines.section(share).1.chars().count() + 1;
         let behind_decisions = reserved_for(&warnings);
         let behind_rules = reserved_for(&decisions) + behind_decisions;
@@ -105,24 +105,13 @@ const DECISIONS: PromptSection =
     PromptSection { heading: "Decisions to follow", tool: "twining_why" };
 const WARNINGS: PromptSection = PromptSection { heading: "Open warnings", tool: "twining_read" };
 
-/// Records of a kind, and how much those that could ever fit take.
+/// Records of a kind.
 struct SectionLines {
     kind: PromptSection,
     listed: RecordList,
-    /// How much each line and those before it take.
-    ends: Vec<usize>,
 }
 
 impl SectionLines {
-    fn of(kind: PromptSection, listed: RecordList, chars: usize) -> Self {
-        let ends = listed.lines.iter().scan(0, |end, line| {
-            *end += line.chars;
-            Some(*end)
-        });
-        let ends = std::iter::once(0).chain(ends).take_while(|end| *end <= chars).collect();
-        Self { kind, listed, ends }
-    }
-
     /// How many are left where so many are told.
     fn more(&self, shown_count: usize) -> u64 {
         (self.listed.lines.len() - shown_count) as u64 + self.listed.beyond
@@ -143,10 +132,13 @@ impl SectionLines {
             (more, 0) => format!("- {at_least}{more}, see {tool}\n"),
             (more, _) => format!("- and {at_least}{more} more, see {tool}\n"),
         };
-        let fit = self.ends.partition_point(|end| *end <= left);
-        let shown_count = (0..fit).rev().find(|shown_count| {
-            self.ends[*shown_count] + ending(*shown_count).chars().count() <= left
+        let ends = self.listed.lines.iter().scan(0, |end, line| {
+            *end += line.chars;
+            Some(*end)
         });
+        let ends: Vec<usize> = [0].into_iter().chain(ends).take_while(|end| *end <= left).collect();
+        let fits = |shown: &usize| ends[*shown] + ending(*shown).chars().count() <= left;
+        let shown_count = (0..ends.len()).rev().find(fits);
         let Some(shown_count) = shown_count else { return (0, String::new()) };
         self.listed.lines[..shown_count].iter().for_each(|line| section.push_str(&line.text));
         section.push_str(&ending(shown_count));
@@ -233,6 +225,11 @@ pub(crate) struct RecordList {
 }
 
 impl RecordList {
+    /// How much their lines take.
+    pub(crate) fn chars(&self) -> usize {
+        self.lines.iter().map(|line| line.chars).sum()
+    }
+
     /// All there are.
     pub(crate) fn all(records: impl IntoIterator<Item = PromptRecord>) -> Self {
         Self { lines: records.into_iter().map(RecordLine::of).collect(), beyond: 0 }
@@ -322,11 +319,6 @@ impl PromptDraft {
             )?,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
         })
-    }
-
-    /// What the memory is asked for.
-    pub(crate) fn question(&self) -> String {
-        format!("{} {} {}", self.key.task, self.key.feature, self.task.task_type)
     }
 }
 

@@ -13,6 +13,5 @@ mod records;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use builder::PromptBudget;
-pub(crate) use builder::{COUNTED, TURNS_TOLD, begin};
+pub(crate) use builder::{COUNTED, PromptBudget, TURNS_TOLD, begin};
 pub use builder::{Prompt, PromptInput, PromptRecord, PromptRole};

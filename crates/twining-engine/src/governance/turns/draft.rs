@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-use twining_model::{InvalidInput, ProjectRoot, Scope, Time, TurnKey, TurnName, limits, text};
+use serde_json::{Value, json};
+use twining_model::{InvalidInput, ProjectRoot, Time, TurnKey, TurnName, limits, text};
 
 use crate::fields;
 use crate::governance::gates::Percent;
@@ -114,10 +114,9 @@ impl TurnDraft {
         if verdict(&player).is_ok() {
             notes.push("`player_decision` repeats a coach's verdict; the next turn needs to know what the player did".to_owned());
         }
-        let started_at =
-            input.started_at.as_deref().map(|at| Time::parse("started_at", at)).transpose()?;
+        let started_at = fields::optional("started_at", input.started_at.as_deref(), Time::parse)?;
         let completed_at =
-            input.completed_at.as_deref().map(|at| Time::parse("completed_at", at)).transpose()?;
+            fields::optional("completed_at", input.completed_at.as_deref(), Time::parse)?;
         let mut fields: Vec<(&'static str, Value)> = vec![
             ("player_decision", player.into()),
             ("coach_decision", coach.into()),
@@ -136,38 +135,10 @@ impl TurnDraft {
         texts("player_summary", &input.player_summary)?;
         texts("coach_feedback", &input.coach_feedback)?;
         texts("what_to_try_next", &input.what_to_try_next)?;
-        let files = input
-            .files_modified
-            .iter()
-            .map(|file| Scope::parse("files_modified", file, root).map(|file| file.to_string()));
         for (field, items) in [
-            (
-                "blockers_found",
-                text::list(
-                    "blockers_found",
-                    &input.blockers_found,
-                    limits::LIST,
-                    limits::ELEMENT_BYTES,
-                )?,
-            ),
-            (
-                "lessons_from_turn",
-                text::list(
-                    "lessons_from_turn",
-                    &input.lessons_from_turn,
-                    limits::LIST,
-                    limits::ELEMENT_BYTES,
-                )?,
-            ),
-            (
-                "files_modified",
-                text::list(
-                    "files_modified",
-                    &files.collect::<Result<Vec<_>, _>>()?,
-                    limits::LIST,
-                    limits::ELEMENT_BYTES,
-                )?,
-            ),
+            ("blockers_found", fields::list("blockers_found", &input.blockers_found)?),
+            ("lessons_from_turn", fields::list("lessons_from_turn", &input.lessons_from_turn)?),
+            ("files_modified", fields::paths("files_modified", &input.files_modified, root)?),
         ] {
             if !items.is_empty() {
                 fields.push((field, items.into()));
@@ -175,14 +146,7 @@ impl TurnDraft {
         }
         let criteria = criteria(&input.acceptance_criteria_status)?;
         if !criteria.is_empty() {
-            fields.push((
-                "acceptance_criteria_status",
-                criteria
-                    .into_iter()
-                    .map(|(name, status)| (name, status.into()))
-                    .collect::<serde_json::Map<_, _>>()
-                    .into(),
-            ));
+            fields.push(("acceptance_criteria_status", json!(criteria)));
         }
         fields.extend(numbers(input)?);
         if let Some(results) = &input.quality_gate_results {
@@ -234,24 +198,15 @@ fn verdict(given: &str) -> Result<&'static str, InvalidInput> {
         return Err(InvalidInput::new("coach_decision", "must not be empty"));
     }
     let word = given.trim().to_lowercase().replace([' ', '-'], "_");
-    let known = [
-        ("approve", "approve"),
-        ("revise", "revise"),
-        ("escalate", "escalate"),
-        ("approved", "approve"),
-        ("accept", "approve"),
-        ("accepted", "approve"),
-        ("feedback", "revise"),
-        ("revised", "revise"),
-        ("reject", "revise"),
-        ("rejected", "revise"),
-        ("changes_requested", "revise"),
-        ("escalated", "escalate"),
-    ];
-    known.iter().find(|(from, _)| *from == word).map(|(_, to)| *to).ok_or_else(|| {
-        InvalidInput::new("coach_decision", "must be approve, revise or escalate")
-            .because(format!("`{}` is not one of them", text::excerpt(given, 40)))
-    })
+    match word.as_str() {
+        "approve" | "approved" | "accept" | "accepted" => Ok("approve"),
+        "revise" | "feedback" | "revised" | "reject" | "rejected" | "changes_requested" => {
+            Ok("revise")
+        }
+        "escalate" | "escalated" => Ok("escalate"),
+        _ => Err(InvalidInput::new("coach_decision", "must be approve, revise or escalate")
+            .because(format!("`{}` is not one of them", text::excerpt(given, 40)))),
+    }
 }
 
 fn mode(given: Option<&str>) -> Result<Option<&'static str>, InvalidInput> {

@@ -6,8 +6,7 @@ use twining_model::{Turn, TurnKey, TurnName, limits, text};
 use twining_store::{TurnFiles, TurnLocation};
 
 use crate::failure::Failure;
-use crate::fields;
-use crate::fields::{fit_reply, is_false};
+use crate::fields::{self, fit_reply, is_false};
 
 /// Which turns to show.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -53,7 +52,7 @@ const LAST: usize = 10;
 /// Lists the turns of a feature, or of one of its tasks.
 pub(crate) fn turns(turn_files: &TurnFiles, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
     let feature = TurnName::parse("feature", &input.feature)?;
-    let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
+    let task = fields::optional("task", input.task.as_deref(), TurnName::parse)?;
     let last = fields::within("last", input.last, LAST, limits::PAGE)?;
     let listing =
         turn_files.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;

@@ -11,6 +11,6 @@ mod rules;
 mod tests;
 
 pub use pull_request::{ChangedFile, PullRequest, RecordCommit};
-pub use report::sarif;
-pub use report::{CiEvidence, CiOptions, CiReport, CiSummary, verify_pull_request};
-pub use report::{CiFinding, Severity};
+pub use report::{
+    CiEvidence, CiFinding, CiOptions, CiReport, CiSummary, Severity, sarif, verify_pull_request,
+};

@@ -85,7 +85,7 @@ impl OutputCounts {
             }
             Some(SummaryLine::Counts(counts)) => {
                 self.ran = None;
-                self.summed = Some(sum(self.summed.unwrap_or_default(), counts));
+                self.summed = Some(TestCounts::plus(self.summed.unwrap_or_default(), counts));
             }
             None if trimmed == "result: fail" => self.close_ran(1),
             None => {}
@@ -95,25 +95,25 @@ impl OutputCounts {
     /// Takes the tests of a pending `Ran n tests`, of which so many failed.
     fn close_ran(&mut self, failed: u64) {
         if let Some(run) = self.ran.take() {
-            self.summed = Some(sum(
+            self.summed = Some(TestCounts::plus(
                 self.summed.unwrap_or_default(),
-                counts(run.saturating_sub(failed), failed),
+                TestCounts::of(run.saturating_sub(failed), failed),
             ));
         }
     }
 
     fn add_go(&mut self, line: &str) -> bool {
         let has_failed = line.starts_with("fail\t") || line.starts_with("--- fail: ");
-        let one = counts(u64::from(!has_failed), u64::from(has_failed));
+        let one = TestCounts::of(u64::from(!has_failed), u64::from(has_failed));
         let package = if line.contains("[no test files]") || line.contains("[no tests to run]") {
             TestCounts::default()
         } else {
             one
         };
         if line.starts_with("--- pass: ") || line.starts_with("--- fail: ") {
-            self.go_tests = sum(self.go_tests, one);
+            self.go_tests = TestCounts::plus(self.go_tests, one);
         } else if package.run == 0 || line.starts_with("ok  \t") || line.starts_with("fail\t") {
-            self.packages = Some(sum(self.packages.unwrap_or_default(), package));
+            self.packages = Some(TestCounts::plus(self.packages.unwrap_or_default(), package));
         } else {
             return false;
         }
@@ -133,7 +133,7 @@ impl OutputCounts {
         };
         if !rest.contains("# skip") && !rest.contains("# todo") {
             let failed = u64::from(line.starts_with("not "));
-            self.tap = sum(self.tap, counts(1 - failed, failed));
+            self.tap = TestCounts::plus(self.tap, TestCounts::of(1 - failed, failed));
         }
         true
     }
@@ -144,7 +144,7 @@ impl OutputCounts {
             if let ["assertions", executed, failed, ..] = cells[..] {
                 let (executed, failed) =
                     (executed.parse().unwrap_or(0), failed.parse().unwrap_or(0));
-                self.table = Some(counts(u64::saturating_sub(executed, failed), failed));
+                self.table = Some(TestCounts::of(u64::saturating_sub(executed, failed), failed));
             }
             return true;
         }
@@ -160,7 +160,7 @@ impl OutputCounts {
         self.close_ran(0);
         let go = if self.go_tests.passed > 0 { Some(self.go_tests) } else { self.packages };
         match (self.summed, self.executed) {
-            (Some(one), Some(other)) => Some(sum(one, other)),
+            (Some(one), Some(other)) => Some(TestCounts::plus(one, other)),
             (one, other) => {
                 one.or(other).or(go).or(self.has_plan.then_some(self.tap)).or(self.table)
             }
@@ -201,7 +201,7 @@ fn read_line(line: &str) -> Option<SummaryLine> {
         let mark = |sign: char| {
             marks.split(' ').find_map(|word| word.strip_prefix(sign)?.parse().ok()).unwrap_or(0)
         };
-        return Some(SummaryLine::Counts(counts(mark('+'), mark('-'))));
+        return Some(SummaryLine::Counts(TestCounts::of(mark('+'), mark('-'))));
     }
     let bare = line
         .trim_start_matches("[info] ")
@@ -380,11 +380,11 @@ impl NumberPairs {
         let rest =
             |failed: u64| Some(self.total?.saturating_sub(failed).saturating_sub(self.skipped));
         match (self.passed, failed) {
-            (Some(passed), failed) => Some(counts(passed, failed.unwrap_or(0))),
+            (Some(passed), failed) => Some(TestCounts::of(passed, failed.unwrap_or(0))),
             // `0 failures, 0 errors` belongs to a line before it.
             (None, Some(0)) if self.total.is_none() => self.errors.map(|_| TestCounts::default()),
-            (None, Some(failed)) => Some(counts(rest(failed).unwrap_or(0), failed)),
-            (None, None) if self.states_passed => rest(0).map(|passed| counts(passed, 0)),
+            (None, Some(failed)) => Some(TestCounts::of(rest(failed).unwrap_or(0), failed)),
+            (None, None) if self.states_passed => rest(0).map(|passed| TestCounts::of(passed, 0)),
             (None, None) => None,
         }
     }
@@ -407,20 +407,6 @@ fn is_duration(word: &str) -> bool {
     let is_part =
         |c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | '%' | 's' | 'm' | 'h' | 'n' | 'µ');
     word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(is_part)
-}
-
-fn counts(passed: u64, failed: u64) -> TestCounts {
-    TestCounts { run: passed.saturating_add(failed), passed, failed }
-}
-
-/// Both counts together.
-pub(crate) fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
-    let add = u64::saturating_add;
-    TestCounts {
-        run: add(one.run, other.run),
-        passed: add(one.passed, other.passed),
-        failed: add(one.failed, other.failed),
-    }
 }
 
 /// A line without the escape sequences that colour it.

@@ -283,7 +283,7 @@ impl std::fmt::Display for VerifiedBy {
 }
 
 /// Whether a word is in a list of words.
-pub(super) fn is_one_of(names: &str, word: &str) -> bool {
+pub(in crate::workflow) fn is_one_of(names: &str, word: &str) -> bool {
     names.split(' ').any(|name| name == word)
 }
 

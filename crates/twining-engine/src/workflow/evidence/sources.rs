@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::governance::{TestCounts, reports};
 use crate::secrets::redact;
 use crate::workflow::evidence::run::{file_states, is_there, written_at};
-use crate::workflow::evidence::{FileStates, RunLog, TestCommand, TestRun, counts_in, sum};
+use crate::workflow::evidence::{FileStates, RunLog, TestCommand, TestRun, counts_in};
 use crate::workflow::feature::FeatureStatus;
 use crate::workflow::list::read_list;
 use crate::workflow::report::{EvidenceInput, ReportContext, ReportDraft};
@@ -196,7 +196,7 @@ impl Engine {
             .filter_map(|path| written_at(checkout, path).or_else(|| written_at(project, path)));
         let at = written.fold(run.at, std::cmp::Ord::min);
         // What is on disk counts over what was printed, and that over what is said.
-        let counted = read.iter().filter_map(|report| report.tests).reduce(sum);
+        let counted = read.iter().filter_map(|report| report.tests).reduce(TestCounts::plus);
         let tests =
             counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);
         let line = TestCommand::read(command, checkout, Some(""), &|path| is_there(checkout, path));

@@ -8,8 +8,7 @@ use twining_store::feature_list_paths;
 
 use crate::governance::reports::{TestCase, test_cases};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
-use crate::verify::ci::report::{CiEvidence, CiOptions};
-use crate::verify::ci::report::{CiFinding, Severity};
+use crate::verify::ci::report::{CiEvidence, CiFinding, CiOptions, Severity};
 use crate::workflow::{Feature, FeatureList, FeatureStatus};
 
 const RULE: &str = "features";
