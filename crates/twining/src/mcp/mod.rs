@@ -4,6 +4,7 @@
 //! when a client lists tools, and the memory is opened by the first call.
 
 #[cfg(feature = "conformance")]
+#[path = "../../tests/conformance/serve.rs"]
 pub mod conformance;
 mod elicitation;
 mod line_transport;
