@@ -11,11 +11,10 @@ use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when,
 };
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for StoreTraceInput {
     const NAME: &'static str = "store_trace";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Store a trace";
     const ABOUT: &'static str = "Store that a person corrected you, or that you broke a rule. Hooks store blocks by themselves.";
     const EXAMPLE: &'static str = "twining store-trace correction \"pushed to main\" --correct \"people push\" --action \"Bash: git push\"";
@@ -36,7 +35,6 @@ impl Verb for StoreTraceInput {
 
 impl Verb for QueryTracesInput {
     const NAME: &'static str = "query_traces";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Query traces";
     const ABOUT: &'static str =
         "Find violations, corrections and approvals of the past, before you decide.";
@@ -67,7 +65,7 @@ impl Verb for QueryTracesInput {
                 plain(&trace.event.what_happened),
             ]
         });
-        page.table(0, &rows.collect::<Vec<_>>());
+        page.table(0, rows);
         if let Some(next) = outcome.next_offset {
             page.line([dim(format!(
                 "{} in all; give --offset {next} for more",
@@ -93,7 +91,6 @@ fn kind(word: &str, blocked: bool) -> StyledText {
 
 impl Verb for PatternsInput {
     const NAME: &'static str = "extract_patterns";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Extract patterns";
     const ABOUT: &'static str =
         "What keeps going wrong, by agent, guard or action, and reason; with what it proposes.";
@@ -138,7 +135,6 @@ impl Verb for PatternsInput {
 
 impl Verb for CreateGuardInput {
     const NAME: &'static str = "create_guard";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Create a guard";
     const ABOUT: &'static str = "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
     const EXAMPLE: &'static str =
@@ -164,7 +160,6 @@ impl Verb for CreateGuardInput {
 
 impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Guards";
     const ABOUT: &'static str =
         "The guards that hold: what each does, and whether it is proposed or dead.";
@@ -186,7 +181,7 @@ impl Verb for GuardsInput {
             };
             vec![strong(&guard.id), plain(guard.action.as_str()), dim(&guard.source), standing]
         });
-        page.table(0, &rows.collect::<Vec<_>>());
+        page.table(0, rows);
         rows::mistakes(&outcome.mistakes, page);
     }
 }
