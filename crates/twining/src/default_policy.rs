@@ -3,8 +3,7 @@
 use serde_json::json;
 use twining_engine::governance::DEFAULT_POLICY;
 
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{dim, good, place};

@@ -10,8 +10,7 @@ use serde_json::json;
 use twining_model::limits;
 
 use crate::args::{path, word};
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{TextPage, bad, count, dim, good, plain, warn};
 

@@ -5,8 +5,7 @@ use serde_json::json;
 use twining_engine::knowledge::{DrawFormat, DrawInput, KnowledgeDrawing};
 
 use crate::args::{option, switch};
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 

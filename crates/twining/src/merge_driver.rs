@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use twining_engine::knowledge::{KnowledgeMerge, merge_knowledge};
+use twining_engine::knowledge::merge_knowledge;
 use twining_engine::workflow::merge_features;
 use twining_model::{limits, text};
 use twining_store::array::merge_array;
@@ -39,44 +39,54 @@ const CONFLICT: u8 = 1;
 /// Contested matters that are named.
 const NAMED: usize = 20;
 
+/// What came of a merge.
+struct MergeResult {
+    text: Vec<u8>,
+    /// Where both sides were kept.
+    kept: Vec<String>,
+    /// What people have to settle, if they have to.
+    conflict: Option<String>,
+}
+
 /// Merges two versions of a file by its kind.
 pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
-    if kind == "knowledge" {
-        return knowledge(versions);
-    }
     let shown = text::visible(versions.path.as_deref().unwrap_or(kind));
-    match merged(kind, versions) {
-        Ok(merged) => {
-            if !merged.contested.is_empty() {
-                let what = merged
-                    .contested
-                    .iter()
-                    .take(NAMED)
-                    .map(|matter| text::visible(matter))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                let more = merged.contested.len().saturating_sub(NAMED);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                say(&format!("twining: {shown}: kept both sides of {what}{more}\n"));
-            }
-            ExitCode::SUCCESS
-        }
+    let result = match merge_into_ours(kind, versions) {
+        Ok(result) => result,
         Err(problem) => {
             // Ours stands untouched, and git has all three versions for whoever settles it.
             say(&format!("twining: {shown}: nothing was merged\n{}", output::words(&problem)));
+            return ExitCode::from(CONFLICT);
+        }
+    };
+    if !result.kept.is_empty() {
+        let named = result.kept.iter().take(NAMED).map(|matter| text::visible(matter));
+        let what = named.collect::<Vec<_>>().join(", ");
+        let more = result.kept.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        say(&format!("twining: {shown}: kept both sides of {what}{more}\n"));
+    }
+    match result.conflict {
+        None => ExitCode::SUCCESS,
+        Some(guidance) => {
+            say(&format!("twining: {guidance}"));
             ExitCode::from(CONFLICT)
         }
     }
 }
 
-fn merged(kind: &str, versions: &MergeInputs) -> Result<Merged, CommandError> {
-    let [base, ours, theirs] = versions.read(limits::MERGE_BYTES)?;
+fn merge_into_ours(kind: &str, versions: &MergeInputs) -> Result<MergeResult, CommandError> {
+    let most = if kind == "knowledge" { limits::KNOWLEDGE_BYTES } else { limits::MERGE_BYTES };
+    let [base, ours, theirs] = versions.read(most)?;
     let three = merge::Versions { base: &base, ours: &ours, theirs: &theirs };
-    let merged = match kind {
-        "lines" => Ok(merge_lines(&three)),
-        "array" => merge_array(&three),
-        "decision" => merge_decision(&three),
-        "features" => merge_features(&three),
+    let plain =
+        |merged: Merged| MergeResult { text: merged.text, kept: merged.contested, conflict: None };
+    let result = match kind {
+        "knowledge" => Ok(merged_graph(&three, versions.path.as_deref())),
+        "lines" => Ok(plain(merge_lines(&three))),
+        "array" => merge_array(&three).map(plain),
+        "decision" => merge_decision(&three).map(plain),
+        "features" => merge_features(&three).map(plain),
         other => {
             return Err(CommandError::misuse(format!(
                 "there is no merge driver `{}`",
@@ -84,12 +94,23 @@ fn merged(kind: &str, versions: &MergeInputs) -> Result<Merged, CommandError> {
             )));
         }
     };
-    let merged = merged.map_err(|error| CommandError::of_error("MERGE", &error))?;
-    if merged.text != ours {
-        fs::write(&versions.ours, &merged.text)
+    let result = result.map_err(|error| CommandError::of_error("MERGE", &error))?;
+    if result.text != ours {
+        fs::write(&versions.ours, &result.text)
             .map_err(|error| failed("our version", "written", &error))?;
     }
-    Ok(merged)
+    Ok(result)
+}
+
+fn merged_graph(three: &merge::Versions<'_>, path: Option<&str>) -> MergeResult {
+    let path = text::visible(path.unwrap_or("knowledge.dot"));
+    let merged = merge_knowledge(three.base, three.ours, three.theirs, &path);
+    // Only a count; a merge outside of a project is a merge all the same.
+    if let Ok(project) = Project::open(None) {
+        project.engine.count_merge(merged.conflicts.len());
+    }
+    let conflict = (!merged.conflicts.is_empty()).then_some(merged.guidance);
+    MergeResult { text: merged.text, kept: merged.marked, conflict }
 }
 
 impl MergeInputs {
@@ -121,51 +142,6 @@ impl MergeInputs {
         let [base, ours, theirs] = named.map(read);
         Ok([base?, ours?, theirs?])
     }
-}
-
-/// Merges two versions of the knowledge graph.
-fn knowledge(versions: &MergeInputs) -> ExitCode {
-    let path = versions.path.clone().unwrap_or_else(|| "knowledge.dot".to_owned());
-    let merged = versions.read(limits::KNOWLEDGE_BYTES).and_then(|[base, ours, theirs]| {
-        let merged = merge_knowledge(&base, &ours, &theirs, &text::visible(&path));
-        if merged.text != ours {
-            fs::write(&versions.ours, &merged.text)
-                .map_err(|error| failed("our version", "written", &error))?;
-        }
-        Ok(merged)
-    });
-    match merged {
-        Ok(merged) => told(&merged, &path),
-        Err(problem) => {
-            say(&format!(
-                "twining: {}: nothing was merged\n{}",
-                text::visible(&path),
-                output::words(&problem)
-            ));
-            ExitCode::from(CONFLICT)
-        }
-    }
-}
-
-fn told(merged: &KnowledgeMerge, path: &str) -> ExitCode {
-    // Only a count; a merge outside of a project is a merge all the same.
-    if let Ok(project) = Project::open(None) {
-        project.engine.count_merge(merged.conflicts.len());
-    }
-    if !merged.marked.is_empty() {
-        let what = merged.marked.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-        let more = merged.marked.len().saturating_sub(20);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        say(&format!(
-            "twining: {}: both texts were kept and marked at {what}{more}\n",
-            text::visible(path)
-        ));
-    }
-    if merged.conflicts.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    say(&format!("twining: {}", merged.guidance));
-    ExitCode::from(CONFLICT)
 }
 
 fn failed(name: &str, what: &str, error: &std::io::Error) -> CommandError {

@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use twining_engine::{Changes, StatusReport};
 
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::{self, Project};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{TextPage, count, dim, plain, strong};
@@ -70,7 +69,7 @@ fn introduce(style: OutputFormat) -> ExitStatus {
 fn suggest(steps: &[NextStep], page: &mut TextPage) {
     page.heading("Next");
     let rows = steps.iter().map(|step| vec![strong(step.command), dim(&step.why)]);
-    page.table(2, &rows.collect::<Vec<_>>());
+    page.table(2, rows);
 }
 
 /// What waits, the most urgent first; where nothing does, what is always of use.

@@ -1,10 +1,10 @@
 //! Programs that are tried: started with something on their stdin, and waited for no
 //! longer than they deserve.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -61,22 +61,41 @@ impl RunningProcess {
     }
 
     fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
-        let began = Instant::now();
-        loop {
-            if self.child.try_wait().map_err(|error| error.to_string())?.is_some() {
-                return Ok(ProcessOutput { out: self.out.whole(), err: self.err.whole() });
-            }
-            let done = enough(&self.out.text_so_far());
-            if done || began.elapsed() > TRIAL_TIMEOUT {
-                drop(self.input.take());
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                let said =
-                    ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
-                return if done { Ok(said) } else { Err("it does not answer".to_owned()) };
-            }
-            std::thread::sleep(STEP);
+        let (mut done, out) = (false, &self.out);
+        let is_done = || {
+            done = enough(&out.text_so_far());
+            done
+        };
+        let ended = wait_or_kill(&mut self.child, TRIAL_TIMEOUT, is_done)
+            .map_err(|error| error.to_string())?;
+        if ended.is_some() {
+            return Ok(ProcessOutput { out: self.out.whole(), err: self.err.whole() });
         }
+        let said = ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
+        if done { Ok(said) } else { Err("it does not answer".to_owned()) }
+    }
+}
+
+/// Waits for a program to end; where it is `done` before, or takes too long, it is killed
+/// with all that it started in a group of its own.
+fn wait_or_kill(
+    child: &mut Child,
+    timeout: Duration,
+    mut is_done: impl FnMut() -> bool,
+) -> io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if is_done() || began.elapsed() > timeout {
+            let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(None);
+        }
+        std::thread::sleep(STEP);
     }
 }
 
@@ -141,42 +160,18 @@ pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
         // A group of its own: what it starts ends with it.
         .process_group(0)
         .spawn();
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) => {
-            return CommandVerdict::Unknown(format!("its command cannot be started: {error}"));
-        }
-    };
-    let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return CommandVerdict::Passed,
-            Ok(Some(status)) => {
-                return CommandVerdict::Failed(status.code().map_or_else(
-                    || "it was killed".to_owned(),
-                    |code| format!("it exited with code {code}"),
-                ));
-            }
-            Ok(None) if started.elapsed() < TIMEOUT => {
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(50));
-            }
-            Ok(None) => {
-                let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-                let _ = child.wait();
-                return CommandVerdict::Unknown(format!(
-                    "its command took longer than {} seconds",
-                    TIMEOUT.as_secs()
-                ));
-            }
-            Err(error) => {
-                return CommandVerdict::Unknown(format!(
-                    "its command cannot be waited for: {error}"
-                ));
-            }
-        }
+    let ended = child.and_then(|mut child| wait_or_kill(&mut child, TIMEOUT, || false));
+    match ended {
+        Ok(Some(status)) if status.success() => CommandVerdict::Passed,
+        Ok(Some(status)) => CommandVerdict::Failed(status.code().map_or_else(
+            || "it was killed".to_owned(),
+            |code| format!("it exited with code {code}"),
+        )),
+        Ok(None) => CommandVerdict::Unknown(format!(
+            "its command took longer than {} seconds",
+            TIMEOUT.as_secs()
+        )),
+        Err(error) => CommandVerdict::Unknown(format!("its command cannot be run: {error}")),
     }
 }
 

@@ -75,8 +75,7 @@ impl Project {
 
     fn at(located: ProjectLocation) -> Result<Self, CommandError> {
         let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
-        let store = Store::open(located.place.clone(), ids)
-            .map_err(|error| CommandError::from(twining_engine::Failure::from(error)))?;
+        let store = Store::open(located.place.clone(), ids)?;
         let history = Git::at(&located.checkout).with_index(index_of_commit());
         let engine = Engine::with_model(store, Box::new(embedding_model::load))
             .waiting_for_vectors(LONGEST_WAIT);

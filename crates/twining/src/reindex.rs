@@ -5,10 +5,9 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use twining_engine::{Failure, ModelState};
+use twining_engine::ModelState;
 
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{count, dim, good};
@@ -19,7 +18,7 @@ pub fn rebuild(
     vectors: bool,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
-    let rebuilt = project.engine.store().rebuild().map_err(Failure::from)?;
+    let rebuilt = project.engine.store().rebuild()?;
     if vectors {
         make_vectors(project)?;
     }
@@ -57,12 +56,10 @@ fn make_vectors(project: &Project) -> Result<(), CommandError> {
     }
     let mut progress = Progress::new("vectors");
     let embedding_worker = project.engine.embedding_worker();
-    embedding_worker
-        .make_all(&mut |embedding| {
-            progress.left(embedding.waiting);
-            true
-        })
-        .map_err(Failure::from)?;
+    embedding_worker.make_all(&mut |embedding| {
+        progress.left(embedding.waiting);
+        true
+    })?;
     progress.done();
     Ok(())
 }

@@ -13,8 +13,7 @@ use twining_model::limits;
 use twining_store::git::GitRange;
 
 use crate::args::{option, path, switch};
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{TextPage, bad, dim, good, place, plain, warn};
 
@@ -121,7 +120,7 @@ fn show(report: &CiReport, page: &mut TextPage) {
             plain(&finding.message),
         ]
     });
-    page.table(0, &rows.collect::<Vec<_>>());
+    page.table(0, rows);
     for proven in &report.evidence {
         page.line([
             good("proven"),

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use twining_model::{Change, Entry, limits};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
@@ -64,6 +66,17 @@ impl LocalState<'_> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
         let hooks = store.layout.local.make_dir(HOOKS)?;
         store.layout.replace(&hooks, &note_file(name), bytes, false)
+    }
+
+    /// The record in a note; none where there is none that can be read.
+    #[must_use]
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&self.note(name).ok().flatten()?).ok()
+    }
+
+    /// Leaves a record as a note, and tells whether that went well.
+    pub fn write_json(&self, name: &str, record: &impl Serialize) -> bool {
+        serde_json::to_vec(record).is_ok_and(|bytes| self.write_note(name, &bytes).is_ok())
     }
 
     /// Whether there is such a note.

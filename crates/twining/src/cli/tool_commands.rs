@@ -9,11 +9,10 @@ use crate::args::{option, path, switch, word};
 use crate::cli::completions;
 use crate::guard_command::admin;
 use crate::guard_command::list;
+use crate::init::install::InstallOptions;
 use crate::mcp::{self, ToolSelection};
-use crate::merge_driver;
-use crate::merge_driver::DRIVERS;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::merge_driver::{self, DRIVERS};
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::{default_policy, doctor, dot_check, import, init, reindex, tour};
@@ -159,27 +158,13 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
         name: "init",
         about: "Wire this project up: memory, git, and the agents that work here",
         flags: init::install::install_flags,
-        run: Some(|call| {
-            init::install(&init::install::options(
-                call.given,
-                call.project,
-                call.agent,
-                call.style,
-            )?)
-        }),
+        run: Some(|call| init::install(&install_options(call)?)),
     },
     ToolCommand {
         name: "uninstall",
         about: "Remove what init wrote; the memory stays unless you add --purge",
         flags: init::install::uninstall_flags,
-        run: Some(|call| {
-            init::uninstall(&init::install::options(
-                call.given,
-                call.project,
-                call.agent,
-                call.style,
-            )?)
-        }),
+        run: Some(|call| init::uninstall(&install_options(call)?)),
     },
     ToolCommand {
         name: "completions",
@@ -227,6 +212,10 @@ impl ToolCommand {
     pub fn listed(&self) -> (&'static str, &'static str) {
         (self.name, self.about)
     }
+}
+
+fn install_options(call: ToolCall<'_>) -> Result<InstallOptions, CommandError> {
+    init::install::options(call.given, call.project, call.agent, call.style)
 }
 
 fn mcp_flags(command: Command) -> Command {

@@ -8,8 +8,7 @@ use clap::{Command, Error};
 use twining_model::InvalidInput;
 
 use crate::cli::hyphen_values;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
 
@@ -40,10 +39,11 @@ fn unknown_argument(error: &Error, command: &Command, words: &[OsString]) -> Com
         _ => "",
     };
     // Of a word that begins with one dash the parser names a letter.
+    let is_short = given.starts_with('-') && !given.starts_with("--") && given.len() > 1;
     let word = words
         .iter()
         .filter_map(|word| word.to_str())
-        .find(|word| !given.starts_with("--") && given.len() > 1 && word.starts_with(given))
+        .find(|word| is_short && word.starts_with(given))
         .unwrap_or(given);
     let (name, flags) = (command_named(command, words), hyphen_values::flags(command, words));
     let shown = serde_messages::short(word);

@@ -12,11 +12,10 @@ use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, count, dim, good, place, plain, strong, warn, when,
 };
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for RegisterInput {
     const NAME: &'static str = "register";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Register";
     const ABOUT: &'static str =
         "Register your capabilities so others find you; repeat as a heartbeat.";
@@ -42,7 +41,6 @@ impl Verb for RegisterInput {
 
 impl Verb for AgentsInput {
     const NAME: &'static str = "agents";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Agents";
     const ABOUT: &'static str =
         "List active agents, their capabilities, the paths they claimed, and open handoffs.";
@@ -73,7 +71,7 @@ impl Verb for AgentsInput {
                 said,
             ]
         });
-        page.table(0, &rows.collect::<Vec<_>>());
+        page.table(0, rows);
         if outcome.gone > 0 {
             page.line([dim(format!(
                 "{} gone; --include-gone shows them",
@@ -121,7 +119,6 @@ fn handoff_row(handoff: &HandoffSummary) -> Vec<StyledText> {
 
 impl Verb for DiscoverInput {
     const NAME: &'static str = "discover";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Discover agents";
     const ABOUT: &'static str = "Who can do this, best fit first.";
     const EXAMPLE: &'static str = "twining discover rust,sql";
@@ -158,12 +155,11 @@ fn found(agents: &[AgentMatch], page: &mut TextPage) {
             dim(missing),
         ]
     });
-    page.table(0, &rows.collect::<Vec<_>>());
+    page.table(0, rows);
 }
 
 impl Verb for DelegateInput {
     const NAME: &'static str = "delegate";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Delegate";
     const ABOUT: &'static str = "Post a need with the capabilities it requires; the reply lists matching agents and offers posted.";
     const EXAMPLE: &'static str = "twining delegate \"make the report query fast\" --needs sql --urgency high --scope src/report/";
@@ -190,7 +186,6 @@ impl Verb for DelegateInput {
 
 impl Verb for HandoffInput {
     const NAME: &'static str = "handoff";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Hand over";
     const ABOUT: &'static str = "Hand work over with its results; decisions, warnings and open needs of the scope go with it.";
     const EXAMPLE: &'static str = "twining handoff \"tokens are issued\" --to bob --scope src/auth/ \\
@@ -220,7 +215,6 @@ impl Verb for HandoffInput {
 
 impl Verb for AcknowledgeInput {
     const NAME: &'static str = "acknowledge";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Take over";
     const ABOUT: &'static str = "Take over a handoff; the reply has its results and context.";
     const EXAMPLE: &'static str = "twining acknowledge 01M7EB3QWY4C5CPJF6982ZJQ18";
@@ -256,7 +250,6 @@ impl Verb for AcknowledgeInput {
 
 impl Verb for ClaimInput {
     const NAME: &'static str = "claim";
-    const GROUP: VerbGroup = VerbGroup::Agents;
     const TITLE: &'static str = "Claim";
     const ABOUT: &'static str = "Claim paths or a feature before you edit; the claim expires. Error CLAIMED names the holder. Release when done.";
     const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --why \"rewriting tokens\"";

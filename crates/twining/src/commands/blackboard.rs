@@ -9,11 +9,10 @@ use twining_model::limits;
 use super::rows;
 use crate::project::CommandContext;
 use crate::render::text_page::{TextPage, bad, count, dim, good, plain, strong, warn, when};
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for PostInput {
     const NAME: &'static str = "post";
-    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Post an entry";
     const ABOUT: &'static str = "Tell the other agents something: findings and warnings as you meet them, needs, questions, answers, status. Choices go to twining_decide.";
     const EXAMPLE: &'static str =
@@ -45,7 +44,6 @@ impl Verb for PostInput {
 
 impl Verb for ReadInput {
     const NAME: &'static str = "read";
-    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Read entries";
     const ABOUT: &'static str = "Read filtered blackboard entries: the newest, oldest first.";
     const EXAMPLE: &'static str =
@@ -92,7 +90,6 @@ impl Verb for ReadInput {
 
 impl Verb for QueryInput {
     const NAME: &'static str = "query";
-    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Search entries";
     const ABOUT: &'static str = "Search entries by words and meaning, best match first. Call before you investigate something yourself.";
     const EXAMPLE: &'static str = "twining query \"token expiry\" --type finding,warning";
@@ -119,7 +116,6 @@ impl Verb for QueryInput {
 
 impl Verb for RecentInput {
     const NAME: &'static str = "recent";
-    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Latest entries";
     const ABOUT: &'static str = "The latest entries, newest first.";
     const EXAMPLE: &'static str = "twining recent 5 --type finding";
@@ -141,7 +137,6 @@ impl Verb for RecentInput {
 
 impl Verb for DismissInput {
     const NAME: &'static str = "dismiss";
-    const GROUP: VerbGroup = VerbGroup::Blackboard;
     const TITLE: &'static str = "Close entries";
     const ABOUT: &'static str =
         "Close needs, questions or warnings that are settled. Nothing is deleted.";
@@ -162,6 +157,6 @@ impl Verb for DismissInput {
         let already =
             outcome.already_closed.iter().map(|id| vec![dim("already closed"), plain(id)]);
         let unknown = outcome.not_found.iter().map(|id| vec![bad("not found"), plain(id)]);
-        page.table(0, &closed.chain(already).chain(unknown).collect::<Vec<_>>());
+        page.table(0, closed.chain(already).chain(unknown));
     }
 }

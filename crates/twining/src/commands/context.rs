@@ -10,11 +10,10 @@ use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when,
 };
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for AssembleInput {
     const NAME: &'static str = "assemble";
-    const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Assemble context";
     const ABOUT: &'static str = "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
     const EXAMPLE: &'static str = "twining assemble \"add refresh tokens\" src/auth/";
@@ -43,7 +42,7 @@ impl Verb for AssembleInput {
             let standing = standing(decision.status);
             page.table(
                 2,
-                &[vec![
+                [vec![
                     dim(&decision.id),
                     standing,
                     plain(decision.confidence.as_str()),
@@ -90,11 +89,7 @@ impl Verb for AssembleInput {
             ));
             page.table(
                 2,
-                &context
-                    .omitted
-                    .iter()
-                    .map(|left| vec![dim(&left.id), dim(&left.summary)])
-                    .collect::<Vec<_>>(),
+                context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]),
             );
         }
         rows::embedding(page, context.mode, context.not_yet_embedded);
@@ -111,14 +106,13 @@ fn show_entries(
         page.heading(heading);
     }
     for entry in entries {
-        page.table(2, &[vec![dim(&entry.id), place(&entry.scope), style(entry.summary.clone())]]);
+        page.table(2, [vec![dim(&entry.id), place(&entry.scope), style(entry.summary.clone())]]);
         page.block(4, entry.detail.as_deref().unwrap_or_default());
     }
 }
 
 impl Verb for SummarizeInput {
     const NAME: &'static str = "summarize";
-    const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "Summarize";
     const ABOUT: &'static str = "The state of a scope in one paragraph: warnings, disputes, recent decisions, open items. Good for catching up.";
     const EXAMPLE: &'static str = "twining summarize src/auth/";
@@ -149,7 +143,6 @@ impl Verb for SummarizeInput {
 
 impl Verb for WhatChangedInput {
     const NAME: &'static str = "what_changed";
-    const GROUP: VerbGroup = VerbGroup::Context;
     const TITLE: &'static str = "What changed";
     const ABOUT: &'static str =
         "Decisions made, ended or reconsidered, entries posted since a time. Call on return.";

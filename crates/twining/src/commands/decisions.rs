@@ -20,14 +20,13 @@ use crate::render::command_error::CommandError;
 use crate::render::text_page::{
     TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when,
 };
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 use crate::{args, person_check};
 
 const EDIT: &str = "edit";
 
 impl Verb for DecideInput {
     const NAME: &'static str = "decide";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Record a decision";
     const ABOUT: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. The reply names decisions it conflicts with: tell the user.";
     const EXAMPLE: &'static str =
@@ -115,7 +114,6 @@ const FILES_ASKED: usize = 100;
 
 impl Verb for WhyInput {
     const NAME: &'static str = "why";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Explain why";
     const ABOUT: &'static str = "Decisions that apply to a file, directory, module or symbol, with reasons. Call before you change it.";
     const EXAMPLE: &'static str = "twining why src/auth/";
@@ -208,7 +206,7 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
             decision.origin.via.as_str()
         )),
     ];
-    page.table(2, &[about.to_vec()]);
+    page.table(2, [about.to_vec()]);
     page.block(2, &decision.rationale);
     let mut notes = Vec::new();
     if decision.alternatives_count > 0 {
@@ -226,12 +224,11 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
         decision.override_reason.iter().map(|reason| vec![warn(format!("overridden: {reason}"))]),
     );
     notes.extend(decision.commit_hashes.iter().map(|hash| vec![dim(format!("commit {hash}"))]));
-    page.table(2, &notes);
+    page.table(2, notes);
 }
 
 impl Verb for TraceInput {
     const NAME: &'static str = "trace";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Trace a decision";
     const ABOUT: &'static str = "A decision's dependencies and dependents.";
     const EXAMPLE: &'static str = "twining trace 01M7EB3QWY4C5CPJF6982ZJQ18 --direction upstream";
@@ -246,15 +243,12 @@ impl Verb for TraceInput {
 
     fn show(outcome: &TraceOutcome, page: &mut TextPage) {
         for link in &outcome.chain {
-            page.table(0, &[vec![dim(&link.id), standing(link.status), strong(&link.summary)]]);
+            page.table(0, [vec![dim(&link.id), standing(link.status), strong(&link.summary)]]);
             let below = link.depends_on.iter().map(|id| vec![dim("depends on"), plain(id)]);
-            let above = link.dependents.iter().map(|id| vec![dim("required by"), plain(id)]);
-            page.table(2, &below.chain(above).collect::<Vec<_>>());
+            let above = link.dependents.iter().map(|id| vec![dim("carries"), plain(id)]);
+            page.table(2, below.chain(above));
         }
-        page.table(
-            0,
-            &outcome.missing.iter().map(|id| vec![bad("missing"), plain(id)]).collect::<Vec<_>>(),
-        );
+        page.table(0, outcome.missing.iter().map(|id| vec![bad("missing"), plain(id)]));
         if outcome.truncated {
             page.line([dim("the chain continues; trace again from its last decision")]);
         }
@@ -263,7 +257,6 @@ impl Verb for TraceInput {
 
 impl Verb for ReconsiderInput {
     const NAME: &'static str = "reconsider";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Reconsider a decision";
     const ABOUT: &'static str = "Flag a decision for review because something changed; it becomes provisional and the team is warned.";
     const EXAMPLE: &'static str = "twining reconsider 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"The library is no longer maintained\"";
@@ -287,14 +280,7 @@ impl Verb for ReconsiderInput {
         if let Some(note) = &outcome.note {
             page.block(2, note);
         }
-        page.table(
-            2,
-            &outcome
-                .dependents
-                .iter()
-                .map(|id| vec![dim("depends on it:"), plain(id)])
-                .collect::<Vec<_>>(),
-        );
+        page.table(2, outcome.dependents.iter().map(|id| vec![dim("depends on it:"), plain(id)]));
     }
 }
 
@@ -303,7 +289,6 @@ const SHOWN: usize = 400;
 
 impl Verb for OverrideInput {
     const NAME: &'static str = "override";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Override a decision";
     const ABOUT: &'static str = "Record that a person rejects a decision. Only if the user asks; it stays flagged until they confirm it.";
     const EXAMPLE: &'static str = "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"We stay on sessions\" --new-decision \"Keep sessions\"";
@@ -360,7 +345,6 @@ impl Verb for OverrideInput {
 
 impl Verb for PromoteInput {
     const NAME: &'static str = "promote";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Promote decisions";
     const ABOUT: &'static str =
         "Make provisional decisions active, once the user has settled a conflict.";
@@ -382,7 +366,7 @@ impl Verb for PromoteInput {
             .refused
             .iter()
             .map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
-        page.table(0, &promoted.chain(before).chain(refused).collect::<Vec<_>>());
+        page.table(0, promoted.chain(before).chain(refused));
         for contested in &outcome.contested {
             let rivals =
                 contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -398,7 +382,6 @@ impl Verb for PromoteInput {
 
 impl Verb for SearchDecisionsInput {
     const NAME: &'static str = "search_decisions";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Search decisions";
     const ABOUT: &'static str =
         "Search decisions in any scope, by words and meaning, best match first.";
@@ -425,7 +408,6 @@ impl Verb for SearchDecisionsInput {
 
 impl Verb for LinkCommitInput {
     const NAME: &'static str = "link_commit";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Link a commit";
     const ABOUT: &'static str = "Record that a commit implements a decision.";
     const EXAMPLE: &'static str = "twining link-commit 01M7EB3QWY4C5CPJF6982ZJQ18 3f2a91c";
@@ -452,7 +434,6 @@ impl Verb for LinkCommitInput {
 
 impl Verb for CommitsInput {
     const NAME: &'static str = "commits";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Decisions of a commit";
     const ABOUT: &'static str = "The decisions a commit implements.";
     const EXAMPLE: &'static str = "twining commits 3f2a91c";
@@ -479,13 +460,12 @@ impl Verb for CommitsInput {
                 plain(&decision.summary),
             ]
         });
-        page.table(0, &rows.collect::<Vec<_>>());
+        page.table(0, rows);
     }
 }
 
 impl Verb for ImpactInput {
     const NAME: &'static str = "impact";
-    const GROUP: VerbGroup = VerbGroup::Decisions;
     const TITLE: &'static str = "Impact of a decision";
     const ABOUT: &'static str = "What changing a decision would affect: dependent decisions, files, symbols, entries, commits.";
     const EXAMPLE: &'static str = "twining impact 01M7EB3QWY4C5CPJF6982ZJQ18";
@@ -537,13 +517,7 @@ pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
         return RenameHistory::default();
     }
     let Some(head) = ctx.history.head() else { return RenameHistory::default() };
-    let known: Option<RenameHistory> = store
-        .local_state()
-        .note(KEPT)
-        .ok()
-        .flatten()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let known = known.unwrap_or_default();
+    let known: RenameHistory = store.local_state().read_json(KEPT).unwrap_or_default();
     if known.head == head {
         return known;
     }
@@ -558,7 +532,7 @@ pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
         RenameHistory::default().up_to(&head, fresh)
     };
     // If it cannot be kept, the next call asks again.
-    let _ = serde_json::to_vec(&moves).map(|bytes| store.local_state().write_note(KEPT, &bytes));
+    store.local_state().write_json(KEPT, &moves);
     moves
 }
 

@@ -13,11 +13,10 @@ use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{
     StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when,
 };
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for RoleInput {
     const NAME: &'static str = "role";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Role";
     const ABOUT: &'static str = "What a role must do, must not do, must ask about and must escalate. Read yours before you act.";
     const EXAMPLE: &'static str = "twining role coach";
@@ -60,7 +59,6 @@ impl Verb for RoleInput {
 
 impl Verb for GatesInput {
     const NAME: &'static str = "gates";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Quality gates";
     const ABOUT: &'static str = "The quality gates a task must pass, by type and complexity, and where each threshold came from.";
     const EXAMPLE: &'static str = "twining gates feature 5";
@@ -79,7 +77,7 @@ impl Verb for GatesInput {
             strong(&outcome.profile.id),
             dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity)),
         ]);
-        page.table(2, &bars(&outcome.profile));
+        page.table(2, bars(&outcome.profile));
         outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
         rows::mistakes(&outcome.mistakes, page);
     }
@@ -121,7 +119,6 @@ fn bars(profile: &GateProfile) -> Vec<Vec<StyledText>> {
 
 impl Verb for CheckGatesInput {
     const NAME: &'static str = "check_gates";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Check quality gates";
     const ABOUT: &'static str = "Check a task's quality gates: each is pass, fail or unknown, with what to do next. Unknown is not approval. Give results or report paths.";
     const EXAMPLE: &'static str = "twining check-gates feature 5 --report target/nextest/default/junit.xml,lcov.info --arch-score 72";
@@ -145,9 +142,9 @@ impl Verb for CheckGatesInput {
             };
             vec![standing(gate.standing), plain(gate.gate), dim(evidence), plain(&gate.reason)]
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
         page.heading("Next");
-        page.table(2, &checked.next.iter().map(|next| vec![plain(next)]).collect::<Vec<_>>());
+        page.table(2, checked.next.iter().map(|next| vec![plain(next)]));
         checked.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
         rows::mistakes(&checked.mistakes, page);
     }
@@ -167,7 +164,6 @@ fn standing(standing: GateStatus) -> StyledText {
 
 impl Verb for PromptInput {
     const NAME: &'static str = "prompt";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Prompt";
     const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, previous turn, mode, decisions and warnings in scope.";
     const EXAMPLE: &'static str =
@@ -190,7 +186,6 @@ impl Verb for PromptInput {
 
 impl Verb for RecordTurnInput {
     const NAME: &'static str = "record_turn";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Record a turn";
     const ABOUT: &'static str = "Record the result of a player-coach turn once the coach has judged it; the next turn's prompt shows it. Repeating a turn updates it.";
     const EXAMPLE: &'static str = "twining record-turn TASK-GE-001 2 --player-decision \"Added logout\" --coach-decision revise \\
@@ -215,7 +210,6 @@ impl Verb for RecordTurnInput {
 
 impl Verb for TurnsInput {
     const NAME: &'static str = "turns";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Turns";
     const ABOUT: &'static str = "Results of a feature's earlier player-coach turns, oldest first.";
     const EXAMPLE: &'static str = "twining turns FEAT-GE --task TASK-GE-001 --last 3";
@@ -235,7 +229,7 @@ impl Verb for TurnsInput {
         for turn in &outcome.turns {
             page.table(
                 0,
-                &[vec![
+                [vec![
                     dim(&turn.id),
                     when(&turn.timestamp),
                     verdict(&turn.coach_decision),
@@ -262,7 +256,6 @@ fn verdict(word: &str) -> StyledText {
 
 impl Verb for SuggestModeInput {
     const NAME: &'static str = "suggest_mode";
-    const GROUP: VerbGroup = VerbGroup::Governance;
     const TITLE: &'static str = "Suggest a mode";
     const ABOUT: &'static str =
         "How much ceremony fits a task: mode, when to use it, pitfalls. Advice, not a gate.";

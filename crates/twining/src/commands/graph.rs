@@ -9,11 +9,10 @@ use twining_engine::{
 use super::rows;
 use crate::project::CommandContext;
 use crate::render::text_page::{TextPage, count, dim, good, plain, warn};
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for AddEntityInput {
     const NAME: &'static str = "add_entity";
-    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add an entity";
     const ABOUT: &'static str =
         "Add a code entity to the graph. An existing name and type is updated: properties merge.";
@@ -36,7 +35,6 @@ impl Verb for AddEntityInput {
 
 impl Verb for AddRelationInput {
     const NAME: &'static str = "add_relation";
-    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Add a relation";
     const ABOUT: &'static str = "Record how two entities relate.";
     const EXAMPLE: &'static str = "twining add-relation SessionStore depends_on redis";
@@ -57,7 +55,6 @@ impl Verb for AddRelationInput {
 
 impl Verb for NeighborsInput {
     const NAME: &'static str = "neighbors";
-    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Neighbours of an entity";
     const ABOUT: &'static str = "The neighbours of an entity.";
     const EXAMPLE: &'static str = "twining neighbors SessionStore --depth 2";
@@ -72,7 +69,7 @@ impl Verb for NeighborsInput {
     }
 
     fn show(outcome: &NeighborsOutcome, page: &mut TextPage) {
-        page.table(0, &[rows::entity_row(&outcome.center)]);
+        page.table(0, [rows::entity_row(&outcome.center)]);
         let rows = outcome.neighbors.iter().map(|neighbor| {
             let arrow = rows::arrow(&neighbor.relation, neighbor.direction);
             [dim(neighbor.depth.to_string()), plain(arrow)]
@@ -80,7 +77,7 @@ impl Verb for NeighborsInput {
                 .chain(rows::walked_entity_row(&neighbor.entity))
                 .collect()
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
         rows::truncated_note(
             page,
             outcome.truncated,
@@ -91,7 +88,6 @@ impl Verb for NeighborsInput {
 
 impl Verb for PathInput {
     const NAME: &'static str = "path";
-    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Path between entities";
     const ABOUT: &'static str = "The shortest path between two entities.";
     const EXAMPLE: &'static str = "twining path LoginPage redis";
@@ -123,13 +119,12 @@ impl Verb for PathInput {
             };
             std::iter::once(plain(arrow)).chain(rows::walked_entity_row(&step.entity)).collect()
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
     }
 }
 
 impl Verb for GraphQueryInput {
     const NAME: &'static str = "graph_query";
-    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Find entities";
     const ABOUT: &'static str = "Find entities by name or property.";
     const EXAMPLE: &'static str = "twining graph-query session --type class,module";
@@ -147,14 +142,13 @@ impl Verb for GraphQueryInput {
         if outcome.entities.is_empty() {
             page.line([dim("nothing matches")]);
         }
-        page.table(0, &outcome.entities.iter().map(rows::entity_row).collect::<Vec<_>>());
+        page.table(0, outcome.entities.iter().map(rows::entity_row));
         rows::truncated_note(page, outcome.truncated, "raise --limit or give more of the name");
     }
 }
 
 impl Verb for PruneInput {
     const NAME: &'static str = "prune_graph";
-    const GROUP: VerbGroup = VerbGroup::Graph;
     const TITLE: &'static str = "Prune the graph";
     const ABOUT: &'static str = "Remove entities without relations, and dangling relations.";
     const EXAMPLE: &'static str = "twining prune-graph --dry-run false";
@@ -180,7 +174,7 @@ impl Verb for PruneInput {
             .removed_entities
             .iter()
             .map(|entity| vec![dim(&entity.id), dim(&entity.kind), plain(&entity.name)]);
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
         if outcome.dry_run && outcome.removed_entity_count + outcome.removed_relation_count > 0 {
             page.line([dim("to do it: twining prune-graph --dry-run false")]);
         }

@@ -11,11 +11,10 @@ use crate::commands::with_command_names;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn};
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for KnowledgeRetrieveInput {
     const NAME: &'static str = "knowledge_retrieve";
-    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Search the knowledge graph";
     const ABOUT: &'static str = "Search the reviewed components, patterns and rules; returns matches and their neighbours as DOT. Call before you design.";
     const EXAMPLE: &'static str = "twining knowledge retrieve \"error handling\"";
@@ -55,7 +54,6 @@ fn show_found(found: &RetrieveOutcome, page: &mut TextPage) {
 
 impl Verb for KnowledgePackInput {
     const NAME: &'static str = "knowledge_pack";
-    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Pack knowledge for a story";
     const ABOUT: &'static str = "The part of the knowledge graph a story needs, found by its key terms. Call when you plan it.";
     const EXAMPLE: &'static str =
@@ -78,7 +76,6 @@ impl Verb for KnowledgePackInput {
 
 impl Verb for KnowledgeUpdateInput {
     const NAME: &'static str = "knowledge_update";
-    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Edit the knowledge graph";
     const ABOUT: &'static str = "Add, change or remove nodes and edges of the knowledge graph. The whole graph is checked first; comments and layout stay.";
     const EXAMPLE: &'static str = "twining knowledge update --op '{\"op\":\"update_node\",\"id\":\"code-style\",\"status\":\"deprecated\"}'";
@@ -124,7 +121,6 @@ const CREATE: &str = "create";
 
 impl Verb for KnowledgeCheckInput {
     const NAME: &'static str = "knowledge_check";
-    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Check the knowledge graph";
     const ABOUT: &'static str = "Check the project's knowledge graph (knowledge.dot): every error with line and suggestion. Call after editing the file.";
     const EXAMPLE: &'static str = "twining knowledge check";
@@ -200,7 +196,6 @@ fn number(length: usize) -> u64 {
 
 impl Verb for ReviewContextInput {
     const NAME: &'static str = "review_context";
-    const GROUP: VerbGroup = VerbGroup::Knowledge;
     const TITLE: &'static str = "Context for a review";
     const ABOUT: &'static str = "What to review a plan or change against: the story's knowledge, critical rules for the changed files, what the change does to the graph; with Markdown for a prompt.";
     const EXAMPLE: &'static str = "twining review-context code --story S-12 --base main";

@@ -11,11 +11,10 @@ use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when,
 };
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for StoreTraceInput {
     const NAME: &'static str = "store_trace";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Store a trace";
     const ABOUT: &'static str =
         "Store a person's correction or a rule you broke. Hooks store blocks automatically.";
@@ -37,7 +36,6 @@ impl Verb for StoreTraceInput {
 
 impl Verb for QueryTracesInput {
     const NAME: &'static str = "query_traces";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Query traces";
     const ABOUT: &'static str =
         "Find past violations, corrections and approvals. Call before you decide.";
@@ -68,7 +66,7 @@ impl Verb for QueryTracesInput {
                 plain(&trace.event.what_happened),
             ]
         });
-        page.table(0, &rows.collect::<Vec<_>>());
+        page.table(0, rows);
         if let Some(next) = outcome.next_offset {
             page.line([dim(format!(
                 "{} in all; give --offset {next} for more",
@@ -94,7 +92,6 @@ fn kind(word: &str, blocked: bool) -> StyledText {
 
 impl Verb for PatternsInput {
     const NAME: &'static str = "extract_patterns";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Extract patterns";
     const ABOUT: &'static str =
         "Recurring violations by agent, guard or action, and reason, with proposals.";
@@ -139,7 +136,6 @@ impl Verb for PatternsInput {
 
 impl Verb for CreateGuardInput {
     const NAME: &'static str = "create_guard";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Create a guard";
     const ABOUT: &'static str = "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
     const EXAMPLE: &'static str =
@@ -165,7 +161,6 @@ impl Verb for CreateGuardInput {
 
 impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
-    const GROUP: VerbGroup = VerbGroup::Learning;
     const TITLE: &'static str = "Guards";
     const ABOUT: &'static str = "List guards: what each does, and whether it is proposed or dead.";
     const EXAMPLE: &'static str = "twining guards";
@@ -186,7 +181,7 @@ impl Verb for GuardsInput {
             };
             vec![strong(&guard.id), plain(guard.action.as_str()), dim(&guard.source), standing]
         });
-        page.table(0, &rows.collect::<Vec<_>>());
+        page.table(0, rows);
         rows::mistakes(&outcome.mistakes, page);
     }
 }

@@ -18,11 +18,10 @@ use crate::commands::with_command_names;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for ArchiveInput {
     const NAME: &'static str = "archive";
-    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Archive entries";
     const ABOUT: &'static str = "Move old entries off the blackboard into the archive. Decisions and open needs, questions and warnings stay.";
     const EXAMPLE: &'static str = "twining archive --before 2026-11-01";
@@ -60,7 +59,6 @@ impl Verb for ArchiveInput {
 
 impl Verb for StatusInput {
     const NAME: &'static str = "status";
-    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Status";
     const ABOUT: &'static str = "Counts, health and what needs attention.";
     const EXAMPLE: &'static str = "twining status";
@@ -100,13 +98,13 @@ impl Verb for StatusInput {
             .then(|| vec![dim("last activity"), when(&report.last_activity)]);
         let counted =
             counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
-        page.table(2, &counted.chain(last).collect::<Vec<_>>());
-        rows::section(page, "Claims", report.claims.iter().map(claim_row));
+        page.table(2, counted.chain(last));
+        rows::section(page, "Held", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
             page.heading("Needs attention");
         }
         for warning in &report.warnings {
-            page.table(2, &[vec![warn(with_command_names(&warning.message))]]);
+            page.table(2, [vec![warn(with_command_names(&warning.message))]]);
             page.block(4, &with_command_names(&warning.hint));
         }
         if let Some(metrics) = &report.metrics {
@@ -141,7 +139,7 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
         ("reviews", metrics.reviews.to_string()),
         ("merges", format!("{}, {} with conflicts", metrics.merges, metrics.merges_with_conflicts)),
     ];
-    page.table(2, &rows.map(|(name, value)| vec![dim(name), plain(value)]));
+    page.table(2, rows.map(|(name, value)| vec![dim(name), plain(value)]));
     let stories = metrics.stories.iter().map(|(id, story)| {
         let counts = format!(
             "{} packs, {} reviews, {} edits, {} nodes added",
@@ -154,7 +152,6 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
 
 impl Verb for VerifyInput {
     const NAME: &'static str = "verify";
-    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Verify";
     const ABOUT: &'static str = "Check that decisions are tested, warnings heeded and code has not drifted from them. Call before you finish; posts the result.";
     const EXAMPLE: &'static str = "twining verify src/auth/ --check drift,warnings";
@@ -179,7 +176,7 @@ impl Verb for VerifyInput {
             };
             vec![status, plain(name), plain(&check.message)]
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
         for (name, check) in &outcome.checks {
             rows::section(
                 page,
@@ -215,7 +212,6 @@ pub struct ExportAnswer {
 
 impl Verb for ExportInput {
     const NAME: &'static str = "export";
-    const GROUP: VerbGroup = VerbGroup::Lifecycle;
     const TITLE: &'static str = "Export";
     const ABOUT: &'static str = "The memory as one document, for people.";
     const EXAMPLE: &'static str = "twining export html --out memory.html";

@@ -14,7 +14,7 @@ pub fn entries(entries: &[Entry], page: &mut TextPage) {
     if entries.is_empty() {
         page.line([dim("no entries")]);
     }
-    page.table(0, &entries.iter().map(entry_row).collect::<Vec<_>>());
+    page.table(0, entries.iter().map(entry_row));
 }
 
 /// An entry on one line.
@@ -71,7 +71,7 @@ pub fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut Te
     if rows.is_empty() {
         page.line([dim("nothing matches")]);
     }
-    page.table(0, &rows);
+    page.table(0, rows);
 }
 
 /// How a search was done, where a person may wonder.
@@ -89,7 +89,7 @@ pub fn section(page: &mut TextPage, heading: &str, rows: impl Iterator<Item = Ve
     let rows: Vec<Vec<StyledText>> = rows.collect();
     if !rows.is_empty() {
         page.heading(heading);
-        page.table(2, &rows);
+        page.table(2, rows);
     }
 }
 

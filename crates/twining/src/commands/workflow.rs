@@ -14,11 +14,10 @@ use twining_store::git::{BranchChanges, Git};
 
 use crate::project::CommandContext;
 use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
-use crate::verbs::verb::{Effect, Verb, VerbGroup};
+use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for FeaturesInput {
     const NAME: &'static str = "features";
-    const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "Features";
     const ABOUT: &'static str = "List, add or update features. A status moves one step at a time; tested needs a recorded run. Prefer twining_report for progress.";
     const EXAMPLE: &'static str = "twining features add F7 --description \"Log out everywhere\" --file src/auth/ --criterion \"old tokens are refused\"";
@@ -36,7 +35,7 @@ impl Verb for FeaturesInput {
         if outcome.features.is_empty() {
             page.line([dim("no features")]);
         }
-        page.table(0, &outcome.features.iter().map(row).collect::<Vec<_>>());
+        page.table(0, outcome.features.iter().map(row));
         super::rows::truncated_note(
             page,
             outcome.truncated,
@@ -79,7 +78,6 @@ fn row(feature: &Feature) -> Vec<StyledText> {
 
 impl Verb for NextInput {
     const NAME: &'static str = "next";
-    const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "What to do now";
     const ABOUT: &'static str = "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for that step.";
     const EXAMPLE: &'static str = "twining next";
@@ -112,7 +110,6 @@ const MAX_TEST_FILES: usize = 500;
 
 impl Verb for ReportInput {
     const NAME: &'static str = "report";
-    const GROUP: VerbGroup = VerbGroup::Workflow;
     const TITLE: &'static str = "Report on a feature";
     const ABOUT: &'static str = "Report work on a feature; its status moves one step and the reply says what is next. `passed` needs a test run newer than the feature's files, by default one the host's hook saw.";
     const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\

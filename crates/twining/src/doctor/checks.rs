@@ -22,34 +22,28 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
     let version = this_version();
     let here = std::env::current_exe().ok();
     let shown = here.as_deref().map_or_else(String::new, |path| format!(" ({})", path.display()));
-    let this = DoctorCheck::new("program", Health::Ok, format!("{version}{shown}"));
+    let this = DoctorCheck::ok("program", format!("{version}{shown}"));
     let on_path = match (on_path(NAME), here) {
-        (None, _) => DoctorCheck::new(
-            "path",
-            Health::Warn,
-            "hosts start `twining` by name, but it is not on PATH",
-        )
-        .hinted(path_hint()),
+        (None, _) => {
+            DoctorCheck::warn("path", "hosts start `twining` by name, but it is not on PATH")
+                .hinted(path_hint())
+        }
         (Some(found), Some(here)) if is_same(&found, &here) => {
-            DoctorCheck::new("path", Health::Ok, "hosts start this program")
+            DoctorCheck::ok("path", "hosts start this program")
         }
         (Some(found), _) => match version_of(&found) {
-            Ok(told) if told == version => DoctorCheck::new(
+            Ok(told) if told == version => DoctorCheck::ok(
                 "path",
-                Health::Ok,
                 format!("hosts start {}, which has the same version", found.display()),
             ),
-            Ok(told) => DoctorCheck::new(
+            Ok(told) => DoctorCheck::warn(
                 "path",
-                Health::Warn,
                 format!("hosts start {}, which reports `{told}`, not `{version}`", found.display()),
             )
             .hinted("install one version, or put the folder of this one first on PATH"),
-            Err(why) => DoctorCheck::new(
-                "path",
-                Health::Fail,
-                format!("{} cannot be started: {why}", found.display()),
-            ),
+            Err(why) => {
+                DoctorCheck::fail("path", format!("{} cannot be started: {why}", found.display()))
+            }
         },
     };
     vec![this, on_path]
@@ -107,6 +101,22 @@ impl DoctorCheck {
         Self { name, finding, message: message.into(), hint: None }
     }
 
+    pub(super) fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, Health::Ok, message)
+    }
+
+    pub(super) fn not_checked(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, Health::NotChecked, message)
+    }
+
+    pub(super) fn warn(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, Health::Warn, message)
+    }
+
+    pub(super) fn fail(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, Health::Fail, message)
+    }
+
     pub(super) fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -115,7 +125,7 @@ impl DoctorCheck {
     pub(super) fn failed(name: &'static str, problem: &CommandError) -> Self {
         let said = problem.to_json();
         let hint = said.get("hint").and_then(|hint| hint.as_str()).map(str::to_owned);
-        Self { hint, ..Self::new(name, Health::Fail, said["message"].as_str().unwrap_or_default()) }
+        Self { hint, ..Self::fail(name, said["message"].as_str().unwrap_or_default()) }
     }
 }
 
@@ -159,11 +169,7 @@ pub(super) fn secrets(project: &Project) -> DoctorCheck {
         Err(failure) => return DoctorCheck::failed("secrets", &CommandError::from(failure)),
     };
     let Some(first) = scan.found.first() else {
-        return DoctorCheck::new(
-            "secrets",
-            Health::Ok,
-            format!("no secret in {} records", scan.records),
-        );
+        return DoctorCheck::ok("secrets", format!("no secret in {} records", scan.records));
     };
     let place = format!("{}, record {}, {}", first.file, first.id, first.field);
     let message = format!(
@@ -172,7 +178,7 @@ pub(super) fn secrets(project: &Project) -> DoctorCheck {
         scan.records,
         with_article(&first.kind)
     );
-    DoctorCheck::new("secrets", Health::Fail, message).hinted(
+    DoctorCheck::fail("secrets", message).hinted(
         "revoke and replace each secret, then remove it from the file; it stays in git's history",
     )
 }

@@ -86,8 +86,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         Err(problem) => return vec![DoctorCheck::failed("git", &problem)],
     };
     if !reported.faults.is_empty() {
-        let fault =
-            |words: &String| DoctorCheck::new("git", Health::Fail, words.clone()).hinted(MENDED);
+        let fault = |words: &String| DoctorCheck::fail("git", words.clone()).hinted(MENDED);
         return reported.faults.iter().map(fault).collect();
     }
     let Some(program) = reported.program else {
@@ -95,7 +94,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
             "git is not set up for Twining's merge drivers and hooks; twining init would change {}",
             reported.drift.join(", ")
         );
-        return vec![DoctorCheck::new("git", Health::Warn, message).hinted(MENDED)];
+        return vec![DoctorCheck::warn("git", message).hinted(MENDED)];
     };
     let started = match started(&program, &project.located.checkout) {
         Ok(started) => started,
@@ -107,12 +106,10 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
             "git's settings for Twining are out of date; twining init would change {}",
             reported.drift.join(", ")
         );
-        checks.push(DoctorCheck::new("git", Health::Warn, message).hinted(MENDED));
+        checks.push(DoctorCheck::warn("git", message).hinted(MENDED));
         return checks;
     }
-    checks.extend(
-        reported.notes.iter().map(|note| DoctorCheck::new("git", Health::Warn, note.clone())),
-    );
+    checks.extend(reported.notes.iter().map(|note| DoctorCheck::warn("git", note.clone())));
     let in_place = if reported.notes.is_empty() { "drivers and hooks" } else { "drivers" };
     checks.push(match tried(&TRIALS, &program) {
         Ok(failed) if failed.is_empty() => {
@@ -120,21 +117,16 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
                 "{in_place} are installed and start {program}; {} trial merges succeeded",
                 TRIALS.len()
             );
-            DoctorCheck::new("git", Health::Ok, message)
+            DoctorCheck::ok("git", message)
         }
-        Ok(failed) => DoctorCheck::new(
+        Ok(failed) => DoctorCheck::fail(
             "git",
-            Health::Fail,
             format!("a trial merge failed with the merge driver for {}", failed.join(", ")),
         )
         .hinted(format!(
             "{program} may be older than this program; twining doctor --fix makes git start this one"
         )),
-        Err(why) => DoctorCheck::new(
-            "git",
-            Health::NotChecked,
-            format!("no trial merge could be run: {why}"),
-        ),
+        Err(why) => DoctorCheck::not_checked("git", format!("no trial merge could be run: {why}")),
     });
     checks
 }
@@ -157,7 +149,7 @@ pub fn lock(project: &Project) -> Option<DoctorCheck> {
         "if no git command is running here, the lock file is stale: rm {}",
         program_path::for_shell(&lock.to_string_lossy())
     );
-    Some(DoctorCheck::new("git", Health::Warn, words).hinted(hint))
+    Some(DoctorCheck::warn("git", words).hinted(hint))
 }
 
 /// What mends git's part.
@@ -191,9 +183,8 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
     }
     match version_of(path) {
         Ok(reported) if reported == this_version() => Ok(Some(
-            DoctorCheck::new(
+            DoctorCheck::ok(
                 "git",
-                Health::Ok,
                 format!("git starts {program}, another copy of the same version"),
             )
             .hinted(MENDED),

@@ -15,14 +15,12 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use twining_guard::GuardSet;
 
-use super::checks::{DoctorCheck, Health};
+use super::checks::DoctorCheck;
 use crate::hook;
-use crate::hook_trial;
-use crate::hook_trial::HostTrial;
+use crate::hook_trial::{self, HostTrial};
 use crate::init::{self, HostKind, HostState, ServerEntry, Visibility};
 use crate::process::{TRIAL_TIMEOUT, run_until};
-use crate::program_path;
-use crate::program_path::{NAME, on_path};
+use crate::program_path::{self, NAME, on_path};
 use crate::project::Project;
 use crate::settings::jsonc::JsoncFile;
 use crate::tour::client::{McpClient, ProtocolEra};
@@ -45,9 +43,8 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         match wiring.host {
             HostKind::OpenCode if wiring.replaced.is_some() => checks.push(replaced(wiring)),
             HostKind::OpenCode => {
-                checks.push(DoctorCheck::new(
+                checks.push(DoctorCheck::not_checked(
                     "hook",
-                    Health::NotChecked,
                     "opencode: its plugin runs inside opencode and was not tested",
                 ));
             }
@@ -75,11 +72,8 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
         |host: &HostKind| !wired.iter().any(|wiring| wiring.host == *host) && host.is_here(&ground);
     let new: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_new).collect();
     if wired.is_empty() && new.is_empty() {
-        let check = DoctorCheck::new(
-            "agents",
-            Health::Warn,
-            "no agent is wired up in this project, and none was found",
-        );
+        let check =
+            DoctorCheck::warn("agents", "no agent is wired up in this project, and none was found");
         return vec![
             check.hinted(
                 "install one and run twining init, or name it: twining init --agent claude",
@@ -87,9 +81,8 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
         ];
     }
     let told = |host: HostKind| {
-        let check = DoctorCheck::new(
+        let check = DoctorCheck::warn(
             "agents",
-            Health::Warn,
             format!("{} is used here and not wired up, so no guard stops it", host.name()),
         );
         check.hinted(format!("twining init --agent {} wires it up", host.name()))
@@ -115,7 +108,7 @@ fn fires(tried: &HostTrial) -> Vec<DoctorCheck> {
             "{}: a forbidden call was stopped and an allowed one was not ({})",
             tried.host, tried.file
         );
-        return vec![DoctorCheck::new("hook", Health::Ok, message)];
+        return vec![DoctorCheck::ok("hook", message)];
     }
     tried.problems.iter().map(|problem| does_not_fire(tried.host, problem)).collect()
 }
@@ -125,22 +118,22 @@ fn does_not_fire(host: &str, problem: &str) -> DoctorCheck {
         problem,
         "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, rewrites the hooks",
     );
-    DoctorCheck::new("hook", Health::Fail, format!("{host}: {problem}")).hinted(hint)
+    DoctorCheck::fail("hook", format!("{host}: {problem}")).hinted(hint)
 }
 
 /// Whether a host's files are what `init` would write today.
 fn settings(wiring: &HostState) -> DoctorCheck {
     let name = wiring.host.name();
     if let Some(why) = &wiring.unusable {
-        return DoctorCheck::new("agents", Health::Fail, format!("{name}: {why}"))
+        return DoctorCheck::fail("agents", format!("{name}: {why}"))
             .hinted("fix the file; twining init writes what is missing");
     }
     if wiring.drift.is_empty() {
-        return DoctorCheck::new("agents", Health::Ok, format!("{name} is wired up correctly"));
+        return DoctorCheck::ok("agents", format!("{name} is wired up correctly"));
     }
     let message =
         format!("{name}: {} differ from what twining init would write", wiring.drift.join(", "));
-    DoctorCheck::new("agents", Health::Warn, message)
+    DoctorCheck::warn("agents", message)
         .hinted("twining doctor --fix, or twining init, brings them up to date")
 }
 
@@ -149,8 +142,7 @@ fn unread(wiring: &HostState) -> Option<DoctorCheck> {
     let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
     let message = format!("{name} accepts only plain JSON and ignores {files}");
     let hint = "remove comments and trailing commas from it";
-    (!wiring.unread.is_empty())
-        .then(|| DoctorCheck::new("agents", Health::Fail, message).hinted(hint))
+    (!wiring.unread.is_empty()).then(|| DoctorCheck::fail("agents", message).hinted(hint))
 }
 
 /// A plugin that is not ours asks nobody.
@@ -161,7 +153,7 @@ fn replaced(wiring: &HostState) -> DoctorCheck {
         wiring.host.name()
     );
     let hint = "twining doctor --fix restores the file if twining init wrote it; otherwise move it away and run twining init";
-    DoctorCheck::new("hook", Health::Fail, message).hinted(hint)
+    DoctorCheck::fail("hook", message).hinted(hint)
 }
 
 /// What to do about a program that does not answer: one that is not found is no fault of an entry.
@@ -176,7 +168,7 @@ fn way(why: &str, usual: &str) -> String {
 /// What comes of a host's entry for our server.
 fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
     let name = wiring.host.name();
-    let ill = |words: String| DoctorCheck::new("server", Health::Fail, format!("{name}: {words}"));
+    let ill = |words: String| DoctorCheck::fail("server", format!("{name}: {words}"));
     match &wiring.server {
         ServerEntry::Missing => None,
         ServerEntry::Gone(file) => {
@@ -186,10 +178,10 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
         }
         ServerEntry::Started(words) if is_launched(words) => {
             let message = format!("{name}: `{}` starts the server through another program, which was not tested", shown(words));
-            Some(DoctorCheck::new("server", Health::NotChecked, message))
+            Some(DoctorCheck::not_checked("server", message))
         }
         ServerEntry::Started(words) => Some(match program_of(project, words).and_then(|program| try_server(project, &program, words)) {
-            Ok(told) => DoctorCheck::new("server", Health::Ok, format!("{name}: {told}")),
+            Ok(told) => DoctorCheck::ok("server", format!("{name}: {told}")),
             Err(why) => ill(format!("`{}` {why}", shown(words)))
                 .hinted(way(&why, "twining doctor --fix, or twining init, rewrites an entry that Twining wrote; remove any other entry first")),
         }),
@@ -259,9 +251,8 @@ fn program_of(project: &Project, words: &[String]) -> Result<PathBuf, String> {
 /// Codex skips hooks it does not trust, without a word; it is asked.
 fn codex_trust(project: &Project) -> DoctorCheck {
     let Some(codex) = on_path("codex") else {
-        return DoctorCheck::new(
+        return DoctorCheck::not_checked(
             "trust",
-            Health::NotChecked,
             "codex is not on PATH, so it could not be asked whether it trusts the hooks",
         );
     };
@@ -284,9 +275,8 @@ fn codex_trust(project: &Project) -> DoctorCheck {
     let said = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
         Ok(said) => said.out,
         Err(why) => {
-            return DoctorCheck::new(
+            return DoctorCheck::not_checked(
                 "trust",
-                Health::NotChecked,
                 format!("could not find out whether codex trusts the hooks: {why}"),
             );
         }
@@ -302,16 +292,12 @@ fn codex_trust(project: &Project) -> DoctorCheck {
         hooks.iter().filter(|(_, trust)| trust != "trusted" && trust != "managed").count();
     let hint = "start codex here once and trust the hooks; until then it silently skips them";
     match (hooks.len(), untrusted) {
-        (0, _) => {
-            DoctorCheck::new("trust", Health::Warn, "codex lists no Twining hook").hinted(hint)
+        (0, _) => DoctorCheck::warn("trust", "codex lists no Twining hook").hinted(hint),
+        (all, 0) => DoctorCheck::ok("trust", format!("codex trusts all {all} hooks")),
+        (all, some) => {
+            DoctorCheck::fail("trust", format!("codex does not trust {some} of {all} hooks"))
+                .hinted(hint)
         }
-        (all, 0) => DoctorCheck::new("trust", Health::Ok, format!("codex trusts all {all} hooks")),
-        (all, some) => DoctorCheck::new(
-            "trust",
-            Health::Fail,
-            format!("codex does not trust {some} of {all} hooks"),
-        )
-        .hinted(hint),
     }
 }
 
@@ -335,11 +321,10 @@ fn claude_consent(project: &Project) -> Option<DoctorCheck> {
         || said_yes(in_home(".claude/settings.json"), &[])
         || said_yes(Some(checkout.join(".claude/settings.local.json")), &[]);
     Some(if yes {
-        DoctorCheck::new("trust", Health::Ok, "claude may start the server in .mcp.json")
+        DoctorCheck::ok("trust", "claude may start the server in .mcp.json")
     } else {
-        DoctorCheck::new(
+        DoctorCheck::not_checked(
             "trust",
-            Health::NotChecked,
             "claude: no record that it may start the server in .mcp.json",
         )
         .hinted("start claude here once and say yes; `claude mcp list` shows it")
@@ -377,7 +362,7 @@ fn switches(project: &Project) -> Vec<DoctorCheck> {
             let message =
                 format!("{} turns all hooks of Claude Code off (disableAllHooks)", file.display());
             checks.push(
-                DoctorCheck::new("hook", Health::Fail, message)
+                DoctorCheck::fail("hook", message)
                     .hinted("remove the setting; until then no rule is enforced"),
             );
         }
@@ -385,9 +370,8 @@ fn switches(project: &Project) -> Vec<DoctorCheck> {
             list.as_array().is_some_and(|list| list.contains(&json!("twining")))
         });
         if off {
-            checks.push(DoctorCheck::new(
+            checks.push(DoctorCheck::warn(
                 "server",
-                Health::Warn,
                 format!("{} tells Claude Code not to start the server", file.display()),
             ));
         }
@@ -418,9 +402,8 @@ fn duplicate_servers(project: &Project) -> Vec<DoctorCheck> {
         for (shown, _) in
             servers.iter().filter(|(_, entry)| entry.to_string().contains("twining-mcp"))
         {
-            let check = DoctorCheck::new(
+            let check = DoctorCheck::warn(
                 "server",
-                Health::Warn,
                 format!("{host} starts the TypeScript server: {shown}"),
             );
             checks.push(
@@ -435,7 +418,7 @@ fn duplicate_servers(project: &Project) -> Vec<DoctorCheck> {
             let message =
                 format!("{host} starts the server {} times: {}", found.len(), found.join(", "));
             checks.push(
-                DoctorCheck::new("server", Health::Warn, message).hinted(
+                DoctorCheck::warn("server", message).hinted(
                     "keep one of them; each runs its own process and lists the tools again",
                 ),
             );

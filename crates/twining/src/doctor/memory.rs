@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use twining_engine::{Engine, ModelState, StatusReport};
-use twining_model::{Entry, Id, Trace};
+use twining_model::{Decision, Entry, Id, Trace};
 use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
@@ -31,7 +31,7 @@ const UNWELL: &str = "Needs attention";
 pub const STALE: Duration = Duration::from_secs(600);
 /// What rules stopped.
 const TRACES: &str = "traces.jsonl";
-/// Lines that are compared; a board is archived long before.
+/// Lines that are looked at.
 const MOST_LINES: usize = 500_000;
 
 /// Looks at the memory; the second tells whether there is one to look into.
@@ -44,17 +44,16 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     };
     if !found.is_dir() {
         let what = if found.is_symlink() { "a link" } else { "a file" };
-        let check = DoctorCheck::new(
+        let check = DoctorCheck::fail(
             "folder",
-            Health::Fail,
             format!("{} is {what}, but must be a folder", folder.display()),
         );
         return (vec![check.hinted("move it away; the first write creates the folder")], false);
     }
-    let mut checks = vec![DoctorCheck::new("folder", Health::Ok, folder.display().to_string())];
+    let mut checks = vec![DoctorCheck::ok("folder", folder.display().to_string())];
     if project.located.checkout != *root {
         let message = format!("this worktree shares the memory of {}", root.display());
-        checks.push(DoctorCheck::new("worktree", Health::Ok, message));
+        checks.push(DoctorCheck::ok("worktree", message));
     }
     let blocking_files = blocking_files(&folder);
     if !blocking_files.is_empty() {
@@ -65,7 +64,7 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
                 "{} is {what}, but Twining needs a file there: nothing can be read or recorded until it is moved",
                 path.display()
             );
-            DoctorCheck::new("lock", Health::Fail, message)
+            DoctorCheck::fail("lock", message)
                 .hinted("twining doctor --fix moves it aside, and Twining creates the file again")
         };
         checks.extend(blocking_files.iter().map(told));
@@ -99,7 +98,7 @@ fn locked_out(folder: &Path) -> Option<DoctorCheck> {
         found.display()
     );
     Some(
-        DoctorCheck::new("folder", Health::Fail, message)
+        DoctorCheck::fail("folder", message)
             .hinted("make it writable for the user who runs the agents: chown, or chmod u+w"),
     )
 }
@@ -112,15 +111,13 @@ fn config(engine: &Engine) -> DoctorCheck {
                 config.version
             );
             let hint = "update twining; until then the memory can be read, not written".to_owned();
-            DoctorCheck { hint: Some(hint), ..DoctorCheck::new("config", Health::Fail, message) }
+            DoctorCheck { hint: Some(hint), ..DoctorCheck::fail("config", message) }
         }
         Ok(config) if config.notes.is_empty() => {
-            DoctorCheck::new("config", Health::Ok, format!("format version {}", config.version))
+            DoctorCheck::ok("config", format!("format version {}", config.version))
         }
-        Ok(config) => DoctorCheck::new("config", Health::Warn, config.notes.join("; ")),
-        Err(error) => {
-            DoctorCheck::failed("config", &CommandError::from(twining_engine::Failure::from(error)))
-        }
+        Ok(config) => DoctorCheck::warn("config", config.notes.join("; ")),
+        Err(error) => DoctorCheck::failed("config", &CommandError::from(error)),
     }
 }
 
@@ -128,33 +125,27 @@ fn embeddings(engine: &Engine) -> DoctorCheck {
     match engine.model_state() {
         Ok(ModelState::Ready) => match engine.embedding_worker().scan() {
             Ok(embedding) if embedding.waiting == 0 => {
-                DoctorCheck::new("search", Health::Ok, "search by meaning covers every record")
+                DoctorCheck::ok("search", "search by meaning covers every record")
             }
             Ok(embedding) => {
                 let texts = count(embedding.waiting, "text");
-                DoctorCheck::new(
+                DoctorCheck::ok(
                     "search",
-                    Health::Ok,
                     format!(
                         "{texts} not embedded yet, found by keywords only; a running server embeds them"
                     ),
                 )
             }
-            Err(error) => DoctorCheck::failed(
-                "search",
-                &CommandError::from(twining_engine::Failure::from(error)),
-            ),
+            Err(error) => DoctorCheck::failed("search", &CommandError::from(error)),
         },
-        Ok(ModelState::Off) => DoctorCheck::new(
-            "search",
-            Health::Ok,
-            "keywords only, as set in config.yml (search.embeddings)",
-        ),
+        Ok(ModelState::Off) => {
+            DoctorCheck::ok("search", "keywords only, as set in config.yml (search.embeddings)")
+        }
         Ok(ModelState::Unusable(why)) => {
             let hint = "reinstall twining, or unset TWINING_MODEL; until then search uses keywords only, and everything else works".to_owned();
             DoctorCheck {
                 hint: Some(hint),
-                ..DoctorCheck::new("search", Health::Warn, format!("keywords only: {why}"))
+                ..DoctorCheck::warn("search", format!("keywords only: {why}"))
             }
         }
         Err(failure) => DoctorCheck::failed("search", &CommandError::from(failure)),
@@ -200,9 +191,8 @@ fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
         let usual =
             || "it was not changed; edit the file to fix it, or restore it from git".to_owned();
         let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
-        let check = DoctorCheck::new(
+        let check = DoctorCheck::fail(
             "files",
-            Health::Fail,
             format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why),
         );
         checks.push(DoctorCheck { hint: Some(hint), ..check });
@@ -213,7 +203,7 @@ fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
         .iter()
         .filter(|warning| !matches!(warning.code.as_str(), "unreadable_files" | "no_embeddings"))
     {
-        let check = DoctorCheck::new("memory", Health::Warn, warning.message.clone());
+        let check = DoctorCheck::warn("memory", warning.message.clone());
         checks.push(DoctorCheck { hint: Some(warning.hint.clone()), ..check });
     }
     checks
@@ -262,69 +252,55 @@ fn traces(folder: &Path) -> Option<DoctorCheck> {
         count(numbers.len() as u64, "line")
     );
     Some(
-        DoctorCheck::new("files", Health::Fail, message)
+        DoctorCheck::fail("files", message)
             .hinted("they were not changed; edit the file to fix them, or restore it from git"),
     )
 }
 
-/// Whether the index says what the files say: every record of the files can be
-/// found, and nothing else.
+/// Whether the index has as many records as the files.
 fn index(project: &Project) -> DoctorCheck {
     let folder = project.located.place.project.join(FOLDER);
-    let (entries, decisions) = (entry_ids(&folder), decision_ids(&folder));
-    let compared = project.engine.store().view(|view| {
+    let in_files = entries_in(&folder) + decisions_in(&folder);
+    let indexed = project.engine.store().view(|view| {
         let tally = view.counts()?;
-        let mut missing = 0;
-        for id in &entries {
-            missing += u64::from(view.entries().get(id)?.is_none());
-        }
-        for id in &decisions {
-            missing += u64::from(view.decisions().get(id)?.is_none());
-        }
-        let indexed =
-            tally.entries + tally.active + tally.provisional + tally.superseded + tally.overridden;
-        Ok::<_, StoreError>((missing, indexed))
+        let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
+        Ok::<_, StoreError>(tally.entries + decisions)
     });
-    let in_files = (entries.len() + decisions.len()) as u64;
-    match compared {
-        Ok((0, indexed)) if indexed <= in_files || entries.len() >= MOST_LINES => DoctorCheck::new(
-            "index",
-            Health::Ok,
-            format!("matches the files ({})", count(in_files, "record")),
-        ),
-        Ok((missing, indexed)) => {
-            let surplus = (indexed + missing).saturating_sub(in_files);
-            let message =
-                format!("differs from the files: {missing} missing, {surplus} not in any file");
-            DoctorCheck::new("index", Health::Fail, message)
+    match indexed {
+        Ok(indexed) if indexed == in_files => {
+            DoctorCheck::ok("index", format!("matches the files ({})", count(in_files, "record")))
+        }
+        Ok(indexed) => {
+            let message = format!(
+                "differs from the files: it has {}, they have {in_files}",
+                count(indexed, "record")
+            );
+            DoctorCheck::fail("index", message)
                 .hinted("twining doctor --fix, or twining reindex, rebuilds it")
         }
-        Err(error) => {
-            DoctorCheck::failed("index", &CommandError::from(twining_engine::Failure::from(error)))
-        }
+        Err(error) => DoctorCheck::failed("index", &CommandError::from(error)),
     }
 }
 
-/// The ids of entries that can be read. What cannot is told elsewhere, line by line.
-fn entry_ids(folder: &Path) -> BTreeSet<String> {
-    let Some(board) = plain(&folder.join("blackboard.jsonl")) else { return BTreeSet::new() };
-    let lines = BufReader::new(board).lines().map_while(Result::ok).take(MOST_LINES);
-    lines
+/// Entries that can be read, each once. What cannot is told elsewhere, line by line.
+fn entries_in(folder: &Path) -> u64 {
+    let Some(board) = plain(&folder.join("blackboard.jsonl")) else { return 0 };
+    let lines = BufReader::new(board).lines().map_while(Result::ok);
+    let ids: BTreeSet<String> = lines
         .filter_map(|line| serde_json::from_str::<Entry>(&line).ok())
-        .map(|entry| entry.id.to_string())
-        .collect()
+        .map(|entry| entry.id)
+        .collect();
+    ids.len() as u64
 }
 
-fn decision_ids(folder: &Path) -> BTreeSet<Id> {
-    let names = fs::read_dir(folder.join("decisions")).into_iter().flatten().flatten();
-    let readable = names.filter(|entry| {
-        let text = text_of(&entry.path());
-        serde_json::from_str::<twining_model::Decision>(&text).is_ok()
-    });
-    let stem = |entry: fs::DirEntry| {
-        entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned())
+fn decisions_in(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder.join("decisions")).into_iter().flatten().flatten();
+    let is_decision = |entry: &fs::DirEntry| {
+        let path = entry.path();
+        path.file_stem().is_some_and(|stem| Id::read(&stem.to_string_lossy()).is_some())
+            && serde_json::from_str::<Decision>(&text_of(&path)).is_ok()
     };
-    readable.filter_map(stem).filter_map(|stem| Id::read(&stem)).collect()
+    files.filter(is_decision).count() as u64
 }
 
 /// No memory: none was made yet, or what was there is gone.
@@ -332,9 +308,8 @@ fn absent(project: &Project) -> DoctorCheck {
     let root = project.located.place.project.display();
     let git_knows_us = init::git_state(project).is_ok_and(|told| told.program.is_some());
     if !git_knows_us && init::wired(project).map_or(true, |hosts| hosts.is_empty()) {
-        return DoctorCheck::new(
+        return DoctorCheck::ok(
             "folder",
-            Health::Ok,
             format!("{root} has no memory yet; the first write creates it"),
         );
     }
@@ -360,18 +335,14 @@ fn locks(folder: &Path) -> Vec<DoctorCheck> {
         .and_then(|lock| lock.lock_holder())
         .flatten();
     if let Some(pid) = holder {
-        let check =
-            DoctorCheck::new("lock", Health::Warn, format!("process {pid} is writing right now"));
+        let check = DoctorCheck::warn("lock", format!("process {pid} is writing right now"));
         checks.push(
             check.hinted("a write takes milliseconds; if this message stays, check that process"),
         );
     }
     for lock in stale_locks(folder) {
         let message = format!("{} was left behind by the TypeScript server", lock.display());
-        checks.push(
-            DoctorCheck::new("lock", Health::Warn, message)
-                .hinted("twining doctor --fix removes it"),
-        );
+        checks.push(DoctorCheck::warn("lock", message).hinted("twining doctor --fix removes it"));
     }
     checks
 }
@@ -408,7 +379,7 @@ pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
 /// Files that a folder made by another program lacks, and lines that somebody took out of them.
 fn scaffold(folder: &Path) -> Vec<DoctorCheck> {
     let ill = |message: String| {
-        DoctorCheck::new("folder", Health::Warn, message).hinted("twining doctor --fix adds it")
+        DoctorCheck::warn("folder", message).hinted("twining doctor --fix adds it")
     };
     let (there, missing): (Vec<&str>, Vec<&str>) =
         DEFAULT_FILES.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());

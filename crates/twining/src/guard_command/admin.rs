@@ -8,11 +8,9 @@ use twining_guard::Verdict;
 use twining_guard::policy::builtin::PERSON_COMMANDS;
 use twining_model::{InvalidInput, Time, limits, text};
 
-use crate::allowances;
-use crate::allowances::{Allowance, PersonAllowances, TrustedCommand, is_before};
+use crate::allowances::{self, Allowance, PersonAllowances, TrustedCommand, is_before};
 use crate::hook;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::person_check;
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
@@ -197,10 +195,8 @@ fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFor
             let told = |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
             page.table(
                 0,
-                &rows
-                    .iter()
-                    .map(|(id, command, trusted)| vec![strong(id), told(*trusted), plain(command)])
-                    .collect::<Vec<_>>(),
+                rows.iter()
+                    .map(|(id, command, trusted)| vec![strong(id), told(*trusted), plain(command)]),
             );
         },
         ExitStatus::Done,

@@ -12,8 +12,7 @@ use twining_model::text;
 use crate::args::{option, word};
 use crate::hook::{self, HookContext};
 use crate::hook_trial;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{bad, dim, good, plain, strong, warn};
@@ -102,7 +101,7 @@ fn list(
                     standing,
                 ]
             });
-            page.table(0, &rows.collect::<Vec<_>>());
+            page.table(0, rows);
             all.mistakes
                 .iter()
                 .for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
@@ -158,7 +157,7 @@ fn explain(project: Project, style: OutputFormat) -> Result<ExitStatus, CommandE
                     plain(&finding.effect),
                 ]
             });
-            page.table(0, &rows.collect::<Vec<_>>());
+            page.table(0, rows);
         },
         ExitStatus::Done,
     ))

@@ -79,20 +79,16 @@ pub fn take(context: &HookContext) -> HookReply {
             .collect(),
         changes: notes.changes(),
     };
-    if let Ok(bytes) = serde_json::to_vec(&taken) {
-        // Without it the agent begins with the brief alone.
-        let _ = store.local_state().write_note(&name_of(&context.event.session), &bytes);
-        let _ = store.local_state().write_note(LAST, &bytes);
-    }
+    // Without it the agent begins with the brief alone.
+    store.local_state().write_json(&name_of(&context.event.session), &taken);
+    store.local_state().write_json(LAST, &taken);
     HookReply::Silence
 }
 
 /// Gives it back, once.
 pub fn restore(context: &HookContext) -> Option<String> {
     let store = context.project.engine.store();
-    let read = |name: &str| -> Option<SessionSnapshot> {
-        serde_json::from_slice(&store.local_state().note(name).ok().flatten()?).ok()
-    };
+    let read = |name: &str| store.local_state().read_json::<SessionSnapshot>(name);
     let own = name_of(&context.event.session);
     let taken = read(&own).or_else(|| read(LAST).filter(|_| context.event.source == "compact"))?;
     for name in [own.as_str(), &name_of(&taken.session), LAST] {

@@ -124,9 +124,8 @@ impl HookContext {
     /// What hooks remember of the session.
     pub fn notes(&self) -> SessionState {
         let store = self.project.engine.store();
-        let note = store.local_state().note(&self.event.session).ok().flatten();
         let mut notes: SessionState =
-            note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+            store.local_state().read_json(&self.event.session).unwrap_or_default();
         notes.began.get_or_insert_with(|| store.ids().now());
         notes
     }
@@ -135,10 +134,7 @@ impl HookContext {
     /// later check weaker, never this answer wrong.
     pub fn save_notes(&self, notes: &SessionState) -> bool {
         let store = self.project.engine.store();
-        self.has_memory()
-            && serde_json::to_vec(notes).is_ok_and(|bytes| {
-                store.local_state().write_note(&self.event.session, &bytes).is_ok()
-            })
+        self.has_memory() && store.local_state().write_json(&self.event.session, notes)
     }
 
     /// Posts to the board, for whoever looks at it next.

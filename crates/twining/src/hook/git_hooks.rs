@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use twining_engine::{Caller, Failure};
+use twining_engine::Caller;
 use twining_model::{Channel, Origin, Trust};
 use twining_store::git::GitFolders;
 
@@ -67,15 +67,11 @@ fn told() -> Vec<Option<PathBuf>> {
 fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
     let project = Project::open(project)?;
     let store = project.engine.store();
-    let failed = |error| CommandError::from(Failure::from(error));
-    if !store.exists().map_err(failed)? || project.history.is_rewriting() {
+    if !store.exists()? || project.history.is_rewriting() {
         return Ok(());
     }
-    if store.config().map_err(failed)?.archive.auto_archive_on_commit {
-        store
-            .queues()
-            .queue_action(r#"{"action":"archive","trigger":"commit"}"#)
-            .map_err(failed)?;
+    if store.config()?.archive.auto_archive_on_commit {
+        store.queues().queue_action(r#"{"action":"archive","trigger":"commit"}"#)?;
     }
     let Some(commit) = project.history.commit("HEAD") else { return Ok(()) };
     let before = || commit.parents.first().and_then(|parent| project.history.committed_at(parent));

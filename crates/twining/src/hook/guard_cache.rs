@@ -32,20 +32,14 @@ pub fn guards(project: &Project) -> GuardSet {
     let (user, policy) = policies(project);
     let key = key_of(&user, &policy);
     let store = project.engine.store();
-    let known: Option<CachedGuards> = store
-        .local_state()
-        .note(COMPILED)
-        .ok()
-        .flatten()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<CachedGuards> = store.local_state().read_json(COMPILED);
     let guards =
         known.filter(|known| known.key == key).map(|known| known.guards).unwrap_or_else(|| {
             let compiled =
                 CachedGuards { key, guards: GuardSet::load(&user, &policy, Examples::Read) };
             // Without the note the policies are read again.
             if store.exists().unwrap_or(false) {
-                let _ = serde_json::to_vec(&compiled)
-                    .map(|bytes| store.local_state().write_note(COMPILED, &bytes));
+                store.local_state().write_json(COMPILED, &compiled);
             }
             compiled.guards
         });
@@ -111,12 +105,7 @@ fn clauses(project: &Project) -> Vec<Clause> {
     let store = project.engine.store();
     // Before they are read: what changes meanwhile is asked for again.
     let Ok(Some(state)) = store.documents().binding_state() else { return Vec::new() };
-    let known: Option<CachedClauses> = store
-        .local_state()
-        .note(CLAUSES)
-        .ok()
-        .flatten()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<CachedClauses> = store.local_state().read_json(CLAUSES);
     let is_current = |known: &CachedClauses| {
         known.decisions == state.decisions
             && known.knowledge == state.knowledge
@@ -133,8 +122,7 @@ fn clauses(project: &Project) -> Vec<Clause> {
                     made,
                     clauses,
                 };
-                let _ = serde_json::to_vec(&known)
-                    .map(|bytes| store.local_state().write_note(CLAUSES, &bytes));
+                store.local_state().write_json(CLAUSES, &known);
                 known.clauses
             }
             // Where the index cannot be asked now, what was known holds.

@@ -139,9 +139,7 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
         return notices;
     }
     let store = context.project.engine.store();
-    let note = store.local_state().note(REPORTED).ok().flatten();
-    let mut told: BTreeSet<String> =
-        note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let mut told: BTreeSet<String> = store.local_state().read_json(REPORTED).unwrap_or_default();
     let known = told.len();
     let new: Vec<CheckNotice> = notices
         .into_iter()
@@ -151,8 +149,7 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
         while told.len() > MAX_REPORTED {
             told.pop_first();
         }
-        let _ =
-            serde_json::to_vec(&told).map(|bytes| store.local_state().write_note(REPORTED, &bytes));
+        store.local_state().write_json(REPORTED, &told);
     }
     new
 }

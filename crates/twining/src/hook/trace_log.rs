@@ -10,8 +10,7 @@ use twining_model::{Channel, Origin, Trace, TraceType, Trust, text};
 
 use super::context::HookContext;
 use crate::allowances::PersonAllowances;
-use crate::process;
-use crate::process::CommandVerdict;
+use crate::process::{self, CommandVerdict};
 use crate::project::Project;
 
 /// Guards that are traced of one call: the strictest.

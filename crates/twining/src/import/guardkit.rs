@@ -1,7 +1,6 @@
 //! `twining import guardkit`: another tool's settings as a policy of ours.
 
 use serde_json::json;
-use twining_engine::Failure;
 use twining_engine::governance::{
     GUARDKIT_GATES, GUARDKIT_OVERRIDES, PolicyImport, import_guardkit,
 };
@@ -9,8 +8,7 @@ use twining_model::limits;
 use twining_store::{TextFile, disk};
 
 use crate::default_policy::POLICY;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{dim, good, place, plain, warn};
@@ -60,9 +58,7 @@ pub fn guardkit(
         return Ok(ending);
     }
     let store = project.engine.store();
-    let failed = |error| CommandError::from(Failure::from(error));
-    let is_there =
-        store.documents().policy().map_err(failed)? == TextFile::Text(imported.text.clone());
+    let is_there = store.documents().policy()? == TextFile::Text(imported.text.clone());
     if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
         let error =
             std::io::Error::other(format!("`{POLICY}` already exists and was not overwritten"));
@@ -96,7 +92,6 @@ fn answer(imported: &PolicyImport, written: bool) -> serde_json::Value {
 }
 
 fn read(project: &Project, path: &str) -> Result<Option<String>, CommandError> {
-    let bytes = disk::read_inside(&project.located.checkout, path, limits::POLICY_BYTES)
-        .map_err(|error| CommandError::from(Failure::from(error)))?;
+    let bytes = disk::read_inside(&project.located.checkout, path, limits::POLICY_BYTES)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

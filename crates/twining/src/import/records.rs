@@ -12,8 +12,7 @@ use twining_model::{Channel, Origin, Trust, text};
 
 use crate::args::{path, switch, word};
 use crate::locate_project::FOLDER;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{StyledText, TextPage, count, dim, good, place, plain, warn};
@@ -243,7 +242,7 @@ pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
     if told.is_empty() {
         page.line([dim("nothing to import was found")]);
     }
-    page.table(0, &told);
+    page.table(0, told);
     if outcome.guards_to_review > 0 {
         page.line([
             plain(format!("{} to review as guards:", outcome.guards_to_review)),

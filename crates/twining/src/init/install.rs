@@ -225,7 +225,7 @@ pub fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     // What cannot be written is known before anything is.
     let staged = super::apply::stage(&outcome.edits)?;
     // The memory first: the receipt lies in it.
-    project.engine.store().installation().prepare().map_err(twining_engine::Failure::from)?;
+    project.engine.store().installation().prepare()?;
     project.engine.create_knowledge()?;
     apply_edits(&project, &outcome.edits, staged)?;
     Ok(tell(options, &outcome))
@@ -500,9 +500,8 @@ pub(super) fn put_untracked(
 pub(super) fn missing_memory(project: &Project) -> Result<Vec<String>, CommandError> {
     let folder = project.located.place.project.join(FOLDER);
     // Opening it finds out whether it can be used at all.
-    let exists = project.engine.store().exists().map_err(twining_engine::Failure::from)?;
-    let knowledge =
-        project.engine.store().documents().knowledge().map_err(twining_engine::Failure::from)?;
+    let exists = project.engine.store().exists()?;
+    let knowledge = project.engine.store().documents().knowledge()?;
     let mut missing: Vec<String> = DEFAULT_FILES
         .iter()
         .filter(|(name, _)| !exists || !folder.join(name).exists())
@@ -520,9 +519,7 @@ pub(super) fn apply_edits(
     staged: StagedEdits<'_>,
 ) -> Result<(), CommandError> {
     let store = project.engine.store();
-    let mut receipt = Receipt::read(
-        store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref(),
-    );
+    let mut receipt = Receipt::read(store.installation().receipt()?.as_deref());
     let modes: Vec<Option<u32>> =
         edits.iter().map(|edit| super::apply::mode_of(&edit.path)).collect();
     let made = staged.place()?;
@@ -538,9 +535,6 @@ pub(super) fn apply_edits(
     }
     receipt.folders.extend(made);
     receipt.folders.dedup();
-    store
-        .installation()
-        .save_receipt(receipt.to_bytes().as_deref())
-        .map_err(twining_engine::Failure::from)?;
+    store.installation().save_receipt(receipt.to_bytes().as_deref())?;
     Ok(())
 }

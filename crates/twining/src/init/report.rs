@@ -11,8 +11,7 @@ use super::HostKind;
 use super::install::InstallOptions;
 use super::plan::FileEdit;
 use crate::locate_project::FOLDER;
-use crate::output;
-use crate::output::OutputFormat;
+use crate::output::{self, OutputFormat};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{TextPage, dim, good, plain, strong, warn};
 
@@ -126,7 +125,7 @@ fn files(page: &mut TextPage, outcome: &InstallOutcome) {
         vec![good(what), plain(file)]
     });
     let edits = outcome.edits.iter().map(|edit| vec![good(edit.what()), plain(&edit.shown)]);
-    page.table(0, &memory.chain(edits).collect::<Vec<_>>());
+    page.table(0, memory.chain(edits));
 }
 
 /// Tells what came of it.

@@ -26,52 +26,19 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
         return Err(worktree.refusal());
     }
     let store = project.engine.store();
-    let receipt = Receipt::read(
-        store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref(),
-    );
-    let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
+    let receipt = Receipt::read(store.installation().receipt()?.as_deref());
     let agent = person_check::agent_shell();
-    let git = git_wiring(&project, &mut InstallPlan::new(Path::new("."), None));
-    let patches = [Visibility::Team, Visibility::Stealth]
-        .map(|visibility| every_patch(&environment(&project, visibility)))
-        .concat();
-    // In a file with several of ours, the last that was put goes first.
-    patches.iter().rev().try_for_each(|patch| remove_patch(&mut plan, &receipt, patch))?;
-    git.as_ref()
-        .map_or(Ok(()), |git| remove_patch(&mut plan, &receipt, &protect::codeowners(git, None)))?;
-    match &worktree {
-        Some(worktree) => {
-            if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
-                git.take_hooks(&mut plan)?;
-            }
-            restore(&mut plan, &receipt, &patches, &[])?;
-            plan.note(worktree.what_stays());
-        }
-        None => take_shared(&mut plan, &receipt, &patches, git.as_ref(), options)?,
-    }
+    let plan = plan_uninstall(options, &project, &receipt, worktree.as_ref())?;
     let edits = plan.edits()?;
     let purged = options.purge && store.exists().unwrap_or(false);
-    let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
     let nothing = edits.is_empty() && !purged;
-    let close = match (nothing, options.dry_run, options.purge) {
-        (true, ..) if worktree.is_some() => {
-            "Nothing written by Twining was found in this worktree.".to_owned()
-        }
-        (true, ..) => "Nothing written by Twining was found.".to_owned(),
-        (_, true, _) => "Nothing was removed; run without --dry-run to remove it.".to_owned(),
-        (.., true) => "Removed, with everything that was recorded.".to_owned(),
-        _ if worktree.is_some() => "Done, in this worktree.".to_owned(),
-        _ => format!(
-            "Done. The records stay in {FOLDER}/; `twining uninstall --purge` removes them too."
-        ),
-    };
     let outcome = InstallOutcome {
         edits,
-        memory,
+        memory: if purged { vec![format!("{FOLDER}/")] } else { Vec::new() },
         hosts: Vec::new(),
         notes: plan.notes,
         advice: Vec::new(),
-        close,
+        close: close(options, nothing, worktree.is_some()),
     };
     if nothing || options.dry_run {
         return Ok(tell(options, &outcome));
@@ -93,6 +60,70 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     if !agreed(options, &outcome, question, silence)? {
         return Err(CommandError::unavailable("DECLINED", "nothing was removed"));
     }
+    let folder = worktree.is_some().then_some(project.located.checkout.as_path());
+    remove(&outcome, &receipt, folder)?;
+    if purged {
+        store.installation().purge()?;
+        PersonAllowances::forget(store);
+    } else {
+        let mut left = receipt;
+        outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
+        left.forget_foreign_files();
+        left.folders.retain(|folder| folder.is_dir());
+        store.installation().save_receipt(left.to_bytes().as_deref())?;
+    }
+    Ok(tell(options, &outcome))
+}
+
+fn plan_uninstall(
+    options: &InstallOptions,
+    project: &Project,
+    receipt: &Receipt,
+    worktree: Option<&LinkedWorktree>,
+) -> Result<InstallPlan, CommandError> {
+    let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
+    let git = git_wiring(project, &mut InstallPlan::new(Path::new("."), None));
+    let patches = [Visibility::Team, Visibility::Stealth]
+        .map(|visibility| every_patch(&environment(project, visibility)))
+        .concat();
+    // In a file with several of ours, the last that was put goes first.
+    patches.iter().rev().try_for_each(|patch| remove_patch(&mut plan, receipt, patch))?;
+    git.as_ref()
+        .map_or(Ok(()), |git| remove_patch(&mut plan, receipt, &protect::codeowners(git, None)))?;
+    match worktree {
+        Some(worktree) => {
+            if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
+                git.take_hooks(&mut plan)?;
+            }
+            restore(&mut plan, receipt, &patches, &[])?;
+            plan.note(worktree.what_stays());
+        }
+        None => take_shared(&mut plan, receipt, &patches, git.as_ref(), options)?,
+    }
+    Ok(plan)
+}
+
+/// What is said at the end.
+fn close(options: &InstallOptions, nothing: bool, is_worktree: bool) -> String {
+    let told = match (nothing, options.dry_run, options.purge) {
+        (true, ..) if is_worktree => "Nothing written by Twining was found in this worktree.",
+        (true, ..) => "Nothing written by Twining was found.",
+        (_, true, _) => "Nothing was removed; run without --dry-run to remove it.",
+        (.., true) => "Removed, with everything that was recorded.",
+        _ if is_worktree => "Done, in this worktree.",
+        _ => {
+            "Done. What was recorded stays in .twining/; `twining uninstall --purge` removes that too."
+        }
+    };
+    told.to_owned()
+}
+
+/// Writes the files back; of the folders that were made, those inside `within` go.
+fn remove(
+    outcome: &InstallOutcome,
+    receipt: &Receipt,
+    within: Option<&Path>,
+) -> Result<(), CommandError> {
     apply::write(&outcome.edits)?;
     for edit in &outcome.edits {
         // What somebody else made of it since stays.
@@ -101,23 +132,9 @@ pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
             .filter(|(_, after)| apply::mode_of(&edit.path) == Some(*after));
         ours.into_iter().for_each(|(before, _)| apply::set_mode(&edit.path, before));
     }
-    let is_concerned =
-        |folder: &&PathBuf| worktree.is_none() || folder.starts_with(&project.located.checkout);
+    let is_concerned = |folder: &&PathBuf| within.is_none_or(|within| folder.starts_with(within));
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
-    if purged {
-        store.installation().purge().map_err(twining_engine::Failure::from)?;
-        PersonAllowances::forget(store);
-    } else {
-        let mut left = receipt;
-        outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
-        left.forget_foreign_files();
-        left.folders.retain(|folder| folder.is_dir());
-        store
-            .installation()
-            .save_receipt(left.to_bytes().as_deref())
-            .map_err(twining_engine::Failure::from)?;
-    }
-    Ok(tell(options, &outcome))
+    Ok(())
 }
 
 /// Takes out what all working trees of the repository share.

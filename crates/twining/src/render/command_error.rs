@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use twining_engine::Failure;
 use twining_model::{InvalidInput, text};
+use twining_store::StoreError;
 
 /// How a command ended; the numbers are promised in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +145,12 @@ impl From<&Failure> for CommandError {
             causes: causes_of(failure),
             hint: failure.hint(),
         }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        Self::from(Failure::from(error))
     }
 }
 

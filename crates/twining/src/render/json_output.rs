@@ -1,28 +1,38 @@
 //! JSON at the rim: printed so that no stored character can act on a terminal,
 //! and measured before it is trusted.
 
-use std::io;
-
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter};
 use twining_model::text;
 
 /// One line.
 pub fn compact(value: &impl Serialize) -> String {
-    written(value, EscapingFormatter(CompactFormatter))
+    escaped(serde_json::to_string(value))
 }
 
 /// One field a line.
 pub fn pretty(value: &impl Serialize) -> String {
-    written(value, EscapingFormatter(PrettyFormatter::new()))
+    escaped(serde_json::to_string_pretty(value))
 }
 
-fn written(value: &impl Serialize, formatter: impl Formatter) -> String {
-    let mut bytes = Vec::with_capacity(256);
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    value.serialize(&mut serializer).expect("answers have string keys and finite numbers");
-    String::from_utf8(bytes).expect("serde_json writes UTF-8")
+/// With every character that acts instead of being read as `\uXXXX`: outside of strings
+/// JSON has none but the newline, which strings have not.
+fn escaped(json: serde_json::Result<String>) -> String {
+    let json = json.expect("answers have string keys and finite numbers");
+    let acts = |c: char| c != '\n' && text::is_unsafe_to_show(c);
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if acts(c) {
+            let mut units = [0; 2];
+            safe.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 /// The same with every character that acts spelled out: a client takes our
@@ -80,84 +90,6 @@ pub fn weight(value: &Value) -> usize {
         };
     }
     bytes
-}
-
-/// Writes every character that acts instead of being read as `\uXXXX`.
-struct EscapingFormatter<F>(F);
-
-impl<F: Formatter> Formatter for EscapingFormatter<F> {
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        if !fragment.chars().any(text::is_unsafe_to_show) {
-            return writer.write_all(fragment.as_bytes());
-        }
-        let mut units = [0; 2];
-        for c in fragment.chars() {
-            if text::is_unsafe_to_show(c) {
-                for unit in c.encode_utf16(&mut units) {
-                    write!(writer, "\\u{unit:04x}")?;
-                }
-            } else {
-                writer.write_all(c.encode_utf8(&mut [0; 4]).as_bytes())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_char_escape<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        escape: CharEscape,
-    ) -> io::Result<()> {
-        self.0.write_char_escape(writer, escape)
-    }
-
-    fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object_value(writer)
-    }
 }
 
 #[cfg(test)]

@@ -174,7 +174,8 @@ impl TextPage {
     }
 
     /// Rows with their columns aligned; the last column wraps on a terminal.
-    pub fn table(&mut self, indent: usize, rows: &[Vec<StyledText>]) {
+    pub fn table(&mut self, indent: usize, rows: impl IntoIterator<Item = Vec<StyledText>>) {
+        let rows: Vec<_> = rows.into_iter().collect();
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
             .map(|column| {
@@ -185,7 +186,7 @@ impl TextPage {
                     .unwrap_or(0)
             })
             .collect();
-        for row in rows {
+        for row in &rows {
             self.row(indent, row, &widths);
         }
     }
@@ -246,7 +247,7 @@ mod tests {
         let mut page = TextPage::default();
         page.table(
             2,
-            &[
+            [
                 vec![dim("id"), strong("日本"), plain("one")],
                 vec![dim("a-long-id"), strong("b"), plain("two")],
             ],

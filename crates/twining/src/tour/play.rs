@@ -58,7 +58,7 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
         page.line([strong("ben"), good("Edit"), plain(format!("{LIST}: \"tested\": true"))]);
         page.table(
             6,
-            &[vec![
+            [vec![
                 bad(decision["permissionDecision"].as_str().unwrap_or("allowed")),
                 plain(&reason),
             ]],
@@ -70,7 +70,7 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
         page.line([strong("ben"), good("Edit"), plain("src/auth/session.ts: user: User")]);
         page.table(
             6,
-            &[vec![dim(if answer.is_null() { "allowed: no rule applies" } else { "was stopped" })]],
+            [vec![dim(if answer.is_null() { "allowed: no rule applies" } else { "was stopped" })]],
         );
     })
 }
@@ -154,9 +154,9 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
             .filter(|id| [ADAS, BENS].contains(&id.as_str()))
             .collect();
         nodes.sort_unstable();
-        page.table(6, &[vec![dim("the graph has"), plain(nodes.join(", "))]]);
+        page.table(6, [vec![dim("the graph has"), plain(nodes.join(", "))]]);
         show_why(&why, page);
-        page.table(6, &[vec![dim(text(&status["summary"]))]]);
+        page.table(6, [vec![dim(text(&status["summary"]))]]);
     })
 }
 
@@ -442,23 +442,21 @@ pub(super) fn show_context(answer: &Value, page: &mut TextPage) {
     if told.is_empty() {
         told.push(vec![dim("nothing yet")]);
     }
-    page.table(6, &told);
+    page.table(6, told);
 }
 
 pub(super) fn show_decided(answer: &Value, page: &mut TextPage) {
-    page.table(6, &[vec![dim(text(&answer["status"])), dim(text(&answer["id"]))]]);
+    page.table(6, [vec![dim(text(&answer["status"])), dim(text(&answer["id"]))]]);
     let rivals = items(&answer["conflicts"]);
     page.table(
         6,
-        &rivals
-            .map(|rival| {
-                vec![
-                    warn("conflicts with"),
-                    strong(text(&rival["summary"])),
-                    dim(text(&rival["rationale"])),
-                ]
-            })
-            .collect::<Vec<_>>(),
+        rivals.map(|rival| {
+            vec![
+                warn("conflicts with"),
+                strong(text(&rival["summary"])),
+                dim(text(&rival["rationale"])),
+            ]
+        }),
     );
 }
 
@@ -470,14 +468,14 @@ pub(super) fn show_why(answer: &Value, page: &mut TextPage) {
             dim(text(&decision["rationale"])),
         ]
     });
-    page.table(6, &decisions.collect::<Vec<_>>());
+    page.table(6, decisions);
     if answer["contested"] == true {
-        page.table(6, &[vec![warn("contested: a person settles it with `twining override`")]]);
+        page.table(6, [vec![warn("contested: a person settles it with `twining override`")]]);
     }
 }
 
 pub(super) fn note(page: &mut TextPage, words: &Value) {
-    page.table(6, &[vec![dim(text(words))]]);
+    page.table(6, [vec![dim(text(words))]]);
 }
 
 pub(super) fn items(list: &Value) -> impl Iterator<Item = &Value> {

@@ -63,33 +63,26 @@ impl VerbGroup {
 
     /// The word for it in `--tools`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blackboard => "blackboard",
-            Self::Decisions => "decisions",
-            Self::Context => "context",
-            Self::Graph => "graph",
-            Self::Knowledge => "knowledge",
-            Self::Governance => "governance",
-            Self::Workflow => "workflow",
-            Self::Learning => "learning",
-            Self::Agents => "agents",
-            Self::Lifecycle => "lifecycle",
-        }
+        self.words().0
     }
 
     /// What it is about, in a line of help.
     pub fn summary(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Blackboard => "what agents tell each other",
-            Self::Decisions => "what was chosen, and why",
-            Self::Context => "what a task needs to know",
-            Self::Graph => "what the code is made of",
-            Self::Knowledge => "what people reviewed",
-            Self::Governance => "what agents must do, and whether they did it",
-            Self::Workflow => "what to build, and what to do now",
-            Self::Learning => "what rules stopped, and the rules made from it",
-            Self::Agents => "who works here, and on what",
-            Self::Lifecycle => "the health of the memory",
+            Self::Blackboard => ("blackboard", "what agents tell each other"),
+            Self::Decisions => ("decisions", "what was chosen, and why"),
+            Self::Context => ("context", "what a task needs to know"),
+            Self::Graph => ("graph", "what the code is made of"),
+            Self::Knowledge => ("knowledge", "what people reviewed"),
+            Self::Governance => ("governance", "what agents must do, and whether they did it"),
+            Self::Workflow => ("workflow", "what to build, and what to do now"),
+            Self::Learning => ("learning", "what rules stopped, and the rules made from it"),
+            Self::Agents => ("agents", "who works here, and on what"),
+            Self::Lifecycle => ("lifecycle", "the health of the memory"),
         }
     }
 }
@@ -114,8 +107,6 @@ pub enum Effect {
 pub trait Verb: DeserializeOwned + JsonSchema + 'static {
     /// Its name, in snake case.
     const NAME: &'static str;
-    /// What it belongs to.
-    const GROUP: VerbGroup;
     /// Its name for people.
     const TITLE: &'static str;
     /// What it does and when to call it; models pay for each word.
@@ -193,7 +184,7 @@ pub type AskFn = fn(Map<String, Value>, &ArgMatches) -> Result<Map<String, Value
 pub struct VerbEntry {
     /// [`Verb::NAME`].
     pub name: &'static str,
-    /// [`Verb::GROUP`].
+    /// What it belongs to.
     pub group: VerbGroup,
     /// [`Verb::TITLE`].
     pub title: &'static str,
@@ -225,10 +216,10 @@ pub struct VerbEntry {
 
 impl VerbEntry {
     /// The entry of `V`.
-    pub const fn of<V: Verb>() -> Self {
+    pub const fn of<V: Verb>(group: VerbGroup) -> Self {
         Self {
             name: V::NAME,
-            group: V::GROUP,
+            group,
             title: V::TITLE,
             about: V::ABOUT,
             example: V::EXAMPLE,
