@@ -96,16 +96,17 @@ impl Graph {
                 neighbours[to].push(from);
             }
         }
-        let mut rim: Vec<usize> = centres.iter().filter_map(|id| self.position_of(id)).collect();
-        rim.iter().for_each(|&index| reached[index] = true);
+        let mut frontier: Vec<usize> =
+            centres.iter().filter_map(|id| self.position_of(id)).collect();
+        frontier.iter().for_each(|&index| reached[index] = true);
         for _ in 0..depth {
             let mut next = Vec::new();
-            for neighbour in rim.iter().flat_map(|&index| &neighbours[index]) {
+            for neighbour in frontier.iter().flat_map(|&index| &neighbours[index]) {
                 if !std::mem::replace(&mut reached[*neighbour], true) {
                     next.push(*neighbour);
                 }
             }
-            rim = next;
+            frontier = next;
         }
         self.restricted(|node| self.position_of(&node.id).is_some_and(|index| reached[index]))
     }

@@ -129,7 +129,7 @@ pub fn visible(text: &str) -> String {
 /// without a branch, which is faster than to stop at the first that does not.
 #[must_use]
 pub fn is_plain(bytes: &[u8]) -> bool {
-    !bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~'))
+    !bytes.iter().fold(false, |found, byte| found | !matches!(byte, b' '..=b'~'))
 }
 
 /// Whether something acts in a text. Most texts are plain but for an ellipsis or
@@ -143,12 +143,14 @@ fn has_unsafe(text: &str) -> bool {
             .take_while(|stretch| is_plain(stretch))
             .map(<[u8]>::len)
             .sum();
-        let odd = rest.as_bytes()[plain..].iter().position(|byte| !matches!(byte, b' '..=b'~'));
-        let Some(c) = odd.and_then(|odd| rest[plain + odd..].chars().next()) else { return false };
+        let found = rest.as_bytes()[plain..].iter().position(|byte| !matches!(byte, b' '..=b'~'));
+        let Some(c) = found.and_then(|found| rest[plain + found..].chars().next()) else {
+            return false;
+        };
         if is_unsafe_to_show(c) {
             return true;
         }
-        rest = &rest[plain + odd.unwrap_or_default() + c.len_utf8()..];
+        rest = &rest[plain + found.unwrap_or_default() + c.len_utf8()..];
     }
 }
 

@@ -187,11 +187,11 @@ impl Trace {
     /// elsewhere, whatever it says of itself; a guess is no more than a program's.
     #[must_use]
     pub fn trust(&self, written_here: bool) -> Trust {
-        let said = self.origin.as_ref().map_or(Trust::Imported, |origin| origin.trust);
+        let claimed = self.origin.as_ref().map_or(Trust::Imported, |origin| origin.trust);
         match (written_here, self.guessed) {
             (false, _) => Trust::Imported,
-            (true, true) => said.min(Trust::Tool),
-            (true, false) => said,
+            (true, true) => claimed.min(Trust::Tool),
+            (true, false) => claimed,
         }
     }
 }
@@ -322,11 +322,11 @@ impl<'l> BorrowedTrace<'l> {
 }
 
 #[cfg(test)]
-mod glimpse_tests {
+mod borrowed_tests {
     use crate::trace::*;
 
     #[test]
-    fn a_glimpse_of_a_line_says_what_the_trace_says() {
+    fn a_borrowed_trace_matches_the_parsed_one() {
         let line = r#"{"id":"x","timestamp":"2026-01-01T00:00:00.000Z","type":"violation","context":{"agent":"coder","feature":"F1","new":1},"event":{"what_happened":"a \"b\"","why":"\u00e9"},"source":"enforcement_hook","guard":"g","blocked":true,"origin":{"via":"hook","trust":"agent"},"later":[1]}"#;
         let trace: Trace = serde_json::from_str(line).expect("reads");
         let borrowed = BorrowedTrace::of(line.as_bytes()).expect("reads");

@@ -222,7 +222,7 @@ words! {
         /// An agent or a person says so.
         #[default]
         #[serde(alias = "reported")]
-        Told = "told",
+        Reported = "told",
         /// The host's hook saw the run.
         #[serde(alias = "captured")]
         Seen = "seen",

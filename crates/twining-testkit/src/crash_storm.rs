@@ -84,7 +84,7 @@ pub fn write(writer: &StormWriter) -> Result<(), StoreError> {
         scratch: None,
     };
     let store = std::sync::Arc::new(Store::open(place, ids())?);
-    let keeper = Housekeeper::start(std::sync::Arc::clone(&store));
+    let housekeeper = Housekeeper::start(std::sync::Arc::clone(&store));
     let mut acks = std::fs::OpenOptions::new()
         .create(true)
         .append(true)
@@ -103,7 +103,7 @@ pub fn write(writer: &StormWriter) -> Result<(), StoreError> {
         }
     }
     std::thread::sleep(writer.linger);
-    drop(keeper);
+    drop(housekeeper);
     Ok(())
 }
 

@@ -148,7 +148,7 @@ fn failed(name: &str, what: &str, error: &std::io::Error) -> CommandError {
     CommandError::unavailable("MERGE", format!("{name} cannot be {what}: {error}"))
 }
 
-fn say(words: &str) {
+fn print(words: &str) {
     // Git shows this to whoever merges; nothing is left to tell it with if it fails.
     let _ = anstream::stderr().write_all(words.as_bytes());
 }

@@ -61,10 +61,10 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
 /// None for a path that cannot be written down.
 pub fn stable_path(within: &[&Path]) -> Option<String> {
     let here = std::env::current_exe().ok();
-    let is_apart = |path: &PathBuf| !within.iter().any(|folder| path.starts_with(folder));
+    let is_outside = |path: &PathBuf| !within.iter().any(|folder| path.starts_with(folder));
     let known = here
         .as_ref()
-        .and_then(|here| all_on_path(NAME).filter(is_apart).find(|path| is_same(path, here)));
+        .and_then(|here| all_on_path(NAME).filter(is_outside).find(|path| is_same(path, here)));
     let path = known.or(here).filter(|path| path.is_file())?;
     path.to_str().filter(|path| !path.chars().any(char::is_control)).map(str::to_owned)
 }
@@ -116,11 +116,11 @@ mod tests {
         ] {
             let spelled = for_shell(word);
             assert_eq!(from_shell(&spelled).as_deref(), Some(word), "{spelled}");
-            let said = std::process::Command::new("sh")
+            let output = std::process::Command::new("sh")
                 .args(["-c", &format!("printf %s {spelled}")])
                 .output()
                 .expect("a shell starts");
-            assert_eq!(String::from_utf8_lossy(&said.stdout), word);
+            assert_eq!(String::from_utf8_lossy(&output.stdout), word);
         }
         assert_eq!(for_shell("/usr/local/bin/twining"), "/usr/local/bin/twining");
         assert_eq!(from_shell("a b"), None);

@@ -258,15 +258,15 @@ fn place(cells: &mut [LayoutCell], rows: &mut [Vec<usize>], routes: &[Vec<usize>
 /// Gives a row its wishes, kept in order and apart: pushed from the left, pushed from
 /// the right, and the middle of both.
 fn settle(cells: &mut [LayoutCell], row: &[usize], wanted: &[f64]) {
-    let apart =
+    let distance =
         |left: usize, right: usize| (cells[left].across + cells[right].across) / 2.0 + GAP_ACROSS;
     let (mut from_left, mut from_right) = (wanted.to_vec(), wanted.to_vec());
     for order in 1..row.len() {
         from_left[order] =
-            from_left[order].max(from_left[order - 1] + apart(row[order - 1], row[order]));
+            from_left[order].max(from_left[order - 1] + distance(row[order - 1], row[order]));
         let back = row.len() - 1 - order;
         from_right[back] =
-            from_right[back].min(from_right[back + 1] - apart(row[back], row[back + 1]));
+            from_right[back].min(from_right[back + 1] - distance(row[back], row[back + 1]));
     }
     for (order, &cell) in row.iter().enumerate() {
         cells[cell].at = f64::midpoint(from_left[order], from_right[order]);

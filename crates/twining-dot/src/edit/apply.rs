@@ -377,7 +377,7 @@ impl<'a> EditWriter<'a, '_> {
         let has_blank_lines = self.style.has_multiline_lists() && self.style.has_blank_lines(body);
         let terminator = self.style.terminator(body);
         let line = |statement: &NewStatement| {
-            let apart = has_blank_lines
+            let blank_line_before = has_blank_lines
                 && match statement {
                     NewStatement::Node { attributes, .. } => !attributes.is_empty(),
                     NewStatement::SourceCopier(_) => true,
@@ -385,7 +385,7 @@ impl<'a> EditWriter<'a, '_> {
                 };
             format!(
                 "{}{indent}{}{terminator}{eol}",
-                if apart { eol } else { "" },
+                if blank_line_before { eol } else { "" },
                 self.text(statement, indent)
             )
         };

@@ -78,10 +78,10 @@ impl CommentCounts {
     fn of(source: &[u8], charset: Charset) -> Self {
         let (mut order, mut counts) = (Vec::new(), HashMap::new());
         for token in DotLexer::new(source).filter(|token| token.kind == TokenKind::Comment) {
-            let said = said(source, charset, token.span);
-            let count: &mut usize = counts.entry(said.clone()).or_default();
+            let comment_text = comment_text(source, charset, token.span);
+            let count: &mut usize = counts.entry(comment_text.clone()).or_default();
             if *count == 0 {
-                order.push(said);
+                order.push(comment_text);
             }
             *count += 1;
         }
@@ -94,7 +94,7 @@ impl CommentCounts {
 }
 
 /// What a comment says, whatever ends its lines.
-fn said(source: &[u8], charset: Charset, span: Span) -> String {
+fn comment_text(source: &[u8], charset: Charset, span: Span) -> String {
     charset.decode(span.of(source)).trim_end().replace("\r\n", "\n")
 }
 

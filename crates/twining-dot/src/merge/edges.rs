@@ -148,8 +148,8 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
     }
 
     fn edge_subject(&self, name: &EdgeKey) -> Subject {
-        let told = self.policy.edge_identity().iter().zip(&name.identity);
-        let identity = told
+        let values = self.policy.edge_identity().iter().zip(&name.identity);
+        let identity = values
             .filter_map(|(attribute, value)| Some(((*attribute).to_owned(), value.clone()?)))
             .collect();
         Subject::Edge { from: name.from.0.clone(), to: name.to.0.clone(), identity }

@@ -55,7 +55,7 @@ impl IntendedGraph {
             let wrong = self.wrong(&document, &plan.sites);
             let to_write = wrong.iter().flat_map(ValueMismatch::values).count();
             if to_write == 0 || round == ROUNDS {
-                let mismatches = wrong.into_iter().map(ValueMismatch::told).collect();
+                let mismatches = wrong.into_iter().map(ValueMismatch::into_clash).collect();
                 return Ok(CorrectedText { text, values, blanked, mismatches });
             }
             values += to_write;
@@ -140,7 +140,7 @@ impl ValueMismatch<'_> {
         })
     }
 
-    fn told(self) -> DotClash {
+    fn into_clash(self) -> DotClash {
         let named = |values: &AttributeValues| {
             values.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         };

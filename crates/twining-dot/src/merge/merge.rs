@@ -306,13 +306,13 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             (None, Some(value)) | (Some(value), None) => Resolution::Both(value.clone()),
             (None, None) => return AttributeAction::Keep,
         };
-        let (kept, told) = match (settled, ours) {
+        let (kept, is_clash) = match (settled, ours) {
             (Resolution::Take(value), _) => (value, false),
             (Resolution::Both(value), _) => (value, true),
             (Resolution::DotClash, Some(ours)) => (ours.clone(), true),
             (Resolution::DotClash, None) => return AttributeAction::Keep,
         };
-        if told {
+        if is_clash {
             let (name, base, ours, theirs) =
                 (name.to_owned(), base.cloned(), ours.cloned(), theirs.cloned());
             let kind = DotClashKind::Attribute { name, base, ours, theirs, kept: kept.clone() };

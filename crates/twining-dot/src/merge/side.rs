@@ -122,8 +122,8 @@ fn named_edges<'a>(
             ends.sort();
         }
         let [from, to] = ends;
-        let told_by_ends = identity.strict || edge.key.is_some();
-        let [from, to] = if told_by_ends { [(from.0, None), (to.0, None)] } else { [from, to] };
+        let ignores_ports = identity.strict || edge.key.is_some();
+        let [from, to] = if ignores_ports { [(from.0, None), (to.0, None)] } else { [from, to] };
         let names = if identity.strict { &[] } else { identity.attributes };
         let identity = names.iter().map(|name| attributes.get(name).cloned()).collect();
         let name = EdgeKey { from, to, identity, ordinal: 0 };

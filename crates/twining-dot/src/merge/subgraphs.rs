@@ -223,12 +223,12 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
             .collect();
         let ours = self.ours.document.graph();
         let mut added = Vec::new();
-        for said in unnamed(self.theirs.document.graph()) {
+        for subgraph in unnamed(self.theirs.document.graph()) {
             let stays = |id: &&DotId| {
                 self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id)
             };
-            if !known.contains(&said) {
-                let (attributes, nodes) = &said;
+            if !known.contains(&subgraph) {
+                let (attributes, nodes) = &subgraph;
                 let attributes =
                     attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name)));
                 let removed =

@@ -16,7 +16,7 @@ use crate::secrets::{Redaction, redact_fields};
 
 /// Offers that are looked at, the newest; and how many are told.
 const OFFERS: usize = 200;
-const TOLD: usize = 10;
+const MAX_SUGGESTED: usize = 10;
 /// The tag of a need that was delegated.
 const TAG: &str = "delegation";
 
@@ -149,7 +149,7 @@ pub(crate) fn delegate(
     };
     let mut suggested = discover(agent_files, &asked, config, stamp.at)?.agents;
     suggested.retain(|agent| agent.agent_id != stamp.caller.agent);
-    suggested.truncate(TOLD);
+    suggested.truncate(MAX_SUGGESTED);
     let delegated = DelegateOutcome {
         id: entry.id.clone(),
         timestamp: entry.timestamp.clone(),
@@ -188,7 +188,7 @@ fn offers(view: &View<'_>, wanted: &[String], asking: &str) -> Result<Vec<OfferM
     }
     // Stable: of two that fit alike the newer stays first.
     found.sort_by_key(|offer| std::cmp::Reverse(offer.matched.len()));
-    found.truncate(TOLD);
+    found.truncate(MAX_SUGGESTED);
     Ok(found)
 }
 

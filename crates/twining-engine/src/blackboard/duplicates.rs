@@ -50,9 +50,9 @@ struct SummaryFingerprint {
 }
 
 impl RecentEntries {
-    /// Takes in the lines that came since; all of them anew if `afresh`.
-    pub(crate) fn add_lines(&mut self, lines: &[u8], afresh: bool) {
-        if afresh {
+    /// Takes in the lines that came since; all of them again if `restarted`.
+    pub(crate) fn add_lines(&mut self, lines: &[u8], restarted: bool) {
+        if restarted {
             self.entries.clear();
         }
         for line in lines.split(|byte| *byte == b'\n') {

@@ -346,7 +346,7 @@ fn snapshot(context: &AssembledContext) -> HandoffSnapshot {
 }
 
 /// Claims and handoffs that are told, at most.
-const TOLD: usize = 5;
+const MAX_ACTIVITY: usize = 5;
 /// Paths of a claim, and characters of what it is for.
 const PATHS: usize = 5;
 const LINE: usize = 120;
@@ -408,9 +408,9 @@ impl OtherAgents {
                 handoff.source_agent != caller.agent && about.overlaps(scope, folding)
             }
         };
-        let handoffs = open_handoffs(agent_files, TOLD, waits).unwrap_or_default();
+        let handoffs = open_handoffs(agent_files, MAX_ACTIVITY, waits).unwrap_or_default();
         Self {
-            claims: held.filter(here).take(TOLD).map(context_claim).collect(),
+            claims: held.filter(here).take(MAX_ACTIVITY).map(context_claim).collect(),
             handoffs: handoffs
                 .into_iter()
                 .map(|handoff| ContextHandoff {

@@ -29,7 +29,7 @@ const ENTITIES: usize = 5;
 /// Relations of an entity that are looked at to see which decisions hang on it.
 const EDGES: usize = 20;
 /// Decisions that may be told, of which it is said who contests them.
-const TOLD: usize = 30;
+const MAX_CONTESTED: usize = 30;
 /// Of a decision that others contest, so many of them are named.
 const CONTESTERS: usize = 3;
 /// What speaks of the task less than this share of the best is beside the point.

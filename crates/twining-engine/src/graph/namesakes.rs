@@ -6,7 +6,7 @@ use twining_model::Entity;
 use twining_store::{GraphEdge, StoreError, View};
 
 /// The entity with this id and its namesakes, the oldest first; none if there is none.
-pub(crate) fn kin(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> {
+pub(crate) fn namesakes(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> {
     let Some(entity) = view.graph().entity(id)? else { return Ok(Vec::new()) };
     let mut all = view.graph().named(&entity.name)?;
     all.retain(|other| other.kind == entity.kind);
@@ -15,21 +15,21 @@ pub(crate) fn kin(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> 
 }
 
 /// The one that stands for all of them.
-pub(crate) fn joined(mut kin: Vec<Entity>) -> Option<Entity> {
-    if kin.len() < 2 {
-        return kin.pop();
+pub(crate) fn joined(mut namesakes: Vec<Entity>) -> Option<Entity> {
+    if namesakes.len() < 2 {
+        return namesakes.pop();
     }
-    let first = kin.first().map(|entity| (entity.id.clone(), entity.created_at.clone()))?;
-    kin.sort_by(|one, other| (&one.updated_at, &one.id).cmp(&(&other.updated_at, &other.id)));
+    let first = namesakes.first().map(|entity| (entity.id.clone(), entity.created_at.clone()))?;
+    namesakes.sort_by(|one, other| (&one.updated_at, &one.id).cmp(&(&other.updated_at, &other.id)));
     let mut properties = std::collections::BTreeMap::new();
-    kin.iter().for_each(|entity| properties.extend(entity.properties.clone()));
+    namesakes.iter().for_each(|entity| properties.extend(entity.properties.clone()));
     let (id, created_at) = first;
-    kin.pop().map(|latest| Entity { id, created_at, properties, ..latest })
+    namesakes.pop().map(|latest| Entity { id, created_at, properties, ..latest })
 }
 
 /// The entity that stands for the one with this id.
 pub(crate) fn one(view: &View<'_>, id: &str) -> Result<Option<Entity>, StoreError> {
-    kin(view, id).map(joined)
+    namesakes(view, id).map(joined)
 }
 
 /// Relations of an entity and of its namesakes, at most so many.
@@ -39,12 +39,12 @@ pub(crate) fn edges(
     kinds: &[String],
     most: usize,
 ) -> Result<Vec<GraphEdge>, StoreError> {
-    let kin = kin(view, id)?;
-    if kin.len() < 2 {
+    let namesakes = namesakes(view, id)?;
+    if namesakes.len() < 2 {
         return view.graph().edges(id, kinds, most);
     }
     let mut found = Vec::new();
-    for entity in kin {
+    for entity in namesakes {
         found.extend(view.graph().edges(&entity.id, kinds, most.saturating_sub(found.len()))?);
     }
     Ok(found)

@@ -119,22 +119,22 @@ pub(super) fn points(body: &str) -> (Vec<String>, String) {
 /// The paragraphs of a text; a block of code belongs to the one before it.
 pub(super) fn paragraphs(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let (mut in_code, mut apart) = (false, true);
+    let (mut in_code, mut after_blank) = (false, true);
     for line in text.lines() {
         let is_fence = line.trim_start().starts_with("```");
         if line.trim().is_empty() && !in_code {
-            apart = true;
+            after_blank = true;
             continue;
         }
         match found.last_mut() {
-            Some(last) if !apart || is_fence || in_code => {
+            Some(last) if !after_blank || is_fence || in_code => {
                 last.push('\n');
                 last.push_str(line);
             }
             _ => found.push(line.to_owned()),
         }
         in_code ^= is_fence;
-        apart = false;
+        after_blank = false;
     }
     found
 }

@@ -492,7 +492,7 @@ pub(super) fn conflict_markers(source: &[u8]) -> Vec<usize> {
 }
 
 /// Findings that are kept; a file of nothing but mistakes has millions.
-const MOST_TOLD: usize = 20_000;
+const MAX_FINDINGS: usize = 20_000;
 
 /// Findings, each with its place; the first ones of very many.
 #[derive(Default)]
@@ -505,7 +505,7 @@ pub(super) struct FindingList {
 impl FindingList {
     pub fn push(&mut self, finding: (usize, GraphFinding)) {
         self.all += 1;
-        if self.items.len() < MOST_TOLD {
+        if self.items.len() < MAX_FINDINGS {
             self.items.push(finding);
         }
     }

@@ -101,7 +101,7 @@ pub(super) fn draw(known: &KnowledgeGraph, input: &DrawInput) -> Result<Knowledg
 
 fn nobody(known: &KnowledgeGraph, id: &str) -> Failure {
     let hint = match suggestions::nearest(id, known.nodes().map(|node| node.id())) {
-        Some(meant) => format!("did you mean `{meant}`?"),
+        Some(suggestion) => format!("did you mean `{suggestion}`?"),
         None => "twining_knowledge_retrieve finds nodes by words".to_owned(),
     };
     Failure::NotFound { what: "node", id: twining_model::text::excerpt(id, 80), hint }

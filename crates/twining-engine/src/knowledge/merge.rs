@@ -243,8 +243,12 @@ fn settle_priority(ours: &DotId, theirs: &DotId) -> Resolution {
 fn joined_tags(base: &str, ours: &str, theirs: &str) -> String {
     let comma = [base, ours, theirs].iter().any(|tags| tags.contains(','));
     let tags = |text: &str| -> BTreeSet<String> {
-        let apart = |c: char| if comma { c == ',' } else { c.is_whitespace() };
-        text.split(apart).map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect()
+        let is_separator = |c: char| if comma { c == ',' } else { c.is_whitespace() };
+        text.split(is_separator)
+            .map(str::trim)
+            .filter(|tag| !tag.is_empty())
+            .map(str::to_owned)
+            .collect()
     };
     let (base, ours, theirs) = (tags(base), tags(ours), tags(theirs));
     let merged_tags = ours

@@ -350,8 +350,8 @@ pub fn key_terms(description: &str, acceptance_criteria: &[String]) -> Vec<Strin
 
 /// Words and identifiers: letters, digits, `_`, and `-` between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let apart = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
-    text.split(apart)
+    let is_separator = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
+    text.split(is_separator)
         .map(|word| word.trim_matches('-'))
         .filter(|word| word.chars().any(char::is_alphanumeric))
 }

@@ -435,8 +435,8 @@ fn listed(errors: &[GraphFinding]) -> String {
 
 /// Whether a node's path is one of no file in the project.
 fn leads_out(path: &str) -> bool {
-    let is_apart = |c: char| matches!(c, ',' | ' ');
-    path.split(is_apart).any(|path| {
+    let is_separator = |c: char| matches!(c, ',' | ' ');
+    path.split(is_separator).any(|path| {
         path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|part| part == "..")
     })
 }

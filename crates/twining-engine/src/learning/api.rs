@@ -99,7 +99,7 @@ impl Engine {
         let made = StoreTraceInput {
             kind: TraceType::Decision.as_str().to_owned(),
             what_happened: format!("the guard `{}` was proposed", created.id),
-            why: Some(created.backtest.say()),
+            why: Some(created.backtest.summary()),
             guard: Some(created.id.clone()),
             ..StoreTraceInput::default()
         };

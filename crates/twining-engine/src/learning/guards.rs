@@ -125,7 +125,7 @@ pub(crate) fn plan_create(
     let mut new = NewGuard { fields: fields(pattern, input)?, id, remark: String::new() };
     let guard = edit::with_guard(before, &new).map_err(unwritable)?.1;
     let backtest = Backtest::of(&guard, calls, objected);
-    new.remark = format!("backtest: {}", backtest.say());
+    new.remark = format!("backtest: {}", backtest.summary());
     let (after, guard) = edit::with_guard(before, &new).map_err(unwritable)?;
     check_guard_holds(&after, &guard.id)?;
     let created = CreateGuardOutcome {
@@ -386,7 +386,7 @@ impl Backtest {
 
     /// In one line.
     #[must_use]
-    pub fn say(&self) -> String {
+    pub fn summary(&self) -> String {
         format!(
             "would have stopped {} of {} recorded calls; {} of those were fine",
             self.stopped, self.calls, self.fine

@@ -412,7 +412,7 @@ const REJECTED: NoticeKind = NoticeKind {
 };
 
 fn summary(tally: &RecordCounts, notices: &[StatusNotice]) -> String {
-    let say = |attention: Attention| {
+    let messages_of = |attention: Attention| {
         let messages: Vec<&str> = notices
             .iter()
             .filter(|n| n.attention == attention)
@@ -420,17 +420,21 @@ fn summary(tally: &RecordCounts, notices: &[StatusNotice]) -> String {
             .collect();
         messages.join("; ")
     };
-    let attention = say(Attention::Yes);
+    let attention = messages_of(Attention::Yes);
     if !attention.is_empty() {
         return format!("Needs attention: {attention}.");
     }
-    let aside = say(Attention::No);
+    let information = messages_of(Attention::No);
     format!(
         "Healthy. {}, {}, {}.{}",
         fields::count(tally.entries, "blackboard entry", "blackboard entries"),
         fields::count(tally.active, "active decision", "active decisions"),
         fields::count(tally.entities, "graph entity", "graph entities"),
-        if aside.is_empty() { String::new() } else { format!(" For information: {aside}.") },
+        if information.is_empty() {
+            String::new()
+        } else {
+            format!(" For information: {information}.")
+        },
     )
 }
 

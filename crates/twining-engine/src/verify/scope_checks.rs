@@ -157,7 +157,7 @@ pub(super) fn drift(scope: &ScopeDecisions, history: &dyn History) -> ScopeCheck
     for decision in &scope.decisions {
         for file in &decision.affected_files {
             let changed = commits.get(file).is_some_and(|last| *last > known_until(decision));
-            if changed && !scope.decisions.iter().any(|later| decided_anew(later, decision, file)) {
+            if changed && !scope.decisions.iter().any(|later| replaces(later, decision, file)) {
                 drifted.push(CheckItem { file: Some(file.clone()), ..named(decision) });
             }
         }
@@ -247,7 +247,7 @@ fn known_until(decision: &Decision) -> Time {
     linked.chain(Time::read(&decision.timestamp)).max().unwrap_or_default()
 }
 
-fn decided_anew(later: &Decision, decision: &Decision, file: &String) -> bool {
+fn replaces(later: &Decision, decision: &Decision, file: &String) -> bool {
     later.id > decision.id
         && same_domain(&later.domain, &decision.domain)
         && later.affected_files.contains(file)

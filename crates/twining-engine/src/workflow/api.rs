@@ -187,7 +187,7 @@ impl Engine {
             if self.store().local_state().has_note(POST_TOOL_USE)? {
                 Ok(EvidenceSource::Seen)
             } else {
-                Ok(EvidenceSource::Told)
+                Ok(EvidenceSource::Reported)
             }
         };
         self.store().config()?.workflow.tested_needs.map_or_else(by_host, Ok)

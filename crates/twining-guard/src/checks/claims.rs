@@ -97,10 +97,10 @@ impl ForeignClaims {
         self.others.is_empty()
     }
 
-    fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<ActiveClaim> {
+    fn find(&self, matches: impl Fn(&str) -> bool) -> Option<ActiveClaim> {
         self.others
             .iter()
-            .find(|(paths, _)| paths.iter().any(|path| is_meant(path)))
+            .find(|(paths, _)| paths.iter().any(|path| matches(path)))
             .map(|(_, claim)| claim.clone())
     }
 }

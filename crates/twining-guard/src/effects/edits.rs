@@ -189,7 +189,7 @@ pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Op
         _ => json!({ "cells": [] }),
     };
     let cells = whole.get_mut("cells")?.as_array_mut()?;
-    let is_meant = |(at, known): &(usize, &Value)| match (&cell.id, cell.number) {
+    let is_target = |(at, known): &(usize, &Value)| match (&cell.id, cell.number) {
         (Some(id), _) => {
             known.get("id").and_then(Value::as_str) == Some(id)
                 || id.strip_prefix("cell-").and_then(|at| at.parse().ok()) == Some(*at)
@@ -197,10 +197,10 @@ pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Op
         (None, Some(number)) => *at == number,
         (None, None) => false,
     };
-    let meant = cells.iter().enumerate().find(is_meant).map(|(at, _)| at);
+    let target = cells.iter().enumerate().find(is_target).map(|(at, _)| at);
     // Each line by itself, as notebooks are written and rules read.
     let source = json!(cell.source.split_inclusive('\n').collect::<Vec<_>>());
-    match (cell.mode.as_str(), meant) {
+    match (cell.mode.as_str(), target) {
         ("insert", after) => {
             let kind = if cell.kind.is_empty() { "code" } else { &cell.kind };
             let at = after.map_or(0, |at| at + 1).min(cells.len());

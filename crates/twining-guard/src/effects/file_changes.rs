@@ -249,13 +249,13 @@ impl EffectCollector<'_> {
         let beside = self.files.siblings(&normal(&self.event.cwd, path));
         let names = beside.iter().filter_map(|path| path.rsplit('/').next());
         // A star does not stand for names that begin with a dot.
-        let is_meant = |name: &&str| {
+        let is_match = |name: &&str| {
             (pattern.starts_with('.') || !name.starts_with('.')) && name_matches(name, pattern)
         };
         let within = |name: &str| {
             if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
         };
-        names.filter(is_meant).map(within).collect()
+        names.filter(is_match).map(within).collect()
     }
 
     fn shell_write(&mut self, path: &str, kind: &WriteKind, by: &str) {

@@ -470,11 +470,11 @@ mod tests {
         assert_eq!(Config::parse(b"version: 2.0\n").version, 2);
         assert_eq!(Config::parse(b"version: 1.0\n").version, 1);
         assert_eq!(Config::parse(b"version:\narchive: [\n").version, VERSION);
-        for odd in ["v2", "99999999999999999999"] {
+        for invalid in ["v2", "99999999999999999999"] {
             assert_eq!(
-                Config::parse(format!("version: {odd}\n").as_bytes()).version,
+                Config::parse(format!("version: {invalid}\n").as_bytes()).version,
                 u32::MAX,
-                "{odd}"
+                "{invalid}"
             );
         }
     }

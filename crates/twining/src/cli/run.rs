@@ -361,10 +361,10 @@ mod tests {
                     .chain(flags.iter().copied())
                     .map(OsString::from)
                     .collect();
-                let told = |command: Command| {
+                let parse = |command: Command| {
                     command.try_get_matches_from(&words).map_err(|error| error.render().to_string())
                 };
-                assert_eq!(told(command_for(&words)).err(), told(command()).err(), "{words:?}");
+                assert_eq!(parse(command_for(&words)).err(), parse(command()).err(), "{words:?}");
             }
         }
         let with_flags_first: Vec<OsString> =

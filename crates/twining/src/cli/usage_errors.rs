@@ -93,9 +93,9 @@ fn redact_values(error: &mut Error) {
         .collect();
     let mut is_withheld = false;
     for (kind, given) in given {
-        let told = serde_messages::short(&given);
-        if told != given {
-            error.insert(kind, ContextValue::String(told));
+        let shortened = serde_messages::short(&given);
+        if shortened != given {
+            error.insert(kind, ContextValue::String(shortened));
             is_withheld = true;
         }
     }
@@ -131,8 +131,8 @@ fn problem(error: &Error) -> CommandError {
         return CommandError::refused(&InvalidInput::new("command", "is required"))
             .with_hint("twining --help lists the commands");
     }
-    let said = error.render().to_string();
-    let mut paragraphs = said
+    let rendered = error.render().to_string();
+    let mut paragraphs = rendered
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let message = paragraphs.next().unwrap_or_default();

@@ -58,7 +58,7 @@ impl Verb for AgentsInput {
             page.line([dim("no active agents")]);
         }
         let rows = outcome.agents.iter().map(|agent| {
-            let said = agent
+            let description = agent
                 .suspicious
                 .as_deref()
                 .map_or_else(|| dim(agent.description.as_deref().unwrap_or_default()), warn);
@@ -68,7 +68,7 @@ impl Verb for AgentsInput {
                 when(&agent.last_active),
                 plain(agent.role.as_deref().unwrap_or_default()),
                 plain(agent.capabilities.join(", ")),
-                said,
+                description,
             ]
         });
         page.table(0, rows);
@@ -203,13 +203,13 @@ impl Verb for HandoffInput {
     fn show(handed: &HandoffOutcome, page: &mut TextPage) {
         page.line([good("handed over"), plain(&handed.id), dim(&handed.path)]);
         let context = &handed.context_snapshot;
-        let told = [
+        let counts = [
             (context.decision_ids.len(), "decision"),
             (context.warning_ids.len(), "warning"),
             (context.finding_ids.len(), "finding"),
         ];
-        let told = told.map(|(number, noun)| count(number as u64, noun)).join(", ");
-        page.line([dim(format!("with {told}"))]);
+        let counts = counts.map(|(number, noun)| count(number as u64, noun)).join(", ");
+        page.line([dim(format!("with {counts}"))]);
     }
 }
 

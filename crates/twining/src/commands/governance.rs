@@ -86,9 +86,9 @@ impl Verb for GatesInput {
 /// Each gate, what it asks for, and who said so.
 fn bars(profile: &GateProfile) -> Vec<Vec<StyledText>> {
     let source = |names: [&str; 2]| {
-        let told = names.iter().filter_map(|name| profile.sources.get(*name));
+        let sources = names.iter().filter_map(|name| profile.sources.get(*name));
         // Of two values the one that somebody set tells more.
-        dim(told.max_by_key(|source| source.layer).map(ToString::to_string).unwrap_or_default())
+        dim(sources.max_by_key(|source| source.layer).map(ToString::to_string).unwrap_or_default())
     };
     let bar = |required: bool, threshold: Option<String>| match (required, threshold) {
         (true, Some(threshold)) => plain(format!("at least {threshold}")),

@@ -152,7 +152,7 @@ impl Verb for CreateGuardInput {
 
     fn show(created: &CreateGuardOutcome, page: &mut TextPage) {
         page.line([good("proposed"), strong(&created.id), dim(&created.place)]);
-        page.line([dim("backtest"), plain(created.backtest.say())]);
+        page.line([dim("backtest"), plain(created.backtest.summary())]);
         created.backtest.fine_ones.iter().for_each(|call| page.line([warn("  fine"), plain(call)]));
         created.backtest.others.iter().for_each(|call| page.line([dim("  stopped"), plain(call)]));
         page.line([dim("next"), plain(&created.next_step)]);

@@ -67,7 +67,7 @@ pub fn path_hint() -> String {
 /// What a program says of its version.
 pub fn version_of(program: &Path) -> Result<String, String> {
     run(Command::new(program).arg("--version"), "")
-        .map(|said| twining_model::text::excerpt(said.out.trim(), 60))
+        .map(|output| twining_model::text::excerpt(output.out.trim(), 60))
 }
 
 /// What this one says.
@@ -199,13 +199,13 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
     let store = project.engine.store();
     for path in super::memory::blocking_files(&folder) {
         // Whoever put it there may want it back, unless it is nothing.
-        let aside = (1..100)
+        let backup = (1..100)
             .map(|n| path.with_extension(format!("aside-{n}")))
-            .find(|aside| fs::symlink_metadata(aside).is_err());
+            .find(|backup| fs::symlink_metadata(backup).is_err());
         if fs::remove_dir(&path).is_ok() {
             done.push(format!("removed the empty folder {}", path.display()));
-        } else if let Some(aside) = aside.filter(|aside| fs::rename(&path, aside).is_ok()) {
-            done.push(format!("moved {} aside, to {}", path.display(), aside.display()));
+        } else if let Some(backup) = backup.filter(|backup| fs::rename(&path, backup).is_ok()) {
+            done.push(format!("moved {} aside, to {}", path.display(), backup.display()));
         }
     }
     if !store.exists().unwrap_or(false) {
@@ -226,7 +226,7 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
         done.push("rebuilt the index".to_owned());
     }
     project.finish_writes();
-    match init::mend(project) {
+    match init::repair(project) {
         Ok(files) => {
             done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does")))
         }

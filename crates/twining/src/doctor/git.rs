@@ -153,13 +153,14 @@ pub fn lock(project: &Project) -> Option<DoctorCheck> {
 }
 
 /// What mends git's part.
-const MENDED: &str = "twining init, or twining doctor --fix, updates git's settings";
+const REPAIR_HINT: &str = "twining init, or twining doctor --fix, updates git's settings";
 
 /// Whether the program that git starts is this one. What is told beside it where it
 /// is another; an error where it must not or cannot be tried.
 fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorCheck> {
-    let ill =
-        |finding: Health, words: String| DoctorCheck::new("git", finding, words).hinted(MENDED);
+    let ill = |finding: Health, words: String| {
+        DoctorCheck::new("git", finding, words).hinted(REPAIR_HINT)
+    };
     let path = Path::new(program);
     if !path.is_absolute() {
         let words = format!(
@@ -187,7 +188,7 @@ fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorC
                 "git",
                 format!("git starts {program}, another copy of the same version"),
             )
-            .hinted(MENDED),
+            .hinted(REPAIR_HINT),
         )),
         Ok(reported) => Ok(Some(ill(
             Health::Warn,

@@ -87,7 +87,7 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
         );
         check.hinted(format!("twining init --agent {} wires it up", host.name()))
     };
-    new.into_iter().map(told).collect()
+    new.into_iter().map(check_of).collect()
 }
 
 /// One guard whose examples every hook is tried with: writes into the memory, and elsewhere.
@@ -190,7 +190,7 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
 
 /// Speaks to the configured server as old and as new clients do.
 fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     for (era, version) in
         [(ProtocolEra::Handshake, "2025-11-25"), (ProtocolEra::Stateless, "2026-07-28")]
     {
@@ -206,7 +206,7 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
         });
         match answer.recv_timeout(TRIAL_TIMEOUT) {
             Ok((Ok(tools), took)) => {
-                told.push(format!("{version}: {tools} tools after {} ms", took.as_millis()))
+                outcomes.push(format!("{version}: {tools} tools after {} ms", took.as_millis()))
             }
             Ok((Err(error), _)) => {
                 return Err(format!("fails with protocol {version}: {error}"));
@@ -219,7 +219,7 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
             }
         }
     }
-    Ok(told.join(", "))
+    Ok(outcomes.join(", "))
 }
 
 /// Whether a package runner starts our package.
@@ -272,8 +272,8 @@ fn codex_trust(project: &Project) -> DoctorCheck {
     };
     let mut command = Command::new(codex);
     command.arg("app-server").current_dir(&project.located.checkout);
-    let said = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
-        Ok(said) => said.out,
+    let output = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
+        Ok(output) => output.out,
         Err(why) => {
             return DoctorCheck::not_checked(
                 "trust",
@@ -281,7 +281,7 @@ fn codex_trust(project: &Project) -> DoctorCheck {
             );
         }
     };
-    let listed = said
+    let listed = output
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .find(|line| line["id"] == 2)
@@ -310,16 +310,16 @@ fn claude_consent(project: &Project) -> Option<DoctorCheck> {
     let home = init::home();
     let here = checkout.display().to_string();
     let in_home = |file: &str| home.as_ref().map(|home| home.join(file));
-    let said_yes = |file: Option<PathBuf>, above: &[&str]| {
+    let enables_server = |file: Option<PathBuf>, above: &[&str]| {
         let get = |key: &str| open(file.as_deref()?)?.get(&[above, &[key]].concat());
         get("enableAllProjectMcpServers") == Some(json!(true))
             || get("enabledMcpjsonServers").is_some_and(|list| {
                 list.as_array().is_some_and(|list| list.contains(&json!("twining")))
             })
     };
-    let yes = said_yes(in_home(".claude.json"), &["projects", &here])
-        || said_yes(in_home(".claude/settings.json"), &[])
-        || said_yes(Some(checkout.join(".claude/settings.local.json")), &[]);
+    let yes = enables_server(in_home(".claude.json"), &["projects", &here])
+        || enables_server(in_home(".claude/settings.json"), &[])
+        || enables_server(Some(checkout.join(".claude/settings.local.json")), &[]);
     Some(if yes {
         DoctorCheck::ok("trust", "claude may start the server in .mcp.json")
     } else {

@@ -58,7 +58,7 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     let blocking_files = blocking_files(&folder);
     if !blocking_files.is_empty() {
         // Everything else would say the same in worse words.
-        let told = |path: &PathBuf| {
+        let blocked_check = |path: &PathBuf| {
             let what = if path.is_dir() { "a folder" } else { "not a file" };
             let message = format!(
                 "{} is {what}, but Twining needs a file there: nothing can be read or recorded until it is moved",
@@ -67,7 +67,7 @@ pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
             DoctorCheck::fail("lock", message)
                 .hinted("twining doctor --fix moves it aside, and Twining creates the file again")
         };
-        checks.extend(blocking_files.iter().map(told));
+        checks.extend(blocking_files.iter().map(blocked_check));
         return (checks, false);
     }
     checks.extend(locked_out(&folder));
@@ -221,11 +221,11 @@ fn missing_of(project: &Project, file: &str) -> Option<String> {
     };
     let committed = ids(&Git::at(root).blobs(&[format!("HEAD:./{path}")]).pop()??);
     let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
-    let told = format!(
+    let message = format!(
         "{} missing here, but committed in git: `git restore {path}` restores the committed version",
         count(missing, "element")
     );
-    (missing > 0).then_some(told)
+    (missing > 0).then_some(message)
 }
 
 /// A file, opened, if it is one: a pipe would hang us.
@@ -306,7 +306,7 @@ fn decisions_in(folder: &Path) -> u64 {
 /// No memory: none was made yet, or what was there is gone.
 fn absent(project: &Project) -> DoctorCheck {
     let root = project.located.place.project.display();
-    let git_knows_us = init::git_state(project).is_ok_and(|told| told.program.is_some());
+    let git_knows_us = init::git_state(project).is_ok_and(|state| state.program.is_some());
     if !git_knows_us && init::wired(project).map_or(true, |hosts| hosts.is_empty()) {
         return DoctorCheck::ok(
             "folder",

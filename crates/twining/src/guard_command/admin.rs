@@ -62,7 +62,7 @@ pub fn promote(
     let project = open(project)?;
     let backtest = project.engine.backtest(&user_policy::read(), guard)?;
     let caller = person_check::confirm(
-        &format!("`{guard}` will block from now on; it {}", backtest.say()),
+        &format!("`{guard}` will block from now on; it {}", backtest.summary()),
         guard,
     )?;
     let promoted = project.engine.promote_guard(&caller, guard)?;
@@ -192,7 +192,8 @@ fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFor
             if rows.is_empty() {
                 page.line([dim("no guard verifies with a command")]);
             }
-            let told = |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
+            let permission =
+                |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
             page.table(
                 0,
                 rows.iter()

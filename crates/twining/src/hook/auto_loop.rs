@@ -28,16 +28,16 @@ pub fn at_start(context: &HookContext) -> Option<String> {
 /// Sends the agent on, or lets it go.
 pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
     let Some(next) = next(context) else { return HookReply::Silence };
-    let said = &next.next;
-    if !said.action.is_work() {
+    let brief = &next.next;
+    if !brief.action.is_work() {
         return HookReply::Notice(format!(
             "Twining: {} ({}). {}",
-            said.say,
-            said.why,
+            brief.say,
+            brief.why,
             counted(&next)
         ));
     }
-    let asked = notes.held.entry(format!("loop: {} {}", said.say, said.attempt)).or_default();
+    let asked = notes.held.entry(format!("loop: {} {}", brief.say, brief.attempt)).or_default();
     if *asked >= MOST_ASKED
         || (context.event.stop_hook_active && *asked > 0)
         || notes.steps >= MOST_STEPS
@@ -52,13 +52,13 @@ pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
             *asked = MOST_ASKED + 1;
             context.post(
                 "question",
-                &format!("The feature loop stopped at `{}`: {why}", said.say),
+                &format!("The feature loop stopped at `{}`: {why}", brief.say),
                 None,
             );
         }
         return HookReply::Notice(format!(
             "Twining lets the session end at `{}`: {why}. {}",
-            said.say,
+            brief.say,
             counted(&next)
         ));
     }
@@ -103,7 +103,7 @@ fn step(next: &NextOutcome) -> String {
 
 fn counted(next: &NextOutcome) -> String {
     let counts = serde_json::to_value(next.counts).unwrap_or_default();
-    let told: Vec<String> = counts
+    let parts: Vec<String> = counts
         .as_object()
         .map(|counts| {
             counts
@@ -113,5 +113,5 @@ fn counted(next: &NextOutcome) -> String {
                 .collect()
         })
         .unwrap_or_default();
-    if told.is_empty() { String::new() } else { format!("Features: {}.", told.join(", ")) }
+    if parts.is_empty() { String::new() } else { format!("Features: {}.", parts.join(", ")) }
 }

@@ -23,7 +23,7 @@ use crate::{allowances, init};
 
 /// Answers one of git's hooks; one we do not know needs no answer.
 pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
-    let projects = if project.is_some() { vec![project] } else { told() };
+    let projects = if project.is_some() { vec![project] } else { configured_projects() };
     match event {
         "pre-commit" => {
             // Each tells what is wrong; one refusal is enough to stop the commit.
@@ -52,7 +52,7 @@ pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
 
 /// The projects of this repository, as git was told of them: git starts its hooks at
 /// the top, and projects may lie below it. Where it was told of none, the one around.
-fn told() -> Vec<Option<PathBuf>> {
+fn configured_projects() -> Vec<Option<PathBuf>> {
     let below = || {
         let clues = LocateInput::of_process(None).ok()?;
         let GitFolders { top, common, .. } = GitFolders::of(&clues.here)?;
@@ -98,15 +98,15 @@ pub fn check(project: Option<PathBuf>) -> bool {
     let Ok(project) = Project::open(project) else { return true };
     project.engine.store().set_deadline(INDEX_TIMEOUT);
     let notices = notices(&project);
-    let (refused, told): (Vec<CheckNotice>, Vec<CheckNotice>) =
+    let (refused, warnings): (Vec<CheckNotice>, Vec<CheckNotice>) =
         notices.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
-    for notice in &told {
-        say(&format!("{} [{}]", notice.text, notice.rule));
+    for notice in &warnings {
+        print(&format!("{} [{}]", notice.text, notice.rule));
     }
     let refused = not_allowed(&project, refused);
     let Some(first) = refused.first() else { return true };
     for notice in &refused {
-        say(&format!("Blocked: {} [{}]", notice.text, notice.rule));
+        print(&format!("Blocked: {} [{}]", notice.text, notice.rule));
     }
     say(&format!(
         "Nothing was committed. A person may answer: `twining guard allow {} --why \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
@@ -176,16 +176,16 @@ fn not_allowed(project: &Project, refused: Vec<CheckNotice>) -> Vec<CheckNotice>
     let findings: Vec<String> = refused.iter().map(|notice| notice.text.clone()).collect();
     match allowances::allow_commit(project, &reason, &findings) {
         Ok(()) => {
-            say(&format!("allowed and recorded: {reason}"));
+            print(&format!("allowed and recorded: {reason}"));
             Vec::new()
         }
         Err(problem) => {
-            say(&format!("the reason could not be recorded: {}", crate::output::words(&problem)));
+            print(&format!("the reason could not be recorded: {}", crate::output::words(&problem)));
             refused
         }
     }
 }
 
-fn say(text: &str) {
+fn print(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "twining: {}", twining_model::text::visible(text));
 }

@@ -23,7 +23,7 @@ pub fn started(context: &HookContext) -> HookReply {
     let _ = context.project.engine.note_post_tool_use();
     let mut notes = context.notes();
     notes.turn_began = Some(context.project.engine.store().ids().now());
-    let brief = of_session(&context.project.engine, &context.caller(), &mut notes.told);
+    let brief = of_session(&context.project.engine, &context.caller(), &mut notes.shown);
     context.save_notes(&notes);
     let unread = guard_cache::guards(&context.project).unread_notice();
     let context_text = joined([unread, compaction_snapshot::restore(context), brief]);
@@ -43,7 +43,7 @@ pub fn prompted(context: &HookContext) -> HookReply {
         &context.project.engine,
         &context.caller(),
         &context.event.prompt,
-        &mut notes.told,
+        &mut notes.shown,
     );
     context.save_notes(&notes);
     // Hosts that begin no session after a compaction ask here first.
@@ -167,11 +167,11 @@ fn next_step(engine: &Engine) -> Option<String> {
     }
     let next = engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok()?;
     let role = next.role.map(|role| format!(", in the role {role}")).unwrap_or_default();
-    let said = format!(
+    let step = format!(
         "Next step of the feature loop: {} ({}){role}; twining_next gives its prompt.",
         next.next.say, next.next.why
     );
-    Some(text::excerpt(&text::visible(&said).replace('\n', " "), 400))
+    Some(text::excerpt(&text::visible(&step).replace('\n', " "), 400))
 }
 
 /// Warnings that concern a prompt, but for those the session was told before.
@@ -224,7 +224,7 @@ fn summary(entry: &ContextEntry) -> String {
     line(&entry.id, &entry.scope, &entry.summary)
 }
 
-fn line(id: &str, scope: &str, said: &str) -> String {
+fn line(id: &str, scope: &str, summary: &str) -> String {
     // One line each: a record must not be able to write the next one.
-    text::excerpt(&text::visible(&format!("- [{id}] {scope}: {said}")).replace('\n', " "), 400)
+    text::excerpt(&text::visible(&format!("- [{id}] {scope}: {summary}")).replace('\n', " "), 400)
 }

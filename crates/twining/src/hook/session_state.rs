@@ -42,7 +42,7 @@ pub struct SessionState {
     /// How often each reason held it.
     pub held: BTreeMap<String, u32>,
     /// What it was told.
-    pub told: BTreeSet<String>,
+    pub shown: BTreeSet<String>,
     /// Steps of the feature loop it was sent on to.
     pub steps: u32,
     /// Its agents; the main agent is the empty name.

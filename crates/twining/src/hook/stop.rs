@@ -35,19 +35,19 @@ pub fn reply(context: &HookContext) -> HookReply {
     notices.extend(returns_empty(context, &guards, &notes));
     lift(context, &mut notices);
     let new = new_notices(context, notices);
-    let (holding, told): (Vec<CheckNotice>, Vec<CheckNotice>) =
+    let (holding, warnings): (Vec<CheckNotice>, Vec<CheckNotice>) =
         new.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
-    for notice in &told {
+    for notice in &warnings {
         context.post(
             if notice.rule == "tests-changed" { "finding" } else { "warning" },
             &notice.text,
             notice.path.as_deref(),
         );
     }
-    let told: Vec<String> = told.into_iter().map(|notice| notice.text).collect();
+    let warnings: Vec<String> = warnings.into_iter().map(|notice| notice.text).collect();
     let reply = match hold(context, &mut notes, &holding) {
-        Some(reason) => HookReply::Hold([vec![reason], told].concat().join("\n")),
-        None if !told.is_empty() => HookReply::Notice(told.join("\n")),
+        Some(reason) => HookReply::Hold([vec![reason], warnings].concat().join("\n")),
+        None if !warnings.is_empty() => HookReply::Notice(warnings.join("\n")),
         None if context.event.event.kind == EventKind::Stop => {
             auto_loop::at_stop(context, &mut notes)
         }
@@ -143,11 +143,13 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
     let known = told.len();
     let new: Vec<CheckNotice> = notices
         .into_iter()
-        .filter(|notice| notice.weight == NoticeLevel::Refuse || told.insert(notice.text.clone()))
+        .filter(|notice| {
+            notice.weight == NoticeLevel::Refuse || reported.insert(notice.text.clone())
+        })
         .collect();
-    if told.len() > known {
-        while told.len() > MAX_REPORTED {
-            told.pop_first();
+    if reported.len() > known {
+        while reported.len() > MAX_REPORTED {
+            reported.pop_first();
         }
         store.local_state().write_json(REPORTED, &told);
     }

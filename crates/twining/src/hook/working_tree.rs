@@ -94,8 +94,9 @@ impl FileAccess for WorkingTree {
             .map_err(|error| error.to_string())?;
         // Hardly ever anything but UTF-8, and then not gone through piece by piece.
         Ok(Some(
-            String::from_utf8(bytes)
-                .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned()),
+            String::from_utf8(bytes).unwrap_or_else(|not_utf8| {
+                String::from_utf8_lossy(not_utf8.as_bytes()).into_owned()
+            }),
         ))
     }
 

@@ -77,7 +77,7 @@ fn cache_of(dir: &Path) -> PathBuf {
 /// Runs a hook as its host would, and gives what it said.
 pub(super) fn run(
     words: &[String],
-    told: &Value,
+    payload: &Value,
     place: &TrialFolder,
     project: &Path,
 ) -> Result<String, String> {
@@ -88,7 +88,8 @@ pub(super) fn run(
     command.env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", &place.dir);
     // What is kept of a throwaway is of use to nobody after it.
     command.env("XDG_CACHE_HOME", cache_of(&place.dir));
-    process::run(&mut command, &told.to_string()).map(|said| format!("{}{}", said.out, said.err))
+    process::run(&mut command, &payload.to_string())
+        .map(|output| format!("{}{}", output.out, output.err))
 }
 
 /// The arguments, with the throwaway in place of any project they name.
@@ -136,9 +137,9 @@ pub fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
     let wires: Vec<Vec<HookEntry>> = found
         .iter()
         .map(|file| {
-            file.said
+            file.content
                 .as_ref()
-                .map(|said| super::settings::wires(file.host, said))
+                .map(|content| super::settings::wires(file.host, content))
                 .unwrap_or_default()
         })
         .collect();
@@ -188,8 +189,8 @@ pub(super) fn try_file(
         problems: Vec::new(),
         notes: Vec::new(),
     };
-    let said = match &file.said {
-        Ok(said) => said,
+    let content = match &file.content {
+        Ok(content) => content,
         Err(error) => {
             wiring
                 .problems
@@ -197,7 +198,8 @@ pub(super) fn try_file(
             return wiring;
         }
     };
-    let is = |place: &str, value: bool| said.pointer(place).and_then(Value::as_bool) == Some(value);
+    let is =
+        |place: &str, value: bool| content.pointer(place).and_then(Value::as_bool) == Some(value);
     if is("/disableAllHooks", true)
         || is("/features/hooks", false)
         || is("/features/codex_hooks", false)
@@ -283,8 +285,8 @@ pub(super) fn try_calls(
         let told = place.prepared(example).and_then(|()| {
             run(words, &host.sample(tool, &example.input, &place.root()), place, project)
         });
-        let spoke = match &told {
-            Ok(said) => said.contains(&format!("[{}]", guard.id)),
+        let spoke = match &output {
+            Ok(reply) => reply.contains(&format!("[{}]", guard.id)),
             Err(why) => {
                 wiring.problems.push(format!("`{}` {why}", words.join(" ")));
                 return;

@@ -35,7 +35,7 @@ pub(super) struct HookSettingsFile {
     /// How it is called: from the project's root, or from home.
     pub(super) shown: String,
     /// What stands in it, or why nobody can tell.
-    pub(super) said: Result<Value, String>,
+    pub(super) content: Result<Value, String>,
 }
 
 /// Every such file of a project and its user.
@@ -70,7 +70,7 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<HookSettingsFile> 
         return None;
     }
     let is_toml = shown.ends_with(".toml");
-    let said = match host {
+    let content = match host {
         _ if is_toml => codex_toml::as_json(&text),
         // These take comments; the others read nothing of a file that has one.
         "gemini" | "cursor" => JsoncFile::read(Some(&text))
@@ -79,10 +79,10 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<HookSettingsFile> 
         _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
     };
     // Our server stands in the same file, and is no hook.
-    if is_toml && said.as_ref().is_ok_and(|said| wires(host, said).is_empty()) {
+    if is_toml && content.as_ref().is_ok_and(|content| wires(host, content).is_empty()) {
         return None;
     }
-    Some(HookSettingsFile { host, shown: shown.to_owned(), said })
+    Some(HookSettingsFile { host, shown: shown.to_owned(), content })
 }
 
 fn files_at(root: &Path, place: &str) -> Vec<String> {
@@ -204,7 +204,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<HookEntry> {
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
-        .fold(line.to_owned(), |said, word| format!("{said} {word}"));
+        .fold(line.to_owned(), |joined, word| format!("{joined} {word}"));
     if !spoken.contains("twining") {
         return None;
     }
@@ -346,10 +346,10 @@ mod tests {
             fires("copilot", serde_json::json!([bash]))
                 && !fires("copilot", serde_json::json!([handler]))
         );
-        let apart = serde_json::json!({"type": "command", "command": "twining", "args": ["hook", "PreToolUse"]});
+        let separate = serde_json::json!({"type": "command", "command": "twining", "args": ["hook", "PreToolUse"]});
         assert!(
-            fires("claude", group(serde_json::json!([apart])))
-                && !fires("codex", group(serde_json::json!([apart])))
+            fires("claude", group(serde_json::json!([separate])))
+                && !fires("codex", group(serde_json::json!([separate])))
         );
         assert_eq!(
             wires("claude", &serde_json::json!({"hooks": [handler]})).len(),

@@ -234,12 +234,12 @@ pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
         ("feature", outcome.features),
         ("node", outcome.nodes),
     ];
-    let told: Vec<Vec<StyledText>> = rows
+    let lines: Vec<Vec<StyledText>> = rows
         .iter()
         .filter(|(_, counts)| *counts != ImportCounts::default())
         .map(|(name, counts)| row(word, name, *counts))
         .collect();
-    if told.is_empty() {
+    if lines.is_empty() {
         page.line([dim("nothing to import was found")]);
     }
     page.table(0, told);

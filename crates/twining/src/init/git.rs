@@ -132,7 +132,7 @@ impl GitWiring {
     }
 
     /// The program that git starts now to merge, if it was told by us.
-    pub fn told(&self, plan: &mut InstallPlan) -> Option<String> {
+    pub fn configured_program(&self, plan: &mut InstallPlan) -> Option<String> {
         let text =
             plan.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
         DRIVERS.iter().find_map(|driver| driver.program_in(&driver_in(&text, &driver.name())?))
@@ -218,7 +218,9 @@ impl GitWiring {
         let (settings, places) = (common.join("config"), common.join("info/attributes"));
         let config = text(&settings, common);
         let is_wrong = |driver: &&MergeDriver| {
-            driver_in(&config, &driver.name()).and_then(|told| driver.program_in(&told)).is_none()
+            driver_in(&config, &driver.name())
+                .and_then(|command| driver.program_in(&command))
+                .is_none()
         };
         let wrong: Vec<String> = DRIVERS.iter().filter(is_wrong).map(MergeDriver::name).collect();
         let mut faults = Vec::new();
@@ -340,7 +342,7 @@ pub fn has_driver(config: &str) -> bool {
 
 /// The command of a driver that counts: of several, git takes the last.
 fn driver_in(config: &str, name: &str) -> Option<String> {
-    let (mut inside, mut told) = (false, None);
+    let (mut inside, mut found) = (false, None);
     for line in config.lines() {
         if let Some(section) = opened(line) {
             inside = section.starts_with(&format!("merge \"{name}\"]"));
@@ -348,10 +350,10 @@ fn driver_in(config: &str, name: &str) -> Option<String> {
             && inside
             && key.trim().eq_ignore_ascii_case("driver")
         {
-            told = Some(from_config(value.trim()));
+            found = Some(from_config(value.trim()));
         }
     }
-    told
+    found
 }
 
 /// Settings without sections of our name outside of our block, and without half a

@@ -113,9 +113,9 @@ pub struct GitState {
 pub fn git_state(project: &Project) -> Result<GitState, CommandError> {
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
     let Some(mut git) = git_wiring(project, &mut plan) else { return Ok(GitState::default()) };
-    let program = git.told(&mut plan);
-    if let Some(told) = &program {
-        git.program.clone_from(told);
+    let program = git.configured_program(&mut plan);
+    if let Some(configured) = &program {
+        git.program.clone_from(configured);
     }
     // What nobody ever set up is missing, not broken. Settings that start programs come with no
     // clone: where git knows one driver of ours, `init` was here, also if the folder was copied since.
@@ -137,7 +137,7 @@ fn was_written(receipt: &Receipt, file: &Path) -> bool {
 }
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
-pub fn mend(project: &Project) -> Result<Vec<String>, CommandError> {
+pub fn repair(project: &Project) -> Result<Vec<String>, CommandError> {
     let receipt =
         Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());

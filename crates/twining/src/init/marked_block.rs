@@ -174,13 +174,13 @@ fn find(text: &str, marks: MarkerStyle) -> Result<Option<(usize, usize)>, Unmatc
     let mut from = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        let said = line.trim_end();
-        if said.starts_with(marks.start()) {
+        let trimmed = line.trim_end();
+        if trimmed.starts_with(marks.start()) {
             if from.is_some() {
                 return Err(UnmatchedMarker);
             }
             from = Some(at);
-        } else if said == marks.end() {
+        } else if trimmed == marks.end() {
             return from.map(|from| Some((from, at + line.len()))).ok_or(UnmatchedMarker);
         }
         at += line.len();

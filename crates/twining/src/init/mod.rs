@@ -21,5 +21,5 @@ mod uninstall;
 pub use self::git::projects;
 pub use self::hosts::{HostKind, InstallEnvironment, Visibility};
 pub use self::uninstall::uninstall;
-pub use crate::init::installed_state::{HostState, ServerEntry, git_state, mend, wired};
+pub use crate::init::installed_state::{HostState, ServerEntry, git_state, repair, wired};
 pub use install::{environment, home, install};

@@ -90,7 +90,9 @@ impl FilePatch {
                     note = Some(format!("`{shown}`: {why}; it was not changed"));
                     return Ok(text.map(str::to_owned));
                 }
-                Err(PatchError::SettingsError(why)) => return Err(mend(unusable(&shown, &why))),
+                Err(PatchError::SettingsError(why)) => {
+                    return Err(with_fix_hint(unusable(&shown, &why)));
+                }
             };
             Ok(Some(after))
         })?;
@@ -115,7 +117,7 @@ impl FilePatch {
     }
 }
 
-fn mend(problem: CommandError) -> CommandError {
+fn with_fix_hint(problem: CommandError) -> CommandError {
     problem.with_hint("fix the file, or leave this host out with --agent; nothing was written")
 }
 

@@ -154,8 +154,8 @@ mod tests {
             owners(" @org/team  ada@example.com ").ok().as_deref(),
             Some("@org/team ada@example.com")
         );
-        for odd in ["", "@", "team", "@a # b"] {
-            assert!(owners(odd).is_err(), "{odd}");
+        for invalid in ["", "@", "team", "@a # b"] {
+            assert!(owners(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -134,7 +134,7 @@ pub fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
         let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));
         let edits =
             outcome.edits.iter().map(|edit| json!({"file": edit.shown, "what": edit.what()}));
-        let mut told = json!({
+        let mut report = json!({
             "dry_run": options.dry_run,
             "files": memory.chain(edits).collect::<Vec<_>>(),
             "agents": outcome.hosts.iter().map(|host| host.name()).collect::<Vec<_>>(),
@@ -142,9 +142,9 @@ pub fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
             "next_steps": outcome.advice,
         });
         if options.dry_run {
-            told["diff"] = json!(diff(outcome));
+            report["diff"] = json!(diff(outcome));
         }
-        told
+        report
     };
     let show = |page: &mut TextPage| {
         if options.dry_run {

@@ -169,11 +169,11 @@ mod tests {
 
     #[test]
     fn only_a_plain_yes_to_our_own_question_confirms() {
-        let told = |answer: Value| name(&read(&answer, Some("confirm_7")));
-        assert_eq!(told(json!({"action": "accept", "content": {"confirm_7": true}})), "yes");
-        assert_eq!(told(json!({"action": "accept", "content": {"confirm_7": false}})), "no");
-        assert_eq!(told(json!({"action": "decline"})), "no");
-        for odd in [
+        let answer_name = |answer: Value| name(&read(&answer, Some("confirm_7")));
+        assert_eq!(answer_name(json!({"action": "accept", "content": {"confirm_7": true}})), "yes");
+        assert_eq!(answer_name(json!({"action": "accept", "content": {"confirm_7": false}})), "no");
+        assert_eq!(answer_name(json!({"action": "decline"})), "no");
+        for invalid in [
             json!({"action": "cancel"}),
             json!({"action": "accept"}),
             json!({"action": "accept", "content": {"confirm": true}}),
@@ -181,7 +181,7 @@ mod tests {
             json!({"action": "accept", "content": {"confirm_7": "true"}}),
             json!(5),
         ] {
-            assert_eq!(told(odd.clone()), "missing", "{odd}");
+            assert_eq!(answer_name(invalid.clone()), "missing", "{invalid}");
         }
         assert_eq!(
             name(&read(&json!({"action": "accept", "content": {"confirm_7": true}}), None)),

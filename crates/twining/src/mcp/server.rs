@@ -70,7 +70,7 @@ struct ServedProject {
     project: Arc<Project>,
     _embedder: EmbeddingThread,
     /// Dropped last of all: it finishes what is left to do.
-    _keeper: Housekeeper,
+    _housekeeper: Housekeeper,
 }
 
 impl McpServer {
@@ -153,10 +153,13 @@ impl ServerState {
             return Ok(open.project.clone());
         }
         let project = Arc::new(Project::open(self.options.project.clone())?);
-        let keeper = Housekeeper::start(project.engine.store().clone());
+        let housekeeper = Housekeeper::start(project.engine.store().clone());
         let embedder = EmbeddingThread::start(project.engine.embedding_worker().clone());
-        *slot =
-            Some(ServedProject { project: project.clone(), _embedder: embedder, _keeper: keeper });
+        *slot = Some(ServedProject {
+            project: project.clone(),
+            _embedder: embedder,
+            _housekeeper: housekeeper,
+        });
         Ok(project)
     }
 

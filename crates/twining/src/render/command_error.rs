@@ -103,15 +103,15 @@ impl CommandError {
 
     /// The error as a person reads it, with the escapes of its styles.
     pub fn to_words(&self) -> String {
-        self.told("error", AnsiColor::Red)
+        self.styled("error", AnsiColor::Red)
     }
 
     /// The same for one that kept nobody from their work.
     pub fn to_warning(&self) -> String {
-        self.told("warning", AnsiColor::Yellow)
+        self.styled("warning", AnsiColor::Yellow)
     }
 
-    fn told(&self, weight: &str, colour: AnsiColor) -> String {
+    fn styled(&self, weight: &str, colour: AnsiColor) -> String {
         let (strong, label) = (colour.on_default().bold(), Style::new().bold());
         let mut words = format!(
             "{}{weight}{}: {}\n",
@@ -162,14 +162,14 @@ impl From<Failure> for CommandError {
 
 /// The chain below an error. One that only repeats what is above it is left out.
 fn causes_of(error: &dyn Error) -> Vec<String> {
-    let mut said = error.to_string();
+    let mut previous = error.to_string();
     let mut causes = Vec::new();
     let mut next = error.source();
     while let Some(error) = next {
         let cause = error.to_string();
-        if cause != said {
+        if cause != previous {
             causes.push(cause.clone());
-            said = cause;
+            previous = cause;
         }
         next = error.source();
     }

@@ -39,8 +39,8 @@ fn escaped(json: serde_json::Result<String>) -> String {
 /// escapes off again before a model reads the fields.
 pub fn visible(value: Value) -> Value {
     match value {
-        Value::String(said) if said.chars().any(text::is_unsafe_to_show) => {
-            Value::String(text::visible(&said))
+        Value::String(text_value) if text_value.chars().any(text::is_unsafe_to_show) => {
+            Value::String(text::visible(&text_value))
         }
         Value::Array(items) => Value::Array(items.into_iter().map(visible).collect()),
         Value::Object(fields) => Value::Object(

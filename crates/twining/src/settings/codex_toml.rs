@@ -124,13 +124,13 @@ pub fn as_json(text: &str) -> Result<serde_json::Value, String> {
 }
 
 fn table_as_json(table: &dyn TableLike) -> serde_json::Value {
-    let told = |item: &Item| match item {
+    let item_as_json = |item: &Item| match item {
         Item::Value(one) => value_as_json(one),
         Item::Table(table) => table_as_json(table),
         Item::ArrayOfTables(tables) => tables.iter().map(|table| table_as_json(table)).collect(),
         Item::None => serde_json::Value::Null,
     };
-    table.iter().map(|(key, item)| (key.to_owned(), told(item))).collect()
+    table.iter().map(|(key, item)| (key.to_owned(), item_as_json(item))).collect()
 }
 
 fn value_as_json(one: &Value) -> serde_json::Value {
@@ -153,8 +153,8 @@ fn read(text: &str) -> Result<DocumentMut, String> {
 
 /// Whether two parts of a file say the same.
 fn same(one: &Item, other: &Item) -> bool {
-    let told = |item: &Item| item.as_table_like().map(table_as_json);
-    told(one).is_some() && told(one) == told(other)
+    let table_of = |item: &Item| item.as_table_like().map(table_as_json);
+    table_of(one).is_some() && table_of(one) == table_of(other)
 }
 
 fn is_ours(entry: &Item) -> bool {
@@ -204,10 +204,10 @@ mod tests {
                 with,
                 "twice is once"
             );
-            let told = as_json(&with).expect("parses");
-            assert_eq!(told["default_permissions"], "twining");
+            let settings = as_json(&with).expect("parses");
+            assert_eq!(settings["default_permissions"], "twining");
             let profile = serde_json::json!({"extends": ":workspace", "filesystem": {":workspace_roots": {".twining/local": "read"}}});
-            assert_eq!(told["permissions"], serde_json::json!({ "twining": profile }));
+            assert_eq!(settings["permissions"], serde_json::json!({ "twining": profile }));
             let strict = put_read_only(&with, ".twining").expect("fits");
             assert!(
                 strict.contains("{ \".twining\" = \"read\" }") && !strict.contains("local"),

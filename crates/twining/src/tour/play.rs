@@ -53,8 +53,8 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     let answer = asked_hook(program, project, "Edit", &edit)?;
     let decision = &answer["hookSpecificOutput"];
     let reason = decision["permissionDecisionReason"].as_str().unwrap_or_default().to_owned();
-    say(|page| {
-        scene(page, "5  A rule is enforced");
+    show_page(|page| {
+        section_title(page, "5  A rule is enforced");
         page.line([strong("ben"), good("Edit"), plain(format!("{LIST}: \"tested\": true"))]);
         page.table(
             6,
@@ -66,7 +66,7 @@ pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     })?;
     let other = json!({"file_path": project.join("src/auth/session.ts"), "old_string": "user: string", "new_string": "user: User"});
     let answer = asked_hook(program, project, "Edit", &other)?;
-    say(|page| {
+    show_page(|page| {
         page.line([strong("ben"), good("Edit"), plain("src/auth/session.ts: user: User")]);
         page.table(
             6,
@@ -120,8 +120,8 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     commit("ada: tokens")?;
     let alone = step(&["merge", "-q", "--no-edit", "-"])?;
     step(&["merge", "--abort"])?;
-    say(|page| {
-        scene(page, "6  Two branches meet");
+    show_page(|page| {
+        section_title(page, "6  Two branches meet");
         page.line([
             strong("ada"),
             good("knowledge update"),
@@ -143,7 +143,7 @@ pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     let found = twining(program, project, &["knowledge", "retrieve", "tokens logout"])?;
     let why = twining(program, project, &["why", "src/logout/"])?;
     let status = twining(program, project, &["status"])?;
-    say(|page| {
+    show_page(|page| {
         page.line([
             strong("git"),
             plain("merges them with Twining's driver:"),
@@ -259,7 +259,7 @@ pub(super) fn story() -> Result<(), TourError> {
     let program = std::env::current_exe().map_err(TourError::StoreLocation)?;
     let place = tempfile::tempdir().map_err(TourError::StoreLocation)?;
     super::play::plant(place.path()).map_err(TourError::StoreLocation)?;
-    say(|page| {
+    show_page(|page| {
         page.line([strong("Two agents, one repository, one memory.")]);
         page.block(0, &format!("The throwaway repository is in {}", place.path().display()));
     })?;
@@ -268,8 +268,8 @@ pub(super) fn story() -> Result<(), TourError> {
     let mut ada = McpClient::start(&program, place.path(), "ada", ProtocolEra::Handshake)?;
     let tools = ada.tools()?;
     let ms = started.elapsed().as_millis();
-    say(|page| {
-        scene(page, "1  Ada starts");
+    show_page(|page| {
+        section_title(page, "1  Ada starts");
         page.line([
             strong("ada"),
             plain(format!(
@@ -284,21 +284,21 @@ pub(super) fn story() -> Result<(), TourError> {
     ada.leave().map_err(ClientError::Gone)?;
     super::play::holds(&program, place.path())?;
     super::play::meet(&program, place.path())?;
-    say(|page| what_is_left(page, place.path()))
+    show_page(|page| what_is_left(page, place.path()))
 }
 
 /// Ada finds the memory empty and leaves it less so.
 pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     let task = json!({"task": "replace login sessions with tokens", "scope": "src/auth/"});
     let empty = ada.call("twining_assemble", &task)?;
-    say(|page| {
+    show_page(|page| {
         asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context)
     })?;
 
     let trap = json!({"entry_type": "warning", "summary": "Server clocks differ by up to 5 minutes", "scope": "src/auth/",
         "detail": "Seen in the logs of the last outage: a token may look expired before it was issued.", "tags": ["auth"]});
     let posted = ada.call("twining_post", &trap)?;
-    say(|page| {
+    show_page(|page| {
         asked(
             page,
             "ada",
@@ -310,7 +310,7 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     })?;
     let need = json!({"entry_type": "need", "summary": "Someone must write the key rotation", "scope": "src/auth/"});
     let posted = ada.call("twining_post", &need)?;
-    say(|page| {
+    show_page(|page| {
         asked(page, "ada", "post", "need: Someone must write the key rotation", &posted, show_id)
     })?;
 
@@ -322,7 +322,7 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
         "confidence": "high", "affected_files": ["src/auth/session.ts"], "affected_symbols": ["createSession"],
     });
     let decided = ada.call("twining_decide", &choice)?;
-    say(|page| {
+    show_page(|page| {
         asked(page, "ada", "decide", "Stateless JWT, 15 minutes, RS256", &decided, show_decided)
     })?;
     Ok(decided["id"].as_str().unwrap_or_default().to_owned())
@@ -331,15 +331,15 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
 /// Ben, in another process, knows at once; and still wants something else.
 pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Result<(), TourError> {
     let mut ben = McpClient::start(program, project, "ben", ProtocolEra::Stateless)?;
-    say(|page| {
-        scene(page, "2  Ben joins");
+    show_page(|page| {
+        section_title(page, "2  Ben joins");
         page.line([strong("ben"), plain("has a server of his own (protocol 2026-07-28)")]);
     })?;
     let context = ben.call(
         "twining_assemble",
         &json!({"task": "log users out everywhere", "scope": "src/auth/session.ts"}),
     )?;
-    say(|page| {
+    show_page(|page| {
         asked(
             page,
             "ben",
@@ -350,16 +350,16 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
         )
     })?;
 
-    say(|page| scene(page, "3  They collide"))?;
+    show_page(|page| section_title(page, "3  They collide"))?;
     let rival = json!({
         "domain": "architecture", "scope": "src/auth/session.ts", "summary": "Sessions in Redis",
         "context": "Users must be logged out at once", "rationale": "A JWT cannot be revoked before it expires", "confidence": "medium",
     });
     let decided = ben.call("twining_decide", &rival)?;
-    say(|page| asked(page, "ben", "decide", "Sessions in Redis", &decided, show_decided))?;
+    show_page(|page| asked(page, "ben", "decide", "Sessions in Redis", &decided, show_decided))?;
     let rests = json!({"decision_id": choice});
     let touched = ben.call("twining_impact", &rests)?;
-    say(|page| {
+    show_page(|page| {
         asked(page, "ben", "impact", "what depends on Ada's choice?", &touched, |answer, page| {
             note(page, &answer["summary"])
         })
@@ -370,16 +370,16 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
 
 /// Ada sees what Ben did, though his process is gone.
 pub(super) fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
-    say(|page| scene(page, "4  Ada asks why"))?;
+    show_page(|page| section_title(page, "4  Ada asks why"))?;
     let why = ada.call("twining_why", &json!({"scope": "src/auth/session.ts"}))?;
-    say(|page| asked(page, "ada", "why", "src/auth/session.ts", &why, show_why))?;
+    show_page(|page| asked(page, "ada", "why", "src/auth/session.ts", &why, show_why))?;
     let status = ada.call("twining_status", &json!({}))?;
-    say(|page| {
+    show_page(|page| {
         asked(page, "ada", "status", "", &status, |answer, page| note(page, &answer["summary"]))
     })?;
     let wrong =
         ada.call("twining_post", &json!({"entry_type": "rumour", "summary": "it is slow"}))?;
-    say(|page| {
+    show_page(|page| {
         asked(page, "ada", "post", "rumour: it is slow", &wrong, |answer, page| {
             note(page, &answer["message"])
         })
@@ -387,7 +387,7 @@ pub(super) fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
 }
 
 pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
-    scene(page, "7  What is left");
+    section_title(page, "7  What is left");
     page.line([plain("Plain files that git tracks, jq reads and people review:")]);
     for line in super::play::tracked(project) {
         page.line([dim(" "), place(line)]);
@@ -402,7 +402,7 @@ pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
     page.line([strong("  twining status"), dim("   shows the state of the memory")]);
 }
 
-pub(super) fn scene(page: &mut TextPage, title: &str) {
+pub(super) fn section_title(page: &mut TextPage, title: &str) {
     page.blank();
     page.line([strong(title)]);
 }
@@ -433,14 +433,14 @@ pub(super) fn show_context(answer: &Value, page: &mut TextPage) {
         ("open_needs", "needed", warn),
         ("recent_findings", "known", plain),
     ];
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for (field, label, style) in rows {
-        told.extend(
+        lines.extend(
             items(&answer[field]).map(|item| vec![dim(label), style(text(&item["summary"]))]),
         );
     }
-    if told.is_empty() {
-        told.push(vec![dim("nothing yet")]);
+    if lines.is_empty() {
+        lines.push(vec![dim("nothing yet")]);
     }
     page.table(6, told);
 }
@@ -487,7 +487,7 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 /// Prints as it happens, not at the end.
-pub(super) fn say(show: impl FnOnce(&mut TextPage)) -> Result<(), TourError> {
+pub(super) fn show_page(show: impl FnOnce(&mut TextPage)) -> Result<(), TourError> {
     let mut page = output::page();
     show(&mut page);
     let mut stdout = anstream::stdout();

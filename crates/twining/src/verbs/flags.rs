@@ -313,7 +313,7 @@ impl Field {
             _ if WHOLE.contains(&name) => "TEXT",
             _ => return self.long.replace('-', "_").to_uppercase(),
         };
-        told.to_owned()
+        placeholder.to_owned()
     }
 
     /// Puts what was given for it where it stands in the JSON.

@@ -80,35 +80,41 @@ mod tests {
 
     use super::*;
 
-    fn told<T: for<'de> Deserialize<'de>>(value: &Value) -> String {
+    fn message_of<T: for<'de> Deserialize<'de>>(value: &Value) -> String {
         plain_message(&T::deserialize(value).err().expect("is refused").to_string())
     }
 
     #[test]
     fn no_type_of_ours_is_named() {
         assert_eq!(
-            told::<usize>(&json!("2")),
+            message_of::<usize>(&json!("2")),
             "expected a positive whole number, got the text \"2\""
         );
         assert_eq!(
-            told::<usize>(&json!(2.5)),
+            message_of::<usize>(&json!(2.5)),
             "expected a positive whole number, got the number `2.5`"
         );
         assert_eq!(
-            told::<usize>(&json!(2.0)),
+            message_of::<usize>(&json!(2.0)),
             "expected a positive whole number, got the number `2.0`"
         );
         assert_eq!(
-            told::<usize>(&json!(-1)),
+            message_of::<usize>(&json!(-1)),
             "expected a positive whole number, got the number `-1`"
         );
-        assert_eq!(told::<bool>(&json!("yes")), "expected true or false, got the text \"yes\"");
-        assert_eq!(told::<Vec<String>>(&json!({})), "expected a list, got an object");
-        assert_eq!(told::<BTreeMap<String, String>>(&json!([])), "expected an object, got a list");
-        assert_eq!(told::<Alternative>(&json!(true)), "expected an object, got `true`");
-        assert_eq!(told::<String>(&json!(null)), "expected text, got null");
         assert_eq!(
-            told::<bool>(&json!("a, expected usize")),
+            message_of::<bool>(&json!("yes")),
+            "expected true or false, got the text \"yes\""
+        );
+        assert_eq!(message_of::<Vec<String>>(&json!({})), "expected a list, got an object");
+        assert_eq!(
+            message_of::<BTreeMap<String, String>>(&json!([])),
+            "expected an object, got a list"
+        );
+        assert_eq!(message_of::<Alternative>(&json!(true)), "expected an object, got `true`");
+        assert_eq!(message_of::<String>(&json!(null)), "expected text, got null");
+        assert_eq!(
+            message_of::<bool>(&json!("a, expected usize")),
             "expected true or false, got the text \"a, expected usize\""
         );
     }

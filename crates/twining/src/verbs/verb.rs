@@ -142,7 +142,7 @@ pub trait Verb: DeserializeOwned + JsonSchema + 'static {
 
     /// What the person behind the caller is asked before it is done, where that
     /// is possible: their word makes it weigh more.
-    fn question(&self, _desk: &CommandContext<'_>) -> Option<String> {
+    fn question(&self, _context: &CommandContext<'_>) -> Option<String> {
         None
     }
 

@@ -102,9 +102,9 @@ pub(crate) fn profile(policy: &GovernancePolicy, task: &mut Task) -> GateProfile
     filled(&task.task_type, range, &Settings::default())
 }
 
-fn filled(task_type: &str, range: (u8, u8), said: &Settings) -> GateProfile {
+fn filled(task_type: &str, range: (u8, u8), overrides: &Settings) -> GateProfile {
     let mut cell = strict();
-    cell.lay(said.clone());
+    cell.overlay(overrides.clone());
     for (required, threshold) in [
         ("arch_review_required", "arch_review_threshold"),
         ("coverage_required", "coverage_threshold"),

@@ -47,7 +47,7 @@ impl GovernancePolicy {
         self.patch.confirmed_overrides
     }
 
-    fn lay(&mut self, layer: PolicyLayer, name: &str, file: &TextFile) {
+    fn add_layer(&mut self, layer: PolicyLayer, name: &str, file: &TextFile) {
         match file {
             TextFile::Missing => {}
             TextFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),

@@ -27,12 +27,12 @@ impl PolicyPatch {
         for (earlier, later) in [(&mut self.roles, later.roles), (&mut self.modes, later.modes)] {
             later
                 .into_iter()
-                .for_each(|(name, settings)| earlier.entry(name).or_default().lay(settings));
+                .for_each(|(name, settings)| earlier.entry(name).or_default().overlay(settings));
         }
         later
             .gates
             .into_iter()
-            .for_each(|(name, gate)| self.gates.entry(name).or_default().lay(gate));
+            .for_each(|(name, gate)| self.gates.entry(name).or_default().overlay(gate));
         self
     }
 }
@@ -46,12 +46,12 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Lays later settings over these.
-    pub(crate) fn lay(&mut self, later: Self) {
+    pub(crate) fn overlay(&mut self, later: Self) {
         self.values.extend(later.values);
         later
             .lists
             .into_iter()
-            .for_each(|(key, list)| self.lists.entry(key).or_default().lay(list));
+            .for_each(|(key, list)| self.lists.entry(key).or_default().overlay(list));
     }
 
     pub(crate) fn value(&self, key: &str) -> Option<&Value> {
@@ -101,7 +101,7 @@ pub(crate) struct ListPatch {
 }
 
 impl ListPatch {
-    fn lay(&mut self, later: Self) {
+    fn overlay(&mut self, later: Self) {
         if later.replaced.is_some() {
             *self = later;
             return;
@@ -136,10 +136,10 @@ pub(crate) struct GatePatch {
 
 impl GatePatch {
     /// Says this of every complexity from `low` to `high`.
-    pub(crate) fn say(&mut self, low: u8, high: u8, cell: &Settings) {
+    pub(crate) fn set_range(&mut self, low: u8, high: u8, cell: &Settings) {
         self.cuts.extend([low, high + 1]);
         for slot in &mut self.cells[usize::from(low) - 1..usize::from(high)] {
-            slot.get_or_insert_default().lay(cell.clone());
+            slot.get_or_insert_default().overlay(cell.clone());
         }
     }
 
@@ -167,10 +167,10 @@ impl GatePatch {
         (low, high)
     }
 
-    fn lay(&mut self, later: Self) {
+    fn overlay(&mut self, later: Self) {
         self.cuts.extend(later.cuts);
         for (slot, cell) in self.cells.iter_mut().zip(later.cells) {
-            cell.into_iter().for_each(|cell| slot.get_or_insert_default().lay(cell));
+            cell.into_iter().for_each(|cell| slot.get_or_insert_default().overlay(cell));
         }
     }
 }

@@ -240,7 +240,7 @@ impl PolicyReader<'_> {
         cell.values.remove(RANGE);
         let has_values = entries.iter().any(|(key, _)| !NESTED.contains(&key.name.as_str()));
         if let (true, Some((low, high))) = (has_values, range) {
-            gate.say(low, high, &cell);
+            gate.set_range(low, high, &cell);
         }
     }
 

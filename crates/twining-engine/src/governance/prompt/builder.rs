@@ -150,7 +150,7 @@ impl SectionLines {
 /// agent, more than these are just many.
 pub(crate) const COUNTED: usize = 1000;
 /// Earlier turns that a prompt tells of, the last one at length.
-pub(crate) const TURNS_TOLD: usize = 5;
+pub(crate) const RECENT_TURNS: usize = 5;
 /// Taken where nobody said how hard a task is: the middle.
 pub(super) const COMPLEXITY: i64 = 5;
 

@@ -24,7 +24,7 @@ impl Engine {
         let draft = PromptDraft::parse(input, &policy, self.store().root())?;
         let turns = self.store().documents().turns();
         let earlier = turns
-            .map(|turn_files| turns::before(&turn_files, &draft.key, prompt::TURNS_TOLD))
+            .map(|turn_files| turns::before(&turn_files, &draft.key, prompt::RECENT_TURNS))
             .unwrap_or_default();
         let builder = prompt::begin(&policy, &draft, &earlier)?;
         let memory = self.memory_for(&draft, builder.budget());

@@ -281,7 +281,7 @@ impl<'c> EvidenceCase<'c> {
                 "open the pull request, where `twining verify --ci` decides; then report with --ci-report and its JSON".to_owned()
             }
             (EvidenceSource::Seen, _) => format!("run {command} in this session (its result is recorded by the hook), then report again"),
-            (EvidenceSource::Told, _) => {
+            (EvidenceSource::Reported, _) => {
                 format!("run {command}, then report `{id}` passed in the role tester with its command, exit code and output")
             }
         }

@@ -144,11 +144,11 @@ fn a_command_that_never_reached_its_tests_failed() {
 
 #[test]
 fn a_word_counts_where_a_word_is_enough() {
-    let word = TestRun { source: EvidenceSource::Told, ..passed("word", 300) };
+    let word = TestRun { source: EvidenceSource::Reported, ..passed("word", 300) };
     assert_eq!(says(std::slice::from_ref(&word)), "no run of its tests is recorded");
     let judge = |runs: &[TestRun]| {
         let log = RunLog { runs: runs.to_vec(), ..RunLog::default() };
-        say(judge_evidence(&feature(), &log, &files(50, "x"), EvidenceSource::Told))
+        say(judge_evidence(&feature(), &log, &files(50, "x"), EvidenceSource::Reported))
     };
     assert_eq!(judge(std::slice::from_ref(&word)), "word");
     assert_eq!(judge(&[passed("seen", 100), word.clone()]), "seen", "the stronger one is recorded");

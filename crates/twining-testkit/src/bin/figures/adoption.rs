@@ -9,7 +9,7 @@ use crate::client::BenchResult;
 use crate::latency::Bench;
 use crate::store::StoreSize;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 const INITS: usize = 10;
 const COMMITS: usize = 30;
@@ -31,7 +31,7 @@ pub fn adoption(bench: &mut Bench) -> BenchResult<()> {
 }
 
 fn inits(bench: &Bench) -> BenchResult<()> {
-    say("init");
+    log_progress("init");
     let mut table = FigureTable::new("init", ["what", "p50 ms", "max ms", "goals"]);
     let (mut first, mut again) = (LatencySample::default(), LatencySample::default());
     for _ in 0..INITS {
@@ -55,7 +55,7 @@ fn inits(bench: &Bench) -> BenchResult<()> {
 
 fn commits(bench: &mut Bench, size: StoreSize, table: &mut FigureTable) -> BenchResult<()> {
     let store = format!("{} decisions", thousands(size.decisions));
-    say(&format!("commits, with {store}"));
+    log_progress(&format!("commits, with {store}"));
     let (project, client, _) = bench.warm(size)?;
     client.close()?;
     let path = project.path();

@@ -14,7 +14,7 @@ pub type BenchResult<T> = Result<T, Box<dyn std::error::Error>>;
 /// The version of the protocol that is asked for.
 const PROTOCOL: &str = "2025-06-18";
 /// A server that has not gone by then is ended, and that is a failure.
-const EXIT_PATIENCE: Duration = Duration::from_secs(10);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server and the line to it.
 pub struct BenchClient {
@@ -92,8 +92,8 @@ impl BenchClient {
             .flatten()
             .flatten();
         let spent = tasks.filter_map(|task| {
-            let told = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-            told.split(' ').next()?.parse::<u64>().ok()
+            let schedstat = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            schedstat.split(' ').next()?.parse::<u64>().ok()
         });
         Duration::from_nanos(spent.sum())
     }
@@ -110,9 +110,9 @@ impl BenchClient {
                     Err(format!("the server ended with {status}").into())
                 };
             }
-            if closed.elapsed() > EXIT_PATIENCE {
+            if closed.elapsed() > EXIT_TIMEOUT {
                 return Err(format!(
-                    "the server was still there {EXIT_PATIENCE:?} after the end of input"
+                    "the server was still there {EXIT_TIMEOUT:?} after the end of input"
                 )
                 .into());
             }

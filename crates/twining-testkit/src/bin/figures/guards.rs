@@ -13,7 +13,7 @@ use crate::client::BenchResult;
 use crate::latency::Bench;
 use crate::store::StoreSize;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 const TIMES: usize = 200;
 const HOSTILE_TIMES: usize = 20;
@@ -29,7 +29,7 @@ const RECORDS: StoreSize =
 
 /// Tool calls, turns, commits, pull requests; then hostile calls.
 pub fn guards(bench: &mut Bench) -> BenchResult<()> {
-    say("guards: a repository with records, a policy and a list");
+    log_progress("guards: a repository with records, a policy and a list");
     let project = bench.stores.copy(RECORDS)?;
     let home = bench.stores.empty()?;
     prepare(project.path(), GUARDS)?;
@@ -154,7 +154,7 @@ fn tool_calls(place: &GuardBench<'_>, title: &str) -> BenchResult<()> {
         ),
     ];
     for (name, payload) in &calls {
-        say(&format!("guards: {name}"));
+        log_progress(&format!("guards: {name}"));
         // The first tries the guards' examples, and keeps what came of it.
         place.hook("PreToolUse", payload)?;
         let mut took = LatencySample::default();
@@ -185,7 +185,7 @@ fn turns_and_commits(place: &GuardBench<'_>) -> BenchResult<()> {
     let stop = place.event(json!({"stop_hook_active": false}));
     let mut measure =
         |name: &str, each: &mut dyn FnMut(usize) -> BenchResult<Duration>| -> BenchResult<()> {
-            say(&format!("guards: {name}"));
+            log_progress(&format!("guards: {name}"));
             each(0)?;
             let mut took = LatencySample::default();
             for at in 1..=TIMES / 4 {
@@ -221,7 +221,7 @@ fn turns_and_commits(place: &GuardBench<'_>) -> BenchResult<()> {
 }
 
 fn pull_requests(place: &GuardBench<'_>) -> BenchResult<()> {
-    say("guards: a pull request");
+    log_progress("guards: a pull request");
     place.git(&["checkout", "-q", "-b", "work"])?;
     for at in 0..SOURCE_FILES {
         place.write(&format!("src/m{at}.ts"), &format!("export const changed = {at}\n"))?;
@@ -290,7 +290,7 @@ fn hostile(place: &GuardBench<'_>) -> BenchResult<()> {
         ("a list nested 100,000 deep", place.tool("Write", json!({"file_path": LIST, "content": "[".repeat(100_000)}))),
     ];
     for (name, payload) in &calls {
-        say(&format!("guards: {name}"));
+        log_progress(&format!("guards: {name}"));
         place.hook("PreToolUse", payload)?;
         let mut took = LatencySample::default();
         for _ in 0..HOSTILE_TIMES {

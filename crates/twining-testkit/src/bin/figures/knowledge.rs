@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::client::{BenchClient, BenchResult, once};
 use crate::latency::Bench;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 /// How many nodes, and within what its index is to be built.
 const SIZES: [(usize, f64); 2] = [(1_000, 100.0), (100_000, 5_000.0)];
@@ -21,7 +21,7 @@ const COMPONENTS: [&str; 5] = ["auth", "billing", "search", "store", "web"];
 pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new("knowledge", ["nodes", "call", "p50 ms", "max ms", "goals"]);
     for (nodes, goal) in SIZES {
-        say(&format!("a graph of {} nodes", thousands(nodes)));
+        log_progress(&format!("a graph of {} nodes", thousands(nodes)));
         let project = bench.stores.empty()?;
         let path = project.path();
         once(&bench.twining, path, &["init", "--agent", "none"])?;
@@ -37,7 +37,7 @@ pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
             |client: &mut BenchClient| Ok(client.call("twining_knowledge_retrieve", &asked)?.1);
         retrieve(&mut client)?;
         let warm = sample(|_| retrieve(&mut client))?;
-        let anew = sample(|time| {
+        let reindexed = sample(|time| {
             std::fs::write(&file, graph(nodes, time + 1))?;
             retrieve(&mut client)
         })?;
@@ -48,7 +48,7 @@ pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
         client.close()?;
         for (call, took, goal) in [
             ("retrieve, one process: read and indexed", cold, Some(goal)),
-            ("retrieve, a server: the file changed, indexed anew", anew, Some(goal)),
+            ("retrieve, a server: the file changed, indexed anew", reindexed, Some(goal)),
             ("retrieve, a server: the file as before", warm, None),
             ("check, one process", checked, None),
             ("update of one node, a server", updated, None),
@@ -81,13 +81,13 @@ fn graph(nodes: usize, edition: usize) -> String {
     let mut text = String::from("digraph knowledge {\n");
     for node in 0..nodes {
         let (kind, component) = (KINDS[node % KINDS.len()], COMPONENTS[node % COMPONENTS.len()]);
-        let said = format!(
+        let sentence = format!(
             "What node {node} of {component} says of retry, timeout and order, in edition {edition} of a graph that grew."
         );
         let _ = writeln!(
             text,
             "  node_{node} [type={kind}, level=implementation, status=current, component={component}, priority=medium, path=\"src/{component}/part_{node}.rs\", \
-             tag=\"{component} retry\", description=\"{said}\"];"
+             tag=\"{component} retry\", description=\"{sentence}\"];"
         );
     }
     for node in 1..nodes {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::client::{self, BenchClient, BenchResult};
 use crate::store::{BenchProject, BenchStores, FixedRandom, KnownRecords, StoreSize, board_line};
 use crate::table::{FigureTable, LatencySample, at_most, below, ms, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 const STARTS: usize = 20;
 const ROUNDS: usize = 5;
@@ -62,10 +62,10 @@ pub fn start(bench: &mut Bench) -> BenchResult<()> {
         "start",
         ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"],
     );
-    say("start, on an empty folder");
+    log_progress("start, on an empty folder");
     let empty = bench.stores.empty()?;
     starts_on(&bench.twining, empty.path(), "empty folder", &mut table)?;
-    say("start, on the large store");
+    log_progress("start, on the large store");
     let (large, client, _) = bench.warm(StoreSize::LARGE)?;
     client.close()?;
     starts_on(
@@ -238,7 +238,7 @@ pub fn writes(bench: &mut Bench) -> BenchResult<()> {
         [TimedStore::warm(bench, StoreSize::SMALL)?, TimedStore::warm(bench, StoreSize::LARGE)?];
     // What the first writes left to do behind the scenes is not part of the next.
     std::thread::sleep(Duration::from_secs(2));
-    say("writes");
+    log_progress("writes");
     // In turns, so that a noisy moment hits both.
     for _ in 0..ROUNDS {
         for (which, write) in WRITES.iter().enumerate() {
@@ -340,7 +340,7 @@ const READS: [(&str, &str, ReadArguments); 8] = [
 /// Every read that has a goal, on the large store.
 pub fn reads(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut client, first_status) = bench.warm(StoreSize::LARGE)?;
-    say("reads");
+    log_progress("reads");
     let mut table =
         FigureTable::new("reads", ["call", "p50 ms", "p95 ms", "max ms", "cpu ms/call", "goals"]);
     for (name, tool, ask) in READS {
@@ -398,7 +398,7 @@ fn rebuild_from_nothing(bench: &mut Bench) -> BenchResult<()> {
     let full = bench.is_full.then_some((StoreSize::MILLION, 60.0, Some(300.0)));
     for (size, seconds, memory) in [(StoreSize::LARGE, 10.0, None)].into_iter().chain(full) {
         let project = bench.stores.copy(size)?;
-        say(&format!("rebuilding the index of {} entries", thousands(size.entries)));
+        log_progress(&format!("rebuilding the index of {} entries", thousands(size.entries)));
         let run = client::run(&bench.twining, "reindex", project.path())?;
         let (took, peak) = (run.took.as_secs_f64(), run.peak_kib as f64 / MIB);
         let started = Instant::now();
@@ -444,7 +444,7 @@ enum OutsideChange {
 
 fn catch_up(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut client, _) = bench.warm(StoreSize::LARGE)?;
-    say("catching up");
+    log_progress("catching up");
     let mut table = FigureTable::new(
         "catching up",
         ["what happened to the board", "next recent p50 ms", "max ms", "goals"],
@@ -498,11 +498,11 @@ fn write_outside(
             OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?
         }
         OutsideChange::Replaced => {
-            let aside = project.path().join("board.new");
-            fs::copy(project.board(), &aside)?;
-            let mut file = OpenOptions::new().append(true).open(&aside)?;
+            let replacement = project.path().join("board.new");
+            fs::copy(project.board(), &replacement)?;
+            let mut file = OpenOptions::new().append(true).open(&replacement)?;
             file.write_all(lines.as_bytes())?;
-            fs::rename(aside, project.board())?;
+            fs::rename(replacement, project.board())?;
         }
     }
     let last: Value = serde_json::from_str(&last)?;

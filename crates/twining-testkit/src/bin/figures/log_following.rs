@@ -9,7 +9,7 @@ use twining_testkit::{ids, records};
 use crate::client::BenchResult;
 use crate::latency::Bench;
 use crate::table::{FigureTable, at_least, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 /// Records of one line.
 const RECORDS: usize = 256;
@@ -26,7 +26,7 @@ pub fn follow(bench: &mut Bench) -> BenchResult<()> {
     for (name, decisions, entities) in
         [("entries alone", 0, 0), ("4 decisions, 12 entities, entries", 4, 12)]
     {
-        say(&format!("follow: {name}"));
+        log_progress(&format!("follow: {name}"));
         let project = bench.stores.empty()?;
         let store = Store::open(
             StoreLocation { project: project.path().to_path_buf(), ..StoreLocation::default() },

@@ -174,7 +174,7 @@ fn header(twining: &Path, stores: &Path) -> String {
         field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".to_owned());
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let kib: u64 = field("/proc/meminfo", "MemTotal")
-        .and_then(|told| told.split(' ').next()?.parse().ok())
+        .and_then(|text| text.split(' ').next()?.parse().ok())
         .unwrap_or_default();
     let program = fs::metadata(twining).map_or(0, |file| file.len()) / 1024;
     let build = if cfg!(debug_assertions) { "; **a debug build: run with --release**" } else { "" };
@@ -233,6 +233,6 @@ pub fn show(part: &impl std::fmt::Display) {
 
 /// Tells whoever waits what is going on.
 #[expect(clippy::print_stderr, reason = "this is a program for people")]
-pub fn say(doing: &str) {
+pub fn log_progress(doing: &str) {
     eprintln!("figures: {doing}");
 }

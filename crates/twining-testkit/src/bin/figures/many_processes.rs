@@ -20,7 +20,7 @@ use crate::client::{BenchClient, BenchResult};
 use crate::latency::{Bench, post_arguments};
 use crate::store::{BenchProject, FixedRandom, StoreSize};
 use crate::table::{FigureTable, LatencySample, at_least, below, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 /// This program, even if the file was replaced since it started.
 const ITSELF: &str = "/proc/self/exe";
@@ -50,7 +50,7 @@ pub struct CrowdMember {
 pub fn be_member(member: &CrowdMember) -> BenchResult<()> {
     let place = StoreLocation { project: member.project.clone(), ..StoreLocation::default() };
     let store = Arc::new(Store::open(place, ids())?);
-    let keeper = Housekeeper::start(Arc::clone(&store));
+    let housekeeper = Housekeeper::start(Arc::clone(&store));
     let post = || -> BenchResult<Duration> {
         let mut entry = records::entry(store.ids(), "one of a crowd");
         entry.detail = "x".repeat(300);
@@ -71,10 +71,10 @@ pub fn be_member(member: &CrowdMember) -> BenchResult<()> {
             std::thread::sleep(member.think);
         }
     }
-    let told: String = took.iter().map(|took| format!("{}\n", took.as_nanos())).collect();
-    out.write_all(told.as_bytes())?;
+    let lines: String = took.iter().map(|took| format!("{}\n", took.as_nanos())).collect();
+    out.write_all(lines.as_bytes())?;
     out.flush()?;
-    drop(keeper);
+    drop(housekeeper);
     Ok(())
 }
 
@@ -118,7 +118,7 @@ fn posting_together(bench: &mut Bench) -> BenchResult<()> {
     {
         let (project, client, _) = bench.warm(StoreSize::SMALL)?;
         client.close()?;
-        say(&format!("{name}, {MEMBERS} processes, {} s", lasting.as_secs()));
+        log_progress(&format!("{name}, {MEMBERS} processes, {} s", lasting.as_secs()));
         let each = gather(&project, lasting, think)?;
         let counts: Vec<usize> = each.iter().map(LatencySample::len).collect();
         let fairness = counts.iter().min().copied().unwrap_or_default() as f64
@@ -148,7 +148,7 @@ fn posting_together(bench: &mut Bench) -> BenchResult<()> {
 struct RunningMember {
     process: Child,
     word: ChildStdin,
-    told: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl Drop for RunningMember {
@@ -170,7 +170,7 @@ fn gather(
     }
     for member in &mut members {
         let mut line = String::new();
-        member.told.read_line(&mut line)?;
+        member.stdout.read_line(&mut line)?;
         if line != "ready\n" {
             return Err("a process of the crowd ended before it began".into());
         }
@@ -205,19 +205,19 @@ fn start_member(
         .stdout(Stdio::piped())
         .spawn()?;
     let word = process.stdin.take().expect("stdin is piped above");
-    let told = BufReader::new(process.stdout.take().expect("stdout is piped above"));
-    Ok(RunningMember { process, word, told })
+    let stdout = BufReader::new(process.stdout.take().expect("stdout is piped above"));
+    Ok(RunningMember { process, word, stdout })
 }
 
 fn finish_member(member: &mut RunningMember) -> BenchResult<LatencySample> {
-    let mut told = String::new();
-    member.told.read_to_string(&mut told)?;
+    let mut stdout = String::new();
+    member.stdout.read_to_string(&mut stdout)?;
     let status = member.process.wait()?;
     if !status.success() {
         return Err(format!("a process of the crowd ended with {status}").into());
     }
     let mut sample = LatencySample::default();
-    for nanos in told.lines() {
+    for nanos in stdout.lines() {
         sample.push(Duration::from_nanos(nanos.parse()?));
     }
     Ok(sample)
@@ -225,7 +225,7 @@ fn finish_member(member: &mut RunningMember) -> BenchResult<LatencySample> {
 
 fn after_a_kill(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut standing, _) = bench.warm(StoreSize::LARGE)?;
-    say("R3: the first post after a kill");
+    log_progress("R3: the first post after a kill");
     let (mut by_standing, mut by_new, mut dice) =
         (LatencySample::default(), LatencySample::default(), FixedRandom::new(6));
     for number in 0..2 * KILLS {
@@ -281,7 +281,7 @@ fn array_elements(bench: &mut Bench) -> BenchResult<()> {
     let mut rows: [Vec<(usize, LatencySample)>; 2] = Default::default();
     for elements in ELEMENTS {
         let (project, mut client, _) = bench.warm(StoreSize::of_graph(elements))?;
-        say(&format!("R14: {} elements", thousands(elements)));
+        log_progress(&format!("R14: {} elements", thousands(elements)));
         let changed = |number: usize| {
             (
                 format!("src/mod{}/file{}.rs", number % 50, number / 50 % 20),

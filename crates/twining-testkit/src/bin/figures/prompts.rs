@@ -7,7 +7,7 @@ use crate::client::{BenchResult, once};
 use crate::latency::Bench;
 use crate::store::StoreSize;
 use crate::table::{FigureTable, LatencySample, below, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 const TIMES: usize = 50;
 
@@ -30,7 +30,7 @@ pub fn prompts(bench: &mut Bench) -> BenchResult<()> {
         ["store", "call", "p50 ms", "p95 ms", "max ms", "goals"],
     );
     let empty = bench.stores.empty()?;
-    say("prompts, on an empty folder");
+    log_progress("prompts, on an empty folder");
     measure(&bench.twining, empty.path(), "empty folder", &mut table)?;
     for size in [StoreSize::SMALL, StoreSize::LARGE] {
         let (project, client, _) = bench.warm(size)?;
@@ -50,7 +50,7 @@ pub fn prompts(bench: &mut Bench) -> BenchResult<()> {
             &[&["record-turn", "TASK-GE-001", "1"][..], &turn].concat(),
         )?;
         let name = format!("{} entries", thousands(size.entries));
-        say(&format!("prompts, on {name}"));
+        log_progress(&format!("prompts, on {name}"));
         measure(&bench.twining, project.path(), &name, &mut table)?;
     }
     table.note(format!(

@@ -12,7 +12,7 @@ use crate::client::BenchResult;
 use crate::latency::Bench;
 use crate::store::{FixedRandom, StoreSize};
 use crate::table::{FigureTable, at_least, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 const SIZE: StoreSize =
     StoreSize { entries: 10_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
@@ -30,11 +30,11 @@ const READS: [(&str, ReadCall); 2] =
 /// Reads a second with one, two and four threads.
 pub fn readers(bench: &mut Bench) -> BenchResult<()> {
     let project = bench.stores.copy(SIZE)?;
-    say("threads that read at once");
+    log_progress("threads that read at once");
     let place = StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() };
     let engine = Engine::new(Arc::new(Store::open(place, twining_testkit::ids())?));
     // As in a server, which stays and is told what changed.
-    let _keeper = Housekeeper::start(Arc::clone(engine.store()));
+    let _housekeeper = Housekeeper::start(Arc::clone(engine.store()));
     let mut table = FigureTable::new(
         "threads that read at once",
         ["read", "threads", "reads/s", "of one thread", "goals"],

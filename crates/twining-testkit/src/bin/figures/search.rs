@@ -14,7 +14,7 @@ use crate::client::{BenchClient, BenchResult};
 use crate::latency::{Bench, post_arguments};
 use crate::store::{BenchProject, FixedRandom, StoreSize};
 use crate::table::{FigureTable, LatencySample, at_most, below, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 const CALLS: usize = 200;
 const MIB: f64 = 1024.0;
@@ -42,7 +42,7 @@ pub fn search(bench: &mut Bench) -> BenchResult<()> {
             relations: records,
         };
         let project = bench.stores.copy(size)?;
-        say(&format!("search: {} records, vectors for all", thousands(records)));
+        log_progress(&format!("search: {} records, vectors for all", thousands(records)));
         give_vectors(&project)?;
         let mut client = bench.client(&project)?;
         rows(&mut client, records, "hybrid", goals, &mut table)?;
@@ -94,7 +94,7 @@ fn in_a_fresh_clone(bench: &mut Bench) -> BenchResult<()> {
         "questions in a fresh clone",
         ["call", "first p50 ms", "first max ms", "next p50 ms", "next max ms", "goals"],
     );
-    say("questions in a fresh clone");
+    log_progress("questions in a fresh clone");
     for (name, tool, ask) in QUESTIONS {
         let (mut first, mut next, mut dice) =
             (LatencySample::default(), LatencySample::default(), FixedRandom::new(12));
@@ -200,7 +200,7 @@ fn anywhere(dice: &mut FixedRandom) -> VectorBytes {
 /// Posts, one every few milliseconds, while the server makes ten thousand vectors.
 fn posts_beside_embedding(bench: &mut Bench) -> BenchResult<()> {
     let project = bench.stores.copy(EMBEDDED_BEHIND)?;
-    say("posts while vectors are made");
+    log_progress("posts while vectors are made");
     let mut client = bench.client(&project)?;
     client.call("twining_status", &json!({}))?;
     let vectors = project.path().join(".twining/local/vectors.bin");

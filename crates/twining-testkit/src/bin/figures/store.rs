@@ -15,7 +15,7 @@ use twining_model::{
 use twining_testkit::{FixedWorld, records};
 
 use crate::client::BenchResult;
-use crate::say;
+use crate::log_progress;
 use crate::table::thousands;
 
 const WORDS: &str = "auth token session cache index lock retry queue parser schema config router handler socket buffer stream \
@@ -148,7 +148,7 @@ impl BenchStores {
         let (path, known) = match self.made.get(&size) {
             Some(made) => made.clone(),
             None => {
-                say(&format!("making a store of {size}"));
+                log_progress(&format!("making a store of {size}"));
                 let path = self.path().join(format!("made-{}", self.made.len()));
                 let made = (path.clone(), Rc::new(write_store(&path, size)?));
                 self.made.insert(size, made.clone());

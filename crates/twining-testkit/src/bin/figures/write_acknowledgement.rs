@@ -13,7 +13,7 @@ use crate::adoption::{git, twining};
 use crate::client::{BenchClient, BenchResult};
 use crate::latency::Bench;
 use crate::table::{FigureTable, LatencySample, at_most, number, thousands};
-use crate::{say, show};
+use crate::{log_progress, show};
 
 /// Every verb that writes tracked files, each in a repository of its own.
 pub fn acknowledged(bench: &mut Bench) -> BenchResult<()> {
@@ -24,7 +24,7 @@ pub fn acknowledged(bench: &mut Bench) -> BenchResult<()> {
     for verb in WRITING_VERBS {
         let name =
             [verb.tool.trim_start_matches("twining_"), verb.case].join(" ").trim_end().to_owned();
-        say(&format!("commits right after {name}"));
+        log_progress(&format!("commits right after {name}"));
         let (took, missing) = tries(bench, verb)?;
         let goals = at_most("without", missing as f64, 0.0);
         let [p50, p99] = [took.p50(), took.percentile(99.0)].map(number);
@@ -103,11 +103,11 @@ struct WriteSession<'b> {
 
 impl TestCaller for WriteSession<'_> {
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        told(self.client.call(tool, arguments))
+        value_or_error(self.client.call(tool, arguments))
     }
 
     fn call_elsewhere(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        told(
+        value_or_error(
             BenchClient::ready(self.twining, &self.project)
                 .and_then(|mut other| other.call(tool, arguments)),
         )
@@ -118,6 +118,6 @@ impl TestCaller for WriteSession<'_> {
     }
 }
 
-fn told(answer: BenchResult<(Value, Duration)>) -> Result<Value, String> {
+fn value_or_error(answer: BenchResult<(Value, Duration)>) -> Result<Value, String> {
     answer.map(|(answer, _)| answer).map_err(|error| error.to_string())
 }

@@ -55,14 +55,14 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
                     part: PatchKind::Server { path: path.to_vec(), entry },
                 },
                 environment.patch(environment.claude_settings(), hooks()),
-                environment.patch("CLAUDE.local.md", told),
+                environment.patch("CLAUDE.local.md", instructions),
                 agent,
             ]
         }
         (Visibility::Stealth, None) => {
             vec![
                 environment.patch(environment.claude_settings(), hooks()),
-                environment.patch("CLAUDE.local.md", told),
+                environment.patch("CLAUDE.local.md", instructions),
                 agent,
             ]
         }
@@ -72,7 +72,7 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
                 PatchKind::Server { path: vec!["mcpServers".to_owned()], entry },
             ),
             environment.patch(environment.claude_settings(), hooks()),
-            environment.patch(&instructions_file(&environment.checkout, "CLAUDE.md"), told),
+            environment.patch(&instructions_file(&environment.checkout, "CLAUDE.md"), instructions),
             agent,
         ],
     }

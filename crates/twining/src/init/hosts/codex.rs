@@ -27,6 +27,6 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
             .patch(".codex/config.toml", PatchKind::Toml(environment.server_words(Some("lite")))),
         environment.patch(".codex/hooks.json", PatchKind::Hooks(hooks)),
     ];
-    patches.extend(environment.told("AGENTS.md"));
+    patches.extend(environment.instructions("AGENTS.md"));
     patches
 }

@@ -32,7 +32,7 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
         environment.patch(".cursor/hooks.json", PatchKind::Setting("version", json!(1))),
         environment.patch(".cursor/hooks.json", PatchKind::Hooks(hooks)),
     ];
-    patches.extend(environment.told("AGENTS.md"));
+    patches.extend(environment.instructions("AGENTS.md"));
     patches
 }
 

@@ -30,6 +30,6 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
         ),
         environment.patch(".gemini/settings.json", PatchKind::Hooks(hooks)),
     ];
-    patches.extend(environment.told("GEMINI.md"));
+    patches.extend(environment.instructions("GEMINI.md"));
     patches
 }

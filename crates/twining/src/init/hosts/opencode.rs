@@ -28,6 +28,6 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
         ),
         environment.patch(".opencode/plugin/twining.js", plugin),
     ];
-    patches.extend(environment.told("AGENTS.md"));
+    patches.extend(environment.instructions("AGENTS.md"));
     patches
 }

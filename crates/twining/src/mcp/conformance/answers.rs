@@ -61,7 +61,7 @@ pub fn tool(name: &str) -> Option<Result<CallToolResponse, ErrorData>> {
 
 /// A prompt that needs nothing but its arguments.
 pub fn prompt(name: &str, arguments: &Value) -> Result<GetPromptResponse, ErrorData> {
-    let said = |contents: Vec<Value>| {
+    let prompt_of = |contents: Vec<Value>| {
         let messages: Vec<Value> = contents
             .into_iter()
             .map(|content| json!({"role": "user", "content": content}))
@@ -75,20 +75,20 @@ pub fn prompt(name: &str, arguments: &Value) -> Result<GetPromptResponse, ErrorD
         })
     };
     match name {
-        "test_simple_prompt" => said(vec![text("This is a simple prompt for testing.")]),
-        "test_prompt_with_arguments" => said(vec![text(&format!(
+        "test_simple_prompt" => prompt_of(vec![text("This is a simple prompt for testing.")]),
+        "test_prompt_with_arguments" => prompt_of(vec![text(&format!(
             "Prompt with arguments: arg1='{}', arg2='{}'",
             given("arg1")?,
             given("arg2")?
         ))]),
         "test_prompt_with_embedded_resource" => {
             let resource = json!({"uri": given("resourceUri")?, "mimeType": "text/plain", "text": "Embedded resource content for testing."});
-            said(vec![
+            prompt_of(vec![
                 json!({"type": "resource", "resource": resource}),
                 text("Please process the embedded resource above."),
             ])
         }
-        "test_prompt_with_image" => said(vec![
+        "test_prompt_with_image" => prompt_of(vec![
             json!({"type": "image", "data": PIXEL, "mimeType": "image/png"}),
             text("Please analyze the image above."),
         ]),

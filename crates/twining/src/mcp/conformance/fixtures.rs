@@ -28,7 +28,7 @@ use crate::mcp::server::ServerOptions;
 /// What is listed, as the suite wants to find it.
 const LISTED: &str = include_str!("listed.json");
 /// Between two steps of a tool that tells of them.
-const A_MOMENT: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 struct FixtureList {
@@ -96,7 +96,7 @@ impl Fixtures {
                     ["Tool execution started", "Tool processing data", "Tool execution completed"]
                 {
                     log(context, step).await?;
-                    tokio::time::sleep(A_MOMENT).await;
+                    tokio::time::sleep(PAUSE).await;
                 }
                 text("logged")
             }
@@ -117,7 +117,7 @@ impl Fixtures {
                             .await
                             .map_err(lost)?;
                     }
-                    tokio::time::sleep(A_MOMENT).await;
+                    tokio::time::sleep(PAUSE).await;
                 }
                 text("done")
             }
@@ -134,7 +134,7 @@ impl Fixtures {
             "test_elicitation_sep1330_enums" => elicited(context, "Please choose", choices()).await,
             "test_reconnection" => {
                 self.disconnect(context).await;
-                tokio::time::sleep(A_MOMENT * 2).await;
+                tokio::time::sleep(PAUSE * 2).await;
                 text("answered after the stream was closed")
             }
             "test_trigger_tool_change" => self.tell(ListChange::Tools),
@@ -161,7 +161,7 @@ impl Fixtures {
         let sessions = self.sessions.sessions.read().await;
         if let Some(session) = sessions.get(id) {
             // A stream that is gone already needs no closing.
-            let _ = session.close_sse_stream(0, Some(A_MOMENT * 10)).await;
+            let _ = session.close_sse_stream(0, Some(PAUSE * 10)).await;
         }
     }
 
@@ -177,10 +177,12 @@ fn lost(error: impl std::fmt::Display) -> ErrorData {
 }
 
 #[expect(deprecated, reason = "the suite still asks for logging in protocols up to 2025-11-25")]
-async fn log(context: &RequestContext<RoleServer>, said: &str) -> Result<(), ErrorData> {
+async fn log(context: &RequestContext<RoleServer>, message: &str) -> Result<(), ErrorData> {
     context
         .peer
-        .notify_logging_message(made(json!({"level": "info", "logger": "fixtures", "data": said}))?)
+        .notify_logging_message(made(
+            json!({"level": "info", "logger": "fixtures", "data": message}),
+        )?)
         .await
         .map_err(lost)
 }
