@@ -52,7 +52,7 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
     if is_ours {
         Ok(found)
     } else {
-        Err("starts another program instead of Twining, so it was not started".to_owned())
+        Err("does not start Twining but another program, so it was not started".to_owned())
     }
 }
 

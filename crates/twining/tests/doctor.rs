@@ -71,8 +71,8 @@ fn a_trial_merge_tells_whether_the_driver_works() {
     let told = examined(&shop, &[]);
     let (finding, words) = said(&told, "git", "trial merge");
     assert!(finding == "fail" && words.contains("knowledge") && words.contains("lines"), "{words}");
-    assert_eq!(said(&told, "path", "which says").0, "warn");
-    assert_eq!(said(&told, "git", "which says").0, "warn");
+    assert_eq!(said(&told, "path", "which reports").0, "warn");
+    assert_eq!(said(&told, "git", "which reports").0, "warn");
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn hooks_that_only_a_person_can_put_in_place_are_not_called_so() {
         "warn",
         "{told:#}"
     );
-    assert_eq!(said(&told, "git", "drivers are in place").0, "ok");
+    assert_eq!(said(&told, "git", "drivers are installed").0, "ok");
     for name in ["pre-commit", "post-commit"] {
         fs::write(
             shop.path(&format!("home/hooks/{name}")),
@@ -614,7 +614,7 @@ fn a_folder_in_the_place_of_the_lock_is_named_and_moved_aside() {
         let told = examined(&shop, &[]);
         let (finding, words) = said(&told, "lock", "local/lock");
         assert!(
-            finding == "fail" && words.contains("is a folder where Twining keeps a file"),
+            finding == "fail" && words.contains("is a folder, but Twining needs a file there"),
             "{words}"
         );
         assert!(

@@ -151,7 +151,7 @@ fn gates_are_judged_by_reports_on_disk() {
       add tests for untested code to raise coverage from 80% to 85%
       review the architecture, and give its score
       do not approve: send it back with the reasons above, and check again after the change
-    note 90 run, 90 passed, 0 failed were claimed, and the reports say 2 run, 2 passed, 0 failed; the reports count
+    note claimed 90 run, 90 passed, 0 failed, but the reports say 2 run, 2 passed, 0 failed; the reports are used
     ");
 }
 
@@ -339,7 +339,7 @@ fn guardkit_settings_are_taken_over_once() {
     );
     let printed = project.run(&["import", "guardkit", "--print"]);
     assert_snapshot!(printed.stdout, @r#"
-    # Policy of this project, taken over from GuardKit's configuration.
+    # Project policy, imported from GuardKit's configuration.
     # Keys that end in _additions extend a list, all others replace a value.
 
     roles:

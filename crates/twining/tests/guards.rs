@@ -128,7 +128,7 @@ fn guards_are_listed_tested_and_explained() {
     let unknown = project.run(&["guard", "test", "nope"]);
     assert!(
         unknown.code != 0
-            && unknown.stderr.contains("no guard is called `nope`; there are")
+            && unknown.stderr.contains("there is no guard `nope`; known guards:")
             && unknown.stderr.contains("no-push"),
         "{unknown:?}"
     );

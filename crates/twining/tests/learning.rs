@@ -196,7 +196,7 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
     let words = ["guard", "bypass", "no-push", "--for", "10m", "--reason", "hotfix"];
     assert_eq!(bash(&project, "git push"), "deny");
     let refused = project.run(&words);
-    assert!(refused.code == 1 && refused.stderr.contains("no terminal"), "{refused:?}");
+    assert!(refused.code == 1 && refused.stderr.contains("not a terminal"), "{refused:?}");
     for host in ["CLAUDECODE", "GEMINI_CLI"] {
         assert_eq!(
             at_terminal(&project, &words, "no-push", Some(host)).code,

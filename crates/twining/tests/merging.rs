@@ -286,7 +286,7 @@ fn a_graph_that_git_left_in_two_is_read_at_once_and_one_after_the_next_edit() {
     let output = command.output().expect("the program starts");
     assert!(
         !output.status.success()
-            && String::from_utf8_lossy(&output.stderr).contains("both sides of a merge"),
+            && String::from_utf8_lossy(&output.stderr).contains("unresolved merge conflict"),
         "{output:?}"
     );
     assert_eq!(read(&project, "knowledge.dot"), torn);

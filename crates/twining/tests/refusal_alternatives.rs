@@ -27,10 +27,7 @@ fn records_are_written_by_our_tools() {
     let workspace = Workspace::new();
     let line = json!({"command": "echo '{}' >> .twining/blackboard.jsonl"});
     let instead = refused(&workspace, "protect-twining-state", "Bash", &line);
-    assert!(
-        instead.contains("a question with twining_post") && instead.contains("twining_decide"),
-        "{instead}"
-    );
+    assert!(instead.contains("twining_post") && instead.contains("twining_decide"), "{instead}");
     let posted =
         workspace.agent_runs("twining post finding 'totals are rounded once' --scope src/cart.py");
     assert_eq!(posted, "");

@@ -75,7 +75,7 @@ fn an_entry_that_was_put_there_and_is_gone_is_a_failure() {
             code == 3
                 && told
                     .iter()
-                    .any(|(finding, words)| finding == "fail" && words.contains("is gone")),
+                    .any(|(finding, words)| finding == "fail" && words.contains("is missing from")),
             "{agent}: {told:?}"
         );
         assert_eq!(servers(&shop, &["--fix"]).0, 0, "{agent}");
