@@ -112,9 +112,10 @@ fn hooks_of_another_folder_that_nobody_manages_are_a_fault() {
     shop.git(&["config", "core.hooksPath", "elsewhere"]);
     let checks = git_checks(&shop);
     assert!(
-        checks.iter().any(
-            |(finding, words)| finding == "fail" && words.contains("pre-commit no longer asks")
-        ),
+        checks
+            .iter()
+            .any(|(finding, words)| finding == "fail"
+                && words.contains("pre-commit no longer calls")),
         "{checks:?}"
     );
 }

@@ -450,7 +450,7 @@ fn a_policy_that_a_merge_broke_is_told_and_stops_nobody() {
     let begun = context(&hook(&project, "SessionStart", json!({"source": "startup"})));
     assert!(
         begun.contains(
-            ".twining/policy.yml:2:1: this cannot be read: git left both sides of a merge here"
+            ".twining/policy.yml:2:1: this cannot be read: unresolved git merge conflict"
         ),
         "{begun}"
     );

@@ -293,7 +293,7 @@ fn a_folder_in_a_project_is_told_whose_memory_it_shares() {
     let ran = shop.run_in(&shop.file("web"), &["init", "--agent", "none"]);
     assert!(
         ran.code == 0
-            && ran.stdout.contains("`web` lies in the project")
+            && ran.stdout.contains("`web` is inside the project")
             && ran.stdout.contains("--project ."),
         "{ran:?}"
     );
@@ -437,8 +437,8 @@ fn a_file_that_cannot_be_changed_leaves_everything_unwritten() {
     let cases: [(Spoil, &str); 6] = [
         (malformed, "`.cursor/mcp.json`: line 2"),
         (read_only, "`.claude/settings.json`: it is read-only"),
-        (elsewhere, "`.gemini/settings.json`: it is a link that leads out"),
-        (torn, "`CLAUDE.md`: holds one marker"),
+        (elsewhere, "`.gemini/settings.json`: it is a symbolic link to a target outside"),
+        (torn, "`CLAUDE.md`: contains only one of the two markers"),
         (busy, "rm "),
         (not_toml, "`.codex/config.toml`"),
     ];
@@ -624,7 +624,7 @@ fn hosts_are_found_by_their_traces_and_their_programs() {
     shop.program("codex", "#!/bin/sh\n");
     assert_eq!(agents(&shop), json!(["codex", "cursor"]));
     let ran = shop.run(&["init", "--agent", "emacs"]);
-    assert!(ran.code == 2 && ran.stderr.contains("`emacs` is no host"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stderr.contains("`emacs` is not a known host"), "{ran:?}");
 }
 
 #[test]
