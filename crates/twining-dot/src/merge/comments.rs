@@ -152,7 +152,7 @@ impl<'a> CommentIndex<'a> {
         let order = StatementOrder::of(document, &sites);
         for token in document.tokens().filter(|token| token.kind == TokenKind::Comment) {
             let place = made.place(token.span, &order);
-            let text = said(document.bytes(), document.charset, token.span);
+            let text = comment_text(document.bytes(), document.charset, token.span);
             made.by_text.entry(text).or_default().push(made.comments.len());
             made.comments.push(Comment { span: token.span, place });
         }

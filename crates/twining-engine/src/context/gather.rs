@@ -111,7 +111,7 @@ pub(super) fn gather(
     });
     candidates.sort_by(ContextCandidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
-    let shown = TOLD.max(most / 4);
+    let shown = MAX_CONTESTED.max(most / 4);
     for binds in [true, false] {
         let in_force = candidates
             .iter_mut()

@@ -36,8 +36,8 @@ impl GovernancePolicy {
     #[must_use]
     pub fn resolve(user: &UserPolicy, project: &TextFile) -> Self {
         let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
-        policy.lay(PolicyLayer::User, &user.name, &user.file);
-        policy.lay(PolicyLayer::Project, PROJECT_FILE, project);
+        policy.add_layer(PolicyLayer::User, &user.name, &user.file);
+        policy.add_layer(PolicyLayer::Project, PROJECT_FILE, project);
         policy
     }
 

@@ -13,5 +13,5 @@ mod records;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use builder::{COUNTED, PromptBudget, TURNS_TOLD, begin};
+pub(crate) use builder::{COUNTED, PromptBudget, RECENT_TURNS, begin};
 pub use builder::{Prompt, PromptInput, PromptRecord, PromptRole};
