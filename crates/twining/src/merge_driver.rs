@@ -55,7 +55,7 @@ pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
         Ok(result) => result,
         Err(problem) => {
             // Ours stands untouched, and git has all three versions for whoever settles it.
-            say(&format!("twining: {shown}: nothing was merged\n{}", output::words(&problem)));
+            print(&format!("twining: {shown}: nothing was merged\n{}", output::words(&problem)));
             return ExitCode::from(CONFLICT);
         }
     };
@@ -64,12 +64,12 @@ pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
         let what = named.collect::<Vec<_>>().join(", ");
         let more = result.kept.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        say(&format!("twining: {shown}: kept both sides of {what}{more}\n"));
+        print(&format!("twining: {shown}: kept both sides of {what}{more}\n"));
     }
     match result.conflict {
         None => ExitCode::SUCCESS,
         Some(guidance) => {
-            say(&format!("twining: {guidance}"));
+            print(&format!("twining: {guidance}"));
             ExitCode::from(CONFLICT)
         }
     }

@@ -86,7 +86,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
         Err(problem) => return vec![DoctorCheck::failed("git", &problem)],
     };
     if !reported.faults.is_empty() {
-        let fault = |words: &String| DoctorCheck::fail("git", words.clone()).hinted(MENDED);
+        let fault = |words: &String| DoctorCheck::fail("git", words.clone()).hinted(REPAIR_HINT);
         return reported.faults.iter().map(fault).collect();
     }
     let Some(program) = reported.program else {
@@ -94,7 +94,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
             "git is not set up for Twining's merge drivers and hooks; twining init would change {}",
             reported.drift.join(", ")
         );
-        return vec![DoctorCheck::warn("git", message).hinted(MENDED)];
+        return vec![DoctorCheck::warn("git", message).hinted(REPAIR_HINT)];
     };
     let started = match started(&program, &project.located.checkout) {
         Ok(started) => started,
@@ -106,7 +106,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
             "git's settings for Twining are out of date; twining init would change {}",
             reported.drift.join(", ")
         );
-        checks.push(DoctorCheck::warn("git", message).hinted(MENDED));
+        checks.push(DoctorCheck::warn("git", message).hinted(REPAIR_HINT));
         return checks;
     }
     checks.extend(reported.notes.iter().map(|note| DoctorCheck::warn("git", note.clone())));

@@ -80,7 +80,7 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
             ),
         ];
     }
-    let told = |host: HostKind| {
+    let check_of = |host: HostKind| {
         let check = DoctorCheck::warn(
             "agents",
             format!("{} is used here and not wired up, so no guard stops it", host.name()),

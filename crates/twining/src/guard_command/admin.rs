@@ -196,8 +196,9 @@ fn shown(commands: &[(&str, &str)], allowed: &PersonAllowances, style: OutputFor
                 |trusted: bool| if trusted { good("allowed") } else { warn("not allowed") };
             page.table(
                 0,
-                rows.iter()
-                    .map(|(id, command, trusted)| vec![strong(id), told(*trusted), plain(command)]),
+                rows.iter().map(|(id, command, trusted)| {
+                    vec![strong(id), permission(*trusted), plain(command)]
+                }),
             );
         },
         ExitStatus::Done,

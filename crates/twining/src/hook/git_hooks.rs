@@ -108,7 +108,7 @@ pub fn check(project: Option<PathBuf>) -> bool {
     for notice in &refused {
         print(&format!("Blocked: {} [{}]", notice.text, notice.rule));
     }
-    say(&format!(
+    print(&format!(
         "Nothing was committed. A person may answer: `twining guard allow {} --why \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
         first.rule
     ));

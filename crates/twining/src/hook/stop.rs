@@ -139,8 +139,9 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
         return notices;
     }
     let store = context.project.engine.store();
-    let mut told: BTreeSet<String> = store.local_state().read_json(REPORTED).unwrap_or_default();
-    let known = told.len();
+    let mut reported: BTreeSet<String> =
+        store.local_state().read_json(REPORTED).unwrap_or_default();
+    let known = reported.len();
     let new: Vec<CheckNotice> = notices
         .into_iter()
         .filter(|notice| {
@@ -151,7 +152,7 @@ fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNot
         while reported.len() > MAX_REPORTED {
             reported.pop_first();
         }
-        store.local_state().write_json(REPORTED, &told);
+        store.local_state().write_json(REPORTED, &reported);
     }
     new
 }

@@ -282,7 +282,7 @@ pub(super) fn try_calls(
         };
         let Ok(words) = &gate.words else { continue };
         wiring.tried += 1;
-        let told = place.prepared(example).and_then(|()| {
+        let output = place.prepared(example).and_then(|()| {
             run(words, &host.sample(tool, &example.input, &place.root()), place, project)
         });
         let spoke = match &output {

@@ -242,7 +242,7 @@ pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
     if lines.is_empty() {
         page.line([dim("nothing to import was found")]);
     }
-    page.table(0, told);
+    page.table(0, lines);
     if outcome.guards_to_review > 0 {
         page.line([
             plain(format!("{} to review as guards:", outcome.guards_to_review)),

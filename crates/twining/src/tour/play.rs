@@ -442,7 +442,7 @@ pub(super) fn show_context(answer: &Value, page: &mut TextPage) {
     if lines.is_empty() {
         lines.push(vec![dim("nothing yet")]);
     }
-    page.table(6, told);
+    page.table(6, lines);
 }
 
 pub(super) fn show_decided(answer: &Value, page: &mut TextPage) {

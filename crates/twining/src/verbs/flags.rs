@@ -282,7 +282,7 @@ impl Field {
     /// What stands for the value in help.
     fn value_name(&self) -> String {
         let name = self.path.rsplit('.').next().unwrap_or_default();
-        let told = match self.shape {
+        let placeholder = match self.shape {
             FlagShape::Switch | FlagShape::Truth => "BOOL",
             FlagShape::CountKind | FlagShape::Whole | FlagShape::Fraction => "N",
             FlagShape::NumberPairs => "KEY=VALUE",

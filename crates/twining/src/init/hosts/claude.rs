@@ -39,7 +39,8 @@ pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
         json!({"type": "stdio", "command": "twining", "args": environment.server_words(None)});
     let worker =
         PatchKind::Whole { text: include_str!("../texts/worker.md"), mark: "<!-- twining:worker" };
-    let told = PatchKind::Block(MarkerStyle::Markdown, super::host::INSTRUCTIONS.to_owned());
+    let instructions =
+        PatchKind::Block(MarkerStyle::Markdown, super::host::INSTRUCTIONS.to_owned());
     let agent = environment.patch(".claude/agents/twining-worker.md", worker);
     match (environment.visibility, &environment.home) {
         (Visibility::Stealth, Some(home)) => {

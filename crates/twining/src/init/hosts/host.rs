@@ -174,7 +174,7 @@ impl InstallEnvironment {
 
     /// What agents are told, in the file a host reads. In stealth nothing: an
     /// untracked file of that name would be in the way of the team's.
-    pub(super) fn told(&self, file: &str) -> Option<FilePatch> {
+    pub(super) fn instructions(&self, file: &str) -> Option<FilePatch> {
         (self.visibility == Visibility::Team).then(|| {
             self.patch(file, PatchKind::Block(MarkerStyle::Markdown, INSTRUCTIONS.to_owned()))
         })
