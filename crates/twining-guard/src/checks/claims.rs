@@ -149,17 +149,13 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
                 // Whose uncommitted work that is nobody can tell.
                 ChangeExtent::Uncommitted => None,
             }?;
-            let effect = format!("`{}` would change `{}`", change.by, change.path);
             let why = if claim.reason.is_empty() {
                 String::new()
             } else {
                 format!(" ({})", claim.reason)
             };
             let why = format!("{} has claimed it until {}{why}", claim.by, claim.until);
-            Some(GuardAnswer {
-                why: Some(why),
-                ..GuardAnswer::about(guard.action, &change.path, effect)
-            })
+            Some(GuardAnswer::of_change(guard.action, change, "").because(why))
         });
     claimed.unwrap_or_else(|| GuardAnswer::silent("no other agent has claimed it"))
 }

@@ -182,10 +182,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
             first_unproven(before.as_deref().unwrap_or_default(), after, facts.evidence)?;
         let feature = text::excerpt(&feature, 60);
         let effect = format!("`{}` would mark `{feature}` tested in `{}`", change.by, change.path);
-        let answer = GuardAnswer {
-            why: Some(missing),
-            ..GuardAnswer::about(guard.action, &change.path, effect)
-        };
+        let answer = GuardAnswer::about(guard.action, &change.path, effect).because(missing);
         Some(answer.instead(format!(
             "run its tests, then `twining report {feature} --role tester --outcome passed`"
         )))

@@ -206,9 +206,8 @@ impl<'t> UseScan<'t> {
             let brings =
                 |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family);
             return is_listed(&lexed.plain, item, self.path, may_list)
-                || lines().any(|(plain, bare)| names(plain, item) && brings(plain, bare))
-                || imports::continued(lexed)
-                    .any(|(plain, bare)| names(&plain, item) && brings(&plain, &bare));
+                || lines().any(|(plain, bare)| brings(plain, bare))
+                || imports::continued(lexed).any(|(plain, bare)| brings(&plain, &bare));
         }
         let plain = item.trim_start_matches("./").trim_end_matches('/');
         let stem = plain
@@ -233,11 +232,7 @@ impl<'t> UseScan<'t> {
 
 /// Whether a line names something, as a word of its own.
 fn names(line: &str, item: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    line.match_indices(item).any(|(at, _)| {
-        !line[..at].chars().next_back().is_some_and(is_part)
-            && !line[at + item.len()..].chars().next().is_some_and(is_part)
-    })
+    imports::mentions(line, item).next().is_some()
 }
 
 /// Whether a line of TOML begins the table of a dependency: `[dependencies.kind]`.

@@ -18,18 +18,19 @@ pub(super) fn has_word(line: &str) -> bool {
     words(line).any(|(_, word)| contains(BEGINS, word) || contains(BESIDE, word))
 }
 
+/// Where a line names something, as a word of its own.
+pub(super) fn mentions<'l>(line: &'l str, item: &'l str) -> impl Iterator<Item = usize> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    line.match_indices(item).map(|(at, _)| at).filter(move |at| {
+        !line[..*at].chars().next_back().is_some_and(is_part)
+            && !line[at + item.len()..].chars().next().is_some_and(is_part)
+    })
+}
+
 /// Whether a statement brings a module in. `plain` has its strings, `bare` has not.
 pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: LanguageFamily) -> bool {
-    let is_letter =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || !byte.is_ascii();
-    let bytes = plain.as_bytes();
-    plain.match_indices(item).any(|(at, _)| {
+    mentions(plain, item).any(|at| {
         let end = at + item.len();
-        let is_whole = !at.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(is_letter)
-            && !bytes.get(end).is_some_and(is_letter);
-        if !is_whole {
-            return false;
-        }
         if bare.get(at..end) == Some(item) {
             is_given(bare, at, item, family)
         } else {

@@ -26,11 +26,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
             {
                 let moved =
                     feature_list::status_changed(before.as_deref().unwrap_or_default(), after)?;
-                let answer = GuardAnswer::about(
-                    guard.action,
-                    path,
-                    format!("`{}` would change `{path}`: {moved}", change.by),
-                );
+                let answer = GuardAnswer::of_change(guard.action, change, &moved);
                 return Some(answer.instead(
                     "use `twining report`, or twining_features to add and reword features",
                 ));

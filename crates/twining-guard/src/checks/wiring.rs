@@ -36,22 +36,11 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
 }
 
 fn of_change(guard: &Guard, change: &FileChange) -> Option<GuardAnswer> {
-    let path = change.path.as_str();
-    match &*change.content {
-        NewContent::Text { before, after } => {
-            let how = unwired(
-                path,
-                before.as_deref().unwrap_or_default(),
-                after.as_deref().unwrap_or_default(),
-            )?;
-            Some(GuardAnswer::about(
-                guard.action,
-                path,
-                format!("`{}` would change `{path}`: {how}", change.by),
-            ))
-        }
-        NewContent::Unknown(_) => None,
-    }
+    let NewContent::Text { before, after } = &*change.content else { return None };
+    let (before, after) =
+        (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+    let how = unwired(&change.path, before, after)?;
+    Some(GuardAnswer::of_change(guard.action, change, &how))
 }
 
 /// How a file that wires us would stop doing so; none if it goes on.

@@ -174,6 +174,17 @@ impl GuardAnswer {
         Self { file: Some(file.to_owned()), ..Self::of_call(level, effect) }
     }
 
+    /// About a file that would change, and how.
+    pub(crate) fn of_change(level: Verdict, change: &FileChange, how: &str) -> Self {
+        let colon = if how.is_empty() { "" } else { ": " };
+        let effect = format!("`{}` would change `{}`{colon}{how}", change.by, change.path);
+        Self::about(level, &change.path, effect)
+    }
+
+    pub(crate) fn because(self, why: String) -> Self {
+        Self { why: Some(why), ..self }
+    }
+
     pub(crate) fn instead(self, instead: impl Into<String>) -> Self {
         Self { instead: Some(instead.into()), ..self }
     }
@@ -308,11 +319,7 @@ impl Guard {
                 NewContent::Unknown(_) => level = level.min(Verdict::Warn),
             }
         }
-        Some(GuardAnswer::about(
-            level,
-            &change.path,
-            format!("`{}` would change `{}`", change.by, change.path),
-        ))
+        Some(GuardAnswer::of_change(level, change, ""))
     }
 }
 

@@ -13,11 +13,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects) -> GuardAnswer {
             let (before, after) =
                 (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
             let how = policy_weakened(before, after).or_else(|| promotes(before, after))?;
-            Some(GuardAnswer::about(
-                guard.action,
-                &change.path,
-                format!("`{}` would change `{}`: {how}", change.by, change.path),
-            ))
+            Some(GuardAnswer::of_change(guard.action, change, &how))
         }
         // What comes of it is compared when the turn ends, and in CI.
         NewContent::Unknown(_) => None,
