@@ -91,13 +91,13 @@ mod tests {
 
     use super::*;
 
-    fn map(value: Value) -> Map<String, Value> {
+    fn map(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
     }
 
     #[test]
     fn a_form_holds_what_is_given_and_gives_it_back() {
-        let given = map(json!({
+        let given = map(&json!({
             "summary": "Use JWT", "rationale": "no store\nto run", "rules_out": ["moment", "src/old/"], "confidence": "high"
         }));
         assert_eq!(read(&form(&given), given.clone()), given);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_is_emptied_is_not_given() {
-        let given = map(json!({"summary": "Use JWT", "scope": "src/"}));
-        assert_eq!(read("# note\nSummary:\nScope: lib/\n", given), map(json!({"scope": "lib/"})));
+        let given = map(&json!({"summary": "Use JWT", "scope": "src/"}));
+        assert_eq!(read("# note\nSummary:\nScope: lib/\n", given), map(&json!({"scope": "lib/"})));
     }
 }

@@ -180,6 +180,9 @@ pub type RunFn =
 /// A verb's questions about what was not given, its types erased.
 pub type AskFn = fn(Map<String, Value>, &ArgMatches) -> Result<Map<String, Value>, CommandError>;
 
+/// Names a field that was not given, and its flag.
+pub type MissingFn = fn(&Map<String, Value>) -> Option<(String, String)>;
+
 /// A verb in the table, its types erased.
 pub struct VerbEntry {
     /// [`Verb::NAME`].
@@ -205,7 +208,7 @@ pub struct VerbEntry {
     /// [`flags::read`].
     pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, InvalidInput>,
     /// [`flags::missing`].
-    pub missing: fn(&Map<String, Value>) -> Option<(String, String)>,
+    pub missing: MissingFn,
     /// [`Verb::ask`].
     pub ask: AskFn,
     /// [`Verb::run`].
