@@ -1,6 +1,6 @@
 //! What all guards of a project say to one event.
 
-use crate::facts::Facts;
+use crate::facts::{Facts, NoClaims, NoEvidence};
 use twining_model::TextFile;
 
 use crate::checks::{claims, feature_list, forbidden_use, records, wiring};
@@ -145,12 +145,8 @@ fn try_examples(guard: &Guard) -> Result<(), String> {
         let mut event = example.event.clone();
         event.kind = guard.events.first().copied().unwrap_or(event.kind);
         let files = ExampleFile(example.file.as_deref());
-        let facts = Facts {
-            root: "/project",
-            files: &files,
-            evidence: &crate::NoEvidence,
-            claims: &crate::NoClaims,
-        };
+        let facts =
+            Facts { root: "/project", files: &files, evidence: &NoEvidence, claims: &NoClaims };
         let speaks = GuardSet::alone(guard).evaluate(&event, &facts).verdict > Verdict::Off;
         if speaks != example.is_stopped {
             return Err(format!(

@@ -221,7 +221,7 @@ words! {
     EvidenceSource {
         /// An agent or a person says so.
         #[default]
-        #[serde(alias = "reported")]
+        #[serde(rename = "told", alias = "reported")]
         Reported = "told",
         /// The host's hook saw the run.
         #[serde(alias = "captured")]

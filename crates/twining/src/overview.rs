@@ -16,7 +16,7 @@ const SUGGESTIONS: usize = 3;
 
 /// A command worth running now.
 #[derive(Debug, Serialize)]
-struct NextStep {
+struct SuggestedCommand {
     command: &'static str,
     why: String,
 }
@@ -52,8 +52,14 @@ fn introduce(style: OutputFormat) -> ExitStatus {
         "It is not set up here yet.",
     ];
     let steps = [
-        NextStep { command: "twining init", why: "set it up in this repository".to_owned() },
-        NextStep { command: "twining tour", why: "see it at work on a throwaway one".to_owned() },
+        SuggestedCommand {
+            command: "twining init",
+            why: "set it up in this repository".to_owned(),
+        },
+        SuggestedCommand {
+            command: "twining tour",
+            why: "see it at work on a throwaway one".to_owned(),
+        },
     ];
     output::answer(
         style,
@@ -66,14 +72,14 @@ fn introduce(style: OutputFormat) -> ExitStatus {
     )
 }
 
-fn suggest(steps: &[NextStep], page: &mut TextPage) {
+fn suggest(steps: &[SuggestedCommand], page: &mut TextPage) {
     page.heading("Next");
     let rows = steps.iter().map(|step| vec![strong(step.command), dim(&step.why)]);
     page.table(2, rows);
 }
 
 /// What waits, the most urgent first; where nothing does, what is always of use.
-fn next_steps(report: &StatusReport, changed: u64) -> Vec<NextStep> {
+fn next_steps(report: &StatusReport, changed: u64) -> Vec<SuggestedCommand> {
     let waiting = [
         (report.warnings.len() as u64, "twining status", "see to", "notice"),
         (report.unanswered_questions, "twining read --type question", "answer", "open question"),
@@ -82,7 +88,7 @@ fn next_steps(report: &StatusReport, changed: u64) -> Vec<NextStep> {
         (changed, "twining why", "the decisions that bear on", "changed file"),
     ];
     let waiting = waiting.into_iter().filter(|(number, ..)| *number > 0).map(
-        |(number, command, does, noun)| NextStep {
+        |(number, command, does, noun)| SuggestedCommand {
             command,
             why: format!("{does} {}", count(number, noun)),
         },
@@ -92,6 +98,6 @@ fn next_steps(report: &StatusReport, changed: u64) -> Vec<NextStep> {
         ("twining recent", "what agents posted last"),
         ("twining --help", "every command"),
     ];
-    let always = always.map(|(command, why)| NextStep { command, why: why.to_owned() });
+    let always = always.map(|(command, why)| SuggestedCommand { command, why: why.to_owned() });
     waiting.chain(always).take(SUGGESTIONS).collect()
 }

@@ -433,7 +433,7 @@ fn hooks_that_only_a_person_can_put_in_place_are_not_called_so() {
         .expect("writes");
     }
     assert_eq!(
-        said(&examined(&shop, &[]), "git", "drivers and hooks are in place").0,
+        said(&examined(&shop, &[]), "git", "drivers and hooks are installed").0,
         "ok",
         "who did so is not told again"
     );

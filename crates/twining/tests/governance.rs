@@ -362,7 +362,7 @@ fn guardkit_settings_are_taken_over_once() {
     let imported = project.run(&["import", "guardkit"]);
     assert_snapshot!(imported.stdout, @"
     written .twining/policy.yml from .guardkit/config/entity-overrides.yaml
-    left out .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a gate key; known are complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
+    left out .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a gate key; known: complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
     ");
     assert_eq!(project.json(&["gates", "feature", "5"])["profile"]["coverage_threshold"], 0.85);
     assert_eq!(

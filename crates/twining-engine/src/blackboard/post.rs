@@ -219,8 +219,9 @@ impl Engine {
     fn find_duplicate(&self, draft: &PostDraft) -> Option<(String, String)> {
         let recent = self.state::<Mutex<RecentEntries>>();
         let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let (lines, afresh) = self.store().documents().read_new_lines(&mut recent.tail).ok()?;
-        recent.add_lines(&lines, afresh);
+        let (lines, is_replaced) =
+            self.store().documents().read_new_lines(&mut recent.tail).ok()?;
+        recent.add_lines(&lines, is_replaced);
         recent.same_as(draft, self.store().folding(), self.store().ids().now())
     }
 

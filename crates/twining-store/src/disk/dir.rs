@@ -1,8 +1,5 @@
-//! The one door to the disk.
-//!
-//! Every file is reached by a plain name inside a directory handle, so no path
-//! can lead out; links, devices and pipes are refused by kind, not by luck. Every
-//! call asks a [`Probe`] first, which is how the tests make the Nth call fail.
+//! Access to the disk: every file is opened by a plain name inside a directory handle, and links,
+//! devices and pipes are refused. Every call asks a [`Probe`] first, so that tests can fail it.
 
 use std::fs::{File, TryLockError};
 use std::io;

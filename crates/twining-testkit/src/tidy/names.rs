@@ -46,8 +46,9 @@ pub(super) fn check(workspace: &Path) -> Vec<TidyViolation> {
     for file in rust_files(&workspace.join("crates")) {
         let shown = file.strip_prefix(workspace).unwrap_or(&file).to_path_buf();
         let name = shown.to_string_lossy().into_owned();
-        let is_product =
-            name.contains("/src/") && !name.contains("tests") && !name.contains("tidy");
+        let is_test = |part: &&str| name.contains(*part);
+        let tests = ["/tests/", "tests.rs", "testing.rs", "testkit"];
+        let is_product = name.contains("/src/") && !tests.iter().any(is_test);
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         if !is_product {
             continue;

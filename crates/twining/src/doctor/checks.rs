@@ -32,13 +32,16 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
             DoctorCheck::ok("path", "hosts start this program")
         }
         (Some(found), _) => match version_of(&found) {
-            Ok(told) if told == version => DoctorCheck::ok(
+            Ok(reported) if reported == version => DoctorCheck::ok(
                 "path",
                 format!("hosts start {}, which has the same version", found.display()),
             ),
-            Ok(told) => DoctorCheck::warn(
+            Ok(reported) => DoctorCheck::warn(
                 "path",
-                format!("hosts start {}, which reports `{told}`, not `{version}`", found.display()),
+                format!(
+                    "hosts start {}, which reports `{reported}`, not `{version}`",
+                    found.display()
+                ),
             )
             .hinted("install one version, or put the folder of this one first on PATH"),
             Err(why) => {

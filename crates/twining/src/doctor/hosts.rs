@@ -1,4 +1,4 @@
-//! What hosts were told of us, and whether it works: the configured hooks are tried as
+//! What hosts are configured to start, and whether it works: the configured hooks are tried as
 //! `guard test` does, and the configured server is spoken to in both eras of the
 //! protocol.
 //!
@@ -181,7 +181,7 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
             Some(DoctorCheck::not_checked("server", message))
         }
         ServerEntry::Started(words) => Some(match program_of(project, words).and_then(|program| try_server(project, &program, words)) {
-            Ok(told) => DoctorCheck::ok("server", format!("{name}: {told}")),
+            Ok(tools) => DoctorCheck::ok("server", format!("{name}: {tools}")),
             Err(why) => ill(format!("`{}` {why}", shown(words)))
                 .hinted(way(&why, "twining doctor --fix, or twining init, rewrites an entry that Twining wrote; remove any other entry first")),
         }),

@@ -114,11 +114,11 @@ impl HookContext {
         }
         let Some(began) = self.notes().began else { return false };
         let calls = self.project.engine.store().local_state().latest_calls().unwrap_or_default();
-        let is_heard = |call: RecordedCall| {
+        let is_recorded = |call: RecordedCall| {
             call.session == session && Time::read(&call.at).is_some_and(|at| at >= began)
         };
         since.is_some_and(|since| since < began)
-            && !calls.iter().filter_map(|line| RecordedCall::read(line)).any(is_heard)
+            && !calls.iter().filter_map(|line| RecordedCall::read(line)).any(is_recorded)
     }
 
     /// What hooks remember of the session.

@@ -105,7 +105,7 @@ fn plan_uninstall(
 
 /// What is said at the end.
 fn close(options: &InstallOptions, nothing: bool, is_worktree: bool) -> String {
-    let told = match (nothing, options.dry_run, options.purge) {
+    let summary = match (nothing, options.dry_run, options.purge) {
         (true, ..) if is_worktree => "Nothing written by Twining was found in this worktree.",
         (true, ..) => "Nothing written by Twining was found.",
         (_, true, _) => "Nothing was removed; run without --dry-run to remove it.",
@@ -115,7 +115,7 @@ fn close(options: &InstallOptions, nothing: bool, is_worktree: bool) -> String {
             "Done. What was recorded stays in .twining/; `twining uninstall --purge` removes that too."
         }
     };
-    told.to_owned()
+    summary.to_owned()
 }
 
 /// Writes the files back; of the folders that were made, those inside `within` go.

@@ -451,7 +451,7 @@ mod tests {
         let refused = refusal(&json!({"summary": "x".repeat(10_000_000)}));
         assert_eq!(
             refused,
-            "`summary` makes the request larger than 1048576 bytes; it holds 10000002"
+            "`summary` makes the request larger than 1048576 bytes; it has 10000002 bytes"
         );
     }
 

@@ -153,5 +153,5 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
     }
     let lines =
         super::lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
-    lines.ok_or_else(|| "is of no kind read here: JUnit, Cobertura or lcov".to_owned())
+    lines.ok_or_else(|| "is not in a supported format: JUnit, Cobertura or lcov".to_owned())
 }

@@ -128,7 +128,7 @@ fn what_is_no_report_is_said_to_be_none() {
     for (text, starts) in [
         ("", "is empty"),
         ("<html><body/></html>", "is XML of an unknown kind: <html>"),
-        ("ok: 3 passed", "is of no kind read here"),
+        ("ok: 3 passed", "is not in a supported format"),
         ("{\"a\": 1}", "is JSON, which is not read here"),
         ("[1, 2]", "is JSON, which is not read here"),
         ("<", "is "),

@@ -51,7 +51,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("echo > fea\\ture", "> feature: \\n"),
     ("F=a.json; echo > $F", "> a.json: \\n"),
     ("D=a F=$D/b; rm \"$D/${F}\"", "rm a/a/b"),
-    ("FILES='a.txt b.txt'; rm $FILES", "? `$FILES` names a file"),
+    ("FILES='a.txt b.txt'; rm $FILES", "? the file named by `$FILES`"),
     ("export OUT=dist/x.js && cp a.js $OUT", "a.js -> dist/x.js"),
     ("F=a cp x.txt $F", "? the file named by `$F`"),
     ("echo a > $TARGET", "? the file named by `$TARGET`"),
@@ -150,9 +150,9 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("yq -i '.a = 1' x.yml", "edit x.yml"),
     ("yq eval -i '.a = 1' x.yml", "edit x.yml"),
     ("yq '.a' x.yml", ""),
-    ("patch -p1 < a.diff", "? the files of `patch`"),
+    ("patch -p1 < a.diff", "? the files changed by `patch`"),
     ("git apply a.diff", "? the files of `git apply`"),
-    ("ed x <<< '1d'", "? the files of `ed`"),
+    ("ed x <<< '1d'", "? the files changed by `ed`"),
     ("tar xzf a.tgz", ""),
     ("tar czf a.tgz -C vendor .", ""),
     // Git.
@@ -323,7 +323,7 @@ fn a_command_is_listed_without_what_runs_it() {
 fn a_command_knows_its_folder() {
     let touched = |line: &str| shown(&read(line).expect("reads"));
     assert_eq!(touched("cd a && (cd b; rm x) && rm y"), "rm a/b/x | rm a/y");
-    assert_eq!(touched("cd $X; rm x; cd /srv; rm y"), "rm /srv/y | ? `x` after `cd $X`");
+    assert_eq!(touched("cd $X; rm x; cd /srv; rm y"), "rm /srv/y | ? the path `x` after `cd $X`");
 }
 
 #[test]
