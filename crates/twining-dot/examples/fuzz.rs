@@ -44,9 +44,9 @@ fn main() -> std::io::Result<ExitCode> {
         let mut input = pool[dice.below(pool.len())].clone();
         for _ in 0..=dice.below(3) {
             if dice.below(3) > 0 {
-                mutate_tokens(&mut input, &corpus, &mut dice)
+                mutate_tokens(&mut input, &corpus, &mut dice);
             } else {
-                mutate(&mut input, &corpus, &mut dice)
+                mutate(&mut input, &corpus, &mut dice);
             }
         }
         input.truncate(LONGEST);
@@ -183,7 +183,7 @@ fn edit(document: &DotDocument, pick: u64) -> Result<bool, &'static str> {
             let joined = graph
                 .edges
                 .iter()
-                .filter(|edge| &edge.from == &node.id || &edge.to == &node.id)
+                .filter(|edge| edge.from == node.id || edge.to == node.id)
                 .count();
             if edited.graph().nodes.len() != nodes - 1
                 || edited.graph().edges.len() != edges - joined

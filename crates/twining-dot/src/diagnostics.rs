@@ -73,12 +73,12 @@ pub(crate) struct LineIndex<'a> {
 }
 
 impl<'a> LineIndex<'a> {
-    pub fn new(source: &'a [u8], charset: Charset) -> Self {
+    pub(crate) fn new(source: &'a [u8], charset: Charset) -> Self {
         let offset = if source.starts_with(BOM) { BOM.len() } else { 0 };
         Self { source, charset, offset, position: Position { line: 1, column: 1 } }
     }
 
-    pub fn advance_to(&mut self, offset: usize) -> Position {
+    pub(crate) fn advance_to(&mut self, offset: usize) -> Position {
         let end = offset.min(self.source.len());
         while self.offset < end {
             let byte = self.source[self.offset];

@@ -136,7 +136,7 @@ impl GraphBuilder {
                     }
                 }
                 StatementKind::Chain { endpoints, lists } => {
-                    self.chain(statement, endpoints, lists, scope)
+                    self.chain(statement, endpoints, lists, scope);
                 }
             }
         }

@@ -79,7 +79,7 @@ impl Token {
 
 /// An iterator over all tokens, trivia too, ending with [`TokenKind::End`].
 #[derive(Clone, Debug)]
-pub struct DotLexer<'a> {
+pub(crate) struct DotLexer<'a> {
     source: &'a [u8],
     at: usize,
     done: bool,
@@ -93,13 +93,13 @@ pub struct DotLexer<'a> {
 impl<'a> DotLexer<'a> {
     /// Starts at the beginning.
     #[must_use]
-    pub fn new(source: &'a [u8]) -> Self {
+    pub(crate) fn new(source: &'a [u8]) -> Self {
         Self::at(source, 0)
     }
 
     /// Starts at an offset, which must be the start of a token.
     #[must_use]
-    pub fn at(source: &'a [u8], at: usize) -> Self {
+    pub(crate) fn at(source: &'a [u8], at: usize) -> Self {
         Self { source, at, done: false, no_quote: false, no_angle: false, no_comment: false }
     }
 

@@ -162,7 +162,7 @@ fn declared(source: &[u8]) -> BTreeSet<String> {
             for endpoint in endpoints {
                 match endpoint {
                     Endpoint::Nodes(nodes) if endpoints.len() == 1 => {
-                        found.extend(nodes.iter().map(|node| node.id.id.to_string()))
+                        found.extend(nodes.iter().map(|node| node.id.id.to_string()));
                     }
                     Endpoint::Nodes(_) => {}
                     Endpoint::Subgraph(subgraph) => walk(&subgraph.body, found),

@@ -121,7 +121,7 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
             .unwrap_or_else(|| panic!("{path} is gone"));
         match path.as_str() {
             "blackboard.jsonl" => {
-                assert!(new.starts_with(old.as_str()), "old lines keep their bytes")
+                assert!(new.starts_with(old.as_str()), "old lines keep their bytes");
             }
             path if path.ends_with(&format!("{JWT}.json"))
                 || path == "decisions/index.json"

@@ -30,7 +30,7 @@ const REASON: usize = 300;
 /// Leave that a person gave: a guard that does not hold for a while, or what the commit
 /// check found and the next commit may have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Allowance {
+pub(crate) struct Allowance {
     /// The guard; of a commit, the rule or the path that the check named. A folder ends in `/`.
     pub subject: String,
     /// Of a commit: the one it was given on top of, and ends with. Empty before the first.
@@ -45,7 +45,7 @@ pub struct Allowance {
 
 /// A command that a guard may run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrustedCommand {
+pub(crate) struct TrustedCommand {
     /// Which guard.
     pub guard: String,
     /// Its text, to the letter.
@@ -59,7 +59,7 @@ pub struct TrustedCommand {
 /// All that is allowed in one project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PersonAllowances {
+pub(crate) struct PersonAllowances {
     project: String,
     identity: String,
     /// Guards that are lifted.
@@ -72,7 +72,7 @@ pub struct PersonAllowances {
 
 impl PersonAllowances {
     /// What is allowed here. What cannot be read allows nothing.
-    pub fn read(store: &Store) -> Self {
+    pub(crate) fn read(store: &Store) -> Self {
         let none = Self::of(store).unwrap_or_default();
         let bytes = file(store).and_then(|path| fs::read(path).ok()).unwrap_or_default();
         let read: Self = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -82,7 +82,7 @@ impl PersonAllowances {
     }
 
     /// Keeps it.
-    pub fn write(&self, store: &Store) -> Result<(), CommandError> {
+    pub(crate) fn write(&self, store: &Store) -> Result<(), CommandError> {
         let path = file(store).ok_or_else(|| {
             CommandError::unavailable(
                 "NOT_FOUND",
@@ -100,7 +100,7 @@ impl PersonAllowances {
     }
 
     /// Takes all of it back, with its file.
-    pub fn forget(store: &Store) {
+    pub(crate) fn forget(store: &Store) {
         if let Some(path) = file(store) {
             // The folder goes with its last file.
             let _ = fs::remove_file(&path);
@@ -109,14 +109,14 @@ impl PersonAllowances {
     }
 
     /// The bypass that lifts a guard now. Those that keep this file are never lifted.
-    pub fn bypass(&self, guard: &str, now: Time) -> Option<&Allowance> {
+    pub(crate) fn bypass(&self, guard: &str, now: Time) -> Option<&Allowance> {
         let lifts = |bypass: &&Allowance| bypass.subject == guard && is_before(now, &bypass.until);
         self.bypasses.iter().rev().find(lifts).filter(|_| guard != PERSON_COMMANDS)
     }
 
     /// What lets a finding of the commit check through, by its rule or by its path, in
     /// a commit on top of `head`.
-    pub fn commit_allowance(
+    pub(crate) fn commit_allowance(
         &self,
         rule: &str,
         path: &str,
@@ -137,7 +137,7 @@ impl PersonAllowances {
     }
 
     /// Whether a guard may run exactly this.
-    pub fn trusts(&self, guard: &str, command: &str) -> bool {
+    pub(crate) fn trusts(&self, guard: &str, command: &str) -> bool {
         self.trusted.iter().any(|trusted| trusted.guard == guard && trusted.command == command)
     }
 
@@ -153,13 +153,17 @@ impl PersonAllowances {
 }
 
 /// The reason given in the environment for one commit.
-pub fn from_environment() -> Option<String> {
+pub(crate) fn from_environment() -> Option<String> {
     std::env::var(VARIABLE).ok().map(|given| reason(&given)).filter(|reason| !reason.is_empty())
 }
 
 /// Records that a commit went through with findings, for the reason in the
 /// environment. Nobody was asked, so it is git's user who claims it.
-pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result<(), CommandError> {
+pub(crate) fn allow_commit(
+    project: &Project,
+    why: &str,
+    findings: &[String],
+) -> Result<(), CommandError> {
     let caller = person_check::signed(project.history.user_name(), Trust::Agent);
     let what = format!(
         "a commit was allowed by {VARIABLE} (claimed: no person confirmed it): {}",
@@ -170,12 +174,12 @@ pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result
 }
 
 /// A reason on one line, as it is kept.
-pub fn reason(given: &str) -> String {
+pub(crate) fn reason(given: &str) -> String {
     text::excerpt(&given.split_whitespace().collect::<Vec<_>>().join(" "), REASON)
 }
 
 /// Whether a time that was kept is yet to come.
-pub fn is_before(now: Time, until: &str) -> bool {
+pub(crate) fn is_before(now: Time, until: &str) -> bool {
     Time::read(until).is_some_and(|until| now < until)
 }
 

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ValueHint, value_parser};
 
 /// A flag that is given or not.
-pub fn switch(name: &'static str, help: &'static str) -> Arg {
+pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 /// A flag with a value.
-pub fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+pub(crate) fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     word(name, value, help).long(name)
 }
 
 /// A value without a flag.
-pub fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+pub(crate) fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).value_name(value).help(help)
 }
 
 /// Makes a value a path.
-pub fn path(arg: Arg, hint: ValueHint) -> Arg {
+pub(crate) fn path(arg: Arg, hint: ValueHint) -> Arg {
     arg.value_parser(value_parser!(PathBuf)).value_hint(hint)
 }

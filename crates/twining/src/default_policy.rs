@@ -9,10 +9,10 @@ use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{dim, good, place};
 
 /// The file, as people call it.
-pub const POLICY: &str = ".twining/policy.yml";
+pub(crate) const POLICY: &str = ".twining/policy.yml";
 
 /// Writes the project's policy unless there is one. A second time nothing changes.
-pub fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub(crate) fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus, CommandError> {
     let written = project.engine.create_policy(DEFAULT_POLICY)?;
     Ok(output::answer(
         style,

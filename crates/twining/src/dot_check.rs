@@ -33,7 +33,7 @@ struct DotError {
 }
 
 /// The flags of `dot`.
-pub fn flags(command: Command) -> Command {
+pub(crate) fn flags(command: Command) -> Command {
     command.subcommand_required(true).arg_required_else_help(true).subcommand(
         Command::new("check")
             .about("Check whether Graphviz accepts each file; list every error with its line and column")
@@ -43,7 +43,7 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Checks each file, `-` for stdin, and tells.
-pub fn run(given: &ArgMatches, style: OutputFormat) -> ExitStatus {
+pub(crate) fn run(given: &ArgMatches, style: OutputFormat) -> ExitStatus {
     let files = given.get_many::<PathBuf>("files").unwrap_or_default();
     let checked: Vec<DotReport> = files.map(|file| look_at(file)).collect();
     let ending = if checked.iter().all(|file| file.ok) {

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use twining_embed::Model;
 
 /// Names the model file to use instead of the one in the program.
-pub const VARIABLE: &str = "TWINING_MODEL";
+pub(crate) const VARIABLE: &str = "TWINING_MODEL";
 
 /// The model, loaded once. Nothing calls this before a search needs it.
-pub fn load() -> Result<Arc<Model>, String> {
+pub(crate) fn load() -> Result<Arc<Model>, String> {
     static LOADED: OnceLock<Result<Arc<Model>, String>> = OnceLock::new();
     LOADED.get_or_init(|| read().map(Arc::new)).clone()
 }

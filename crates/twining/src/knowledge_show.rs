@@ -17,7 +17,7 @@ const FORMATS: [(&str, DrawFormat, &str); 3] = [
 ];
 
 /// The command, below its family.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let formats = FORMATS.map(|(name, _, help)| switch(name, help));
     Command::new("show")
         .about("Draw the graph, a level of it, or what is around a node")
@@ -38,7 +38,7 @@ pub fn command() -> Command {
 }
 
 /// Draws what was asked for.
-pub fn draw(
+pub(crate) fn draw(
     project: &Project,
     given: &ArgMatches,
     style: OutputFormat,

@@ -17,11 +17,11 @@ use twining_store::git::GitFolders;
 use twining_store::{StoreLocation, disk};
 
 /// The folder's name in a project.
-pub const FOLDER: &str = ".twining";
+pub(crate) const FOLDER: &str = ".twining";
 
 /// What the search starts from.
 #[derive(Clone, Debug, Default)]
-pub struct LocateInput {
+pub(crate) struct LocateInput {
     /// `--project`.
     pub given: Option<PathBuf>,
     /// `TWINING_PROJECT`, else `CLAUDE_PROJECT_DIR`.
@@ -34,7 +34,7 @@ pub struct LocateInput {
 
 /// A project that was found.
 #[derive(Clone, Debug)]
-pub struct ProjectLocation {
+pub(crate) struct ProjectLocation {
     /// Where its memory lives.
     pub place: StoreLocation,
     /// The working tree the caller stands in, for questions to git.
@@ -46,21 +46,21 @@ pub struct ProjectLocation {
 /// A project that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the project folder `{}`", path.display())]
-pub struct LocateError {
+pub(crate) struct LocateError {
     path: PathBuf,
     source: io::Error,
 }
 
 impl LocateError {
     /// Whether there is no such folder, rather than one that is closed to us.
-    pub fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(self.source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
     }
 }
 
 impl LocateInput {
     /// Reads them from this process.
-    pub fn of_process(given: Option<PathBuf>) -> io::Result<Self> {
+    pub(crate) fn of_process(given: Option<PathBuf>) -> io::Result<Self> {
         let set = |name: &str| {
             std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from)
         };
@@ -90,7 +90,7 @@ impl LocateInput {
 }
 
 /// Finds the project.
-pub fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
+pub(crate) fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
     let named = clues.given.as_ref().or(clues.environment.as_ref());
     let spelled = match named {
         Some(dir) => clues.here.join(dir),
@@ -121,7 +121,7 @@ pub fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError> {
 
 /// The nearest parent with a memory, else the git top level, else `here`.
 /// The project around a folder, if there is one.
-pub fn around(here: &Path) -> Option<PathBuf> {
+pub(crate) fn around(here: &Path) -> Option<PathBuf> {
     let project = search(here);
     [FOLDER, ".git"].iter().any(|mark| project.join(mark).exists()).then_some(project)
 }

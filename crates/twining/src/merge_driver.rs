@@ -21,7 +21,7 @@ use crate::project::Project;
 use crate::render::command_error::CommandError;
 
 /// The three versions, in git's order, and what the file is called.
-pub struct MergeInputs {
+pub(crate) struct MergeInputs {
     /// What both sides started from (`%O`).
     pub base: PathBuf,
     /// Ours, and where the result goes (`%A`).
@@ -49,7 +49,7 @@ struct MergeResult {
 }
 
 /// Merges two versions of a file by its kind.
-pub fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
+pub(crate) fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
     let shown = text::visible(versions.path.as_deref().unwrap_or(kind));
     let result = match merge_into_ours(kind, versions) {
         Ok(result) => result,
@@ -155,7 +155,7 @@ fn print(words: &str) {
 
 /// A kind of merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MergeDriver {
+pub(crate) struct MergeDriver {
     /// The word for it: `twining merge-driver <kind>`.
     pub kind: &'static str,
     /// What it does, in a sentence.
@@ -166,7 +166,7 @@ pub struct MergeDriver {
 }
 
 /// Every kind. `decision` stands before `array`: the list of decisions lies in their folder.
-pub const DRIVERS: [MergeDriver; 5] = [
+pub(crate) const DRIVERS: [MergeDriver; 5] = [
     MergeDriver {
         kind: "decision",
         about: "Merge a decision that both sides amended, field by field",
@@ -205,18 +205,18 @@ pub const DRIVERS: [MergeDriver; 5] = [
 
 impl MergeDriver {
     /// What git's settings and attributes call it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("twining-{}", self.kind)
     }
 
     /// What git hands to a shell to start the program at this path.
-    pub fn command(&self, program: &str) -> String {
+    pub(crate) fn command(&self, program: &str) -> String {
         // A percent sign is git's own.
         format!("{}{}", for_shell(program).replace('%', "%%"), self.arguments())
     }
 
     /// The program behind [`Self::command`].
-    pub fn program_in(&self, command: &str) -> Option<String> {
+    pub(crate) fn program_in(&self, command: &str) -> Option<String> {
         from_shell(&command.strip_suffix(&self.arguments())?.replace("%%", "%"))
     }
 
@@ -225,14 +225,14 @@ impl MergeDriver {
     }
 
     /// Its lines for git's attributes, in a project at this path below the top of the repository.
-    pub fn attributes(&self, prefix: &str) -> impl Iterator<Item = String> {
+    pub(crate) fn attributes(&self, prefix: &str) -> impl Iterator<Item = String> {
         let name = self.name();
         self.files.iter().map(move |file| format!("/{prefix}{file} merge={name}"))
     }
 }
 
 /// What to tell git where `twining init` did not.
-pub fn manual_setup() -> String {
+pub(crate) fn manual_setup() -> String {
     // Written down as a path: git would start whatever is called so first on PATH.
     let settings = DRIVERS.iter().map(|driver| {
         format!(

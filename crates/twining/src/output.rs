@@ -13,7 +13,7 @@ use crate::render::text_page::TextPage;
 
 /// How answers are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputFormat {
+pub(crate) enum OutputFormat {
     /// For a person.
     Words,
     /// As the tool's JSON.
@@ -22,7 +22,7 @@ pub enum OutputFormat {
 
 /// Leaves colour out on a terminal that says it has none; the library would
 /// still colour it on a build machine.
-pub fn apply_terminal_settings() {
+pub(crate) fn apply_terminal_settings() {
     if is_colourless(|name| std::env::var_os(name)) {
         anstream::ColorChoice::Never.write_global();
     }
@@ -34,13 +34,13 @@ fn is_colourless(variable: impl Fn(&str) -> Option<OsString>) -> bool {
 }
 
 /// A page as wide as the terminal, if one reads it.
-pub fn page() -> TextPage {
+pub(crate) fn page() -> TextPage {
     let width = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     TextPage::new(width.map(|(terminal_size::Width(columns), _)| usize::from(columns)))
 }
 
 /// Prints what a command has to say, and ends with `ending`.
-pub fn answer(
+pub(crate) fn answer(
     style: OutputFormat,
     json: impl FnOnce() -> Value,
     show: impl FnOnce(&mut TextPage),
@@ -58,7 +58,7 @@ pub fn answer(
 }
 
 /// Prints why a command failed: a program that asked for JSON reads stdout.
-pub fn problem(style: OutputFormat, problem: &CommandError) -> ExitStatus {
+pub(crate) fn problem(style: OutputFormat, problem: &CommandError) -> ExitStatus {
     let printed = match style {
         OutputFormat::Json => print_json(&problem.to_json()),
         OutputFormat::Words => anstream::stderr().write_all(words(problem).as_bytes()),
@@ -67,12 +67,12 @@ pub fn problem(style: OutputFormat, problem: &CommandError) -> ExitStatus {
 }
 
 /// Why a command failed, with each tool called by its name at a prompt.
-pub fn words(problem: &CommandError) -> String {
+pub(crate) fn words(problem: &CommandError) -> String {
     with_command_names(&problem.to_words())
 }
 
 /// Tells of a problem that did not keep the command from its work.
-pub fn warn_about(problem: &CommandError) {
+pub(crate) fn warn_about(problem: &CommandError) {
     let _ = anstream::stderr().write_all(with_command_names(&problem.to_warning()).as_bytes());
 }
 

@@ -22,7 +22,10 @@ struct SuggestedCommand {
 }
 
 /// Shows it for the project around the working directory, or the one that is named.
-pub fn show(project: Option<PathBuf>, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+pub(crate) fn show(
+    project: Option<PathBuf>,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
     let located = project::find(project.clone())?;
     if !located.place.project.join(".twining").exists() {
         return Ok(introduce(style));

@@ -29,7 +29,7 @@ const AGENT_VARIABLES: [&str; 8] = [
 const ANSWER_BYTES: u64 = 4096;
 
 /// Makes sure that a person asks for this, who types `name` to confirm it.
-pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
+pub(crate) fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if let Some(why) = not_a_person(is_terminal, |name| std::env::var_os(name)) {
         return Err(required(&format!(
@@ -48,7 +48,7 @@ pub fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
 }
 
 /// A person at the command line under their name, else under the name they are logged in with.
-pub fn signed(name: Option<String>, trust: Trust) -> Caller {
+pub(crate) fn signed(name: Option<String>, trust: Trust) -> Caller {
     let login =
         || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|variable| std::env::var(variable).ok());
     let name = name.or_else(login).filter(|name| !name.trim().is_empty());
@@ -57,18 +57,18 @@ pub fn signed(name: Option<String>, trust: Trust) -> Caller {
 }
 
 /// Why this shell is an agent's; nothing if it is not.
-pub fn agent_shell() -> Option<String> {
+pub(crate) fn agent_shell() -> Option<String> {
     agent_shell_in(|name| std::env::var_os(name))
 }
 
 /// Whether somebody is there to be asked: at a terminal that is not an agent's.
-pub fn is_person_here() -> bool {
+pub(crate) fn is_person_here() -> bool {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     not_a_person(is_terminal, |name| std::env::var_os(name)).is_none()
 }
 
 /// Asks for one line of text.
-pub fn ask(question: &str) -> Result<String, CommandError> {
+pub(crate) fn ask(question: &str) -> Result<String, CommandError> {
     let mut err = std::io::stderr().lock();
     write!(err, "{question}: ")
         .and_then(|()| err.flush())
@@ -80,7 +80,7 @@ pub fn ask(question: &str) -> Result<String, CommandError> {
 }
 
 /// The refusal of what only a person can do.
-pub fn required(why: &str) -> CommandError {
+pub(crate) fn required(why: &str) -> CommandError {
     CommandError::unavailable("NEEDS_PERSON", why)
         .with_hint("a person must run the command in their own terminal window")
 }

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How long anything that is tried may take.
-pub const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(2);
 
 /// What a program that was run said.
-pub struct ProcessOutput {
+pub(crate) struct ProcessOutput {
     /// On stdout.
     pub out: String,
     /// On stderr.
@@ -24,7 +24,7 @@ pub struct ProcessOutput {
 }
 
 /// Runs a program with this on its stdin, to its end.
-pub fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> {
+pub(crate) fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> {
     let mut running = RunningProcess::start(command, input)?;
     drop(running.input.take());
     running.wait(|_| false)
@@ -32,7 +32,7 @@ pub fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> 
 
 /// Runs a program that serves as long as its stdin is open, until it has said
 /// `enough`.
-pub fn run_until(
+pub(crate) fn run_until(
     command: &mut Command,
     input: &str,
     enough: impl Fn(&str) -> bool,
@@ -140,7 +140,7 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CommandVerdict {
+pub(crate) enum CommandVerdict {
     /// It says that all is well.
     Passed,
     /// It says that it is not.
@@ -150,7 +150,7 @@ pub enum CommandVerdict {
 }
 
 /// Runs it in the working tree.
-pub fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
+pub(crate) fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
     let child = Command::new("sh")
         .args(["-c", command])
         .current_dir(checkout)

@@ -8,18 +8,18 @@
 use std::path::{Path, PathBuf};
 
 /// The name we go by.
-pub const NAME: &str = "twining";
+pub(crate) const NAME: &str = "twining";
 
 /// What is said of a program that nobody would find.
-pub const NOT_ON_PATH: &str = "`twining` is not on PATH";
+pub(crate) const NOT_ON_PATH: &str = "`twining` is not on PATH";
 
 /// The program that is started by this name: never one in the current folder.
-pub fn on_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     all_on_path(name).next()
 }
 
 /// The program behind a word of somebody's settings; never one that came with the project.
-pub fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
+pub(crate) fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
     let found = if word.contains('/') {
         Some(PathBuf::from(word)).filter(|path| path.is_absolute())
     } else {
@@ -38,7 +38,7 @@ pub fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
 
 /// The program behind a word of somebody's settings, if it is this one or the `twining`
 /// on PATH: settings come with a clone, and nothing else they name is started.
-pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
+pub(crate) fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
     let (here, known) = (std::env::current_exe().ok(), on_path(NAME));
     let is_here = |path: &Path| here.as_deref().is_some_and(|here| is_same(here, path));
     if word == NAME {
@@ -59,7 +59,7 @@ pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
 /// Where this program is found tomorrow too: the name that PATH gives it, which
 /// outlives an update, unless that lies in one of these folders; else where it is.
 /// None for a path that cannot be written down.
-pub fn stable_path(within: &[&Path]) -> Option<String> {
+pub(crate) fn stable_path(within: &[&Path]) -> Option<String> {
     let here = std::env::current_exe().ok();
     let is_outside = |path: &PathBuf| !within.iter().any(|folder| path.starts_with(folder));
     let known = here
@@ -70,12 +70,12 @@ pub fn stable_path(within: &[&Path]) -> Option<String> {
 }
 
 /// Whether two paths lead to one file.
-pub fn is_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// A word as a shell reads it back whole.
-pub fn for_shell(word: &str) -> String {
+pub(crate) fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -85,7 +85,7 @@ pub fn for_shell(word: &str) -> String {
 }
 
 /// The word behind [`for_shell`].
-pub fn from_shell(word: &str) -> Option<String> {
+pub(crate) fn from_shell(word: &str) -> Option<String> {
     match word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
         Some(quoted) => Some(quoted.replace(r"'\''", "'")),
         None => (!word.contains(['\'', '"', '\\', ' ', '$', '`'])).then(|| word.to_owned()),

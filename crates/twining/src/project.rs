@@ -18,7 +18,7 @@ use crate::system_world::SystemWorld;
 use crate::{embedding_model, locate_project, user_policy};
 
 /// What a verb needs besides its input.
-pub struct CommandContext<'a> {
+pub(crate) struct CommandContext<'a> {
     /// The memory.
     pub engine: &'a Engine,
     /// Who asks.
@@ -35,7 +35,7 @@ pub struct CommandContext<'a> {
 
 impl CommandContext<'_> {
     /// The user's own policy, as it is now.
-    pub fn user_policy(&self) -> UserPolicy {
+    pub(crate) fn user_policy(&self) -> UserPolicy {
         user_policy::read()
     }
 }
@@ -44,7 +44,7 @@ impl CommandContext<'_> {
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A project that is open.
-pub struct Project {
+pub(crate) struct Project {
     /// The memory.
     pub engine: Engine,
     /// What git knows.
@@ -55,13 +55,13 @@ pub struct Project {
 
 impl Project {
     /// Opens the project these settings lead to. Creates nothing.
-    pub fn open(given: Option<PathBuf>) -> Result<Self, CommandError> {
+    pub(crate) fn open(given: Option<PathBuf>) -> Result<Self, CommandError> {
         Self::at(find(given)?)
     }
 
     /// The same for a host that says where its agent stands, which counts where
     /// neither a flag nor the environment names a project.
-    pub fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, CommandError> {
+    pub(crate) fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, CommandError> {
         let mut clues = LocateInput::of_process(given)
             .map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
         if Path::new(stands).is_dir() {
@@ -84,7 +84,7 @@ impl Project {
 
     /// Does what no write waits for. Nothing acknowledged depends on it: if it
     /// fails now, the next process does it.
-    pub fn finish_writes(&self) {
+    pub(crate) fn finish_writes(&self) {
         let store = self.engine.store();
         let _ = store.housekeep().and_then(|()| store.truncate_wal(SHORT_WAL_BYTES));
     }
@@ -92,7 +92,7 @@ impl Project {
     /// Leaves it as it is to a process that ends: the system closes what is open
     /// faster than we take it apart, and nothing was written that could be left half done.
     /// Only a log that a killed server left long is emptied: every process to come reads it.
-    pub fn finish_reads(self) {
+    pub(crate) fn finish_reads(self) {
         let _ = self.engine.store().truncate_wal(LONG_WAL_BYTES);
         // What stands in for a folder we may only read is ours to remove.
         if !self.engine.store().uses_scratch_dir() {
@@ -101,7 +101,7 @@ impl Project {
     }
 
     /// A desk in it for `caller`.
-    pub fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
+    pub(crate) fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
         CommandContext {
             engine: &self.engine,
             caller,
@@ -120,7 +120,7 @@ fn index_of_commit() -> Option<PathBuf> {
 }
 
 /// Finds the project these settings lead to, and opens nothing.
-pub fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
+pub(crate) fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
     let hint = "give an existing folder with --project or TWINING_PROJECT, or run inside one";
     let clues = LocateInput::of_process(given)
         .map_err(|error| CommandError::of_error("NOT_FOUND", &error).with_hint(hint))?;
@@ -132,7 +132,7 @@ pub fn find(given: Option<PathBuf>) -> Result<ProjectLocation, CommandError> {
 
 /// The caller at a command line. A person is one who types at a terminal; what
 /// an agent pipes in, or types in a shell that comes from its host, is an agent's word.
-pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
+pub(crate) fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
     let is_person = std::io::stdin().is_terminal() && crate::person_check::agent_shell().is_none();
     let (trust, authority) = if is_person {
         (Trust::Human, Authority::Confirmed)
@@ -144,19 +144,23 @@ pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
 }
 
 /// The caller behind an MCP connection.
-pub fn caller_over_mcp(agent: Option<String>, client: Option<String>, session: String) -> Caller {
+pub(crate) fn caller_over_mcp(
+    agent: Option<String>,
+    client: Option<String>,
+    session: String,
+) -> Caller {
     let origin = Origin { client, session: Some(session), via: Channel::Mcp, trust: Trust::Agent };
     Caller { agent: agent_name(agent), origin }
 }
 
 /// The session of the host that started us, if it says.
-pub fn session_of_host() -> Option<String> {
+pub(crate) fn session_of_host() -> Option<String> {
     std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|session| !session.is_empty())
 }
 
 /// Refuses a name that was given and is none: whoever meant a variable would sign as
 /// somebody else.
-pub fn checked_agent(given: Option<String>) -> Result<Option<String>, CommandError> {
+pub(crate) fn checked_agent(given: Option<String>) -> Result<Option<String>, CommandError> {
     match given {
         Some(name) if name.trim().is_empty() => {
             Err(CommandError::refused(&InvalidInput::new("agent", "must not be empty"))
@@ -175,12 +179,12 @@ fn agent_name(given: Option<String>) -> String {
 const GENERATIONS: usize = 16;
 
 /// The session of a server whose host names none: `id`, and the host's process.
-pub fn session_named(id: &str) -> String {
+pub(crate) fn session_named(id: &str) -> String {
     format!("{id}@{}", parent_id())
 }
 
 /// The processes we descend from, the nearest first.
-pub fn parent_processes() -> Vec<u32> {
+pub(crate) fn parent_processes() -> Vec<u32> {
     let parent_of =
         |id: &u32| parent_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
     std::iter::successors(Some(parent_id()), parent_of).take(GENERATIONS).collect()

@@ -13,7 +13,7 @@ use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{count, dim, good};
 
 /// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
-pub fn rebuild(
+pub(crate) fn rebuild(
     project: &Project,
     vectors: bool,
     style: OutputFormat,
@@ -68,7 +68,7 @@ fn make_vectors(project: &Project) -> Result<(), CommandError> {
 const TICK: Duration = Duration::from_millis(200);
 
 /// A line that counts down.
-pub struct Progress {
+pub(crate) struct Progress {
     what: &'static str,
     all: u64,
     last: Option<Instant>,
@@ -77,12 +77,12 @@ pub struct Progress {
 
 impl Progress {
     /// Nothing shown yet; nothing at all if nobody watches.
-    pub fn new(what: &'static str) -> Self {
+    pub(crate) fn new(what: &'static str) -> Self {
         Self { what, all: 0, last: None, watched: io::stderr().is_terminal() }
     }
 
     /// So many are left.
-    pub fn left(&mut self, left: u64) {
+    pub(crate) fn left(&mut self, left: u64) {
         self.all = self.all.max(left);
         if self.watched && self.last.is_none_or(|last| last.elapsed() >= TICK) {
             self.last = Some(Instant::now());
@@ -98,7 +98,7 @@ impl Progress {
     }
 
     /// All is done; the line goes.
-    pub fn done(self) {
+    pub(crate) fn done(self) {
         if self.last.is_some() {
             let _ = write!(anstream::stderr(), "\r{:60}\r", "");
         }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use twining_model::{Time, World};
 
 /// This machine's clock and its random source.
-pub struct SystemWorld;
+pub(crate) struct SystemWorld;
 
 impl World for SystemWorld {
     fn now(&self) -> Time {

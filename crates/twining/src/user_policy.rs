@@ -11,7 +11,7 @@ use twining_model::limits;
 use twining_store::TextFile;
 
 /// Reads it, as it is now.
-pub fn read() -> UserPolicy {
+pub(crate) fn read() -> UserPolicy {
     match file(|name| std::env::var_os(name)) {
         Some(path) if path.exists() && is_cloned(&path) => UserPolicy {
             name: path.display().to_string(),
@@ -23,7 +23,7 @@ pub fn read() -> UserPolicy {
 }
 
 /// The folder for the user's settings, if this system says where they go.
-pub fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     file(|name| std::env::var_os(name))
         .filter(|path| !is_cloned(path))?
         .parent()

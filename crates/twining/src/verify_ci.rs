@@ -21,7 +21,7 @@ use crate::render::text_page::{TextPage, bad, dim, good, place, plain, warn};
 const HEADING: &str = "In CI";
 
 /// Adds its flags to `verify`.
-pub fn flags(command: Command) -> Command {
+pub(crate) fn flags(command: Command) -> Command {
     let flag = |name, value, help| option(name, value, help).requires("ci");
     let many = |arg: Arg| arg.num_args(1..).action(ArgAction::Append);
     let args = [
@@ -48,7 +48,7 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Verifies, and tells.
-pub fn run(
+pub(crate) fn run(
     project: Option<PathBuf>,
     given: &ArgMatches,
     style: OutputFormat,

@@ -154,7 +154,7 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
     let all = ["decision", "lines", "array", "features", "knowledge"];
     let broken: [(&str, Harm); 9] = [
         ("post-commit no longer calls twining", &|shop| {
-            fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes")
+            fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes");
         }),
         ("post-commit is not executable", &|shop| {
             fs::set_permissions(
@@ -164,24 +164,24 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
             .expect("sets");
         }),
         ("merge driver of twining-lines", &|shop| {
-            drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]))
+            drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]));
         }),
         ("merge driver of twining-knowledge", &|shop| {
-            drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]))
+            drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]));
         }),
         ("merge driver of twining-decision", &|shop| {
             all.iter().for_each(|kind| {
-                drop(shop.git(&["config", "--remove-section", &format!("merge.twining-{kind}")]))
+                drop(shop.git(&["config", "--remove-section", &format!("merge.twining-{kind}")]));
             });
         }),
         ("merge driver of twining-array", &|shop| {
-            drop(shop.git(&["config", "merge.twining-array.driver", "true"]))
+            drop(shop.git(&["config", "merge.twining-array.driver", "true"]));
         }),
         ("info/attributes", &|shop| {
-            fs::remove_file(shop.file(".git/info/attributes")).expect("removes")
+            fs::remove_file(shop.file(".git/info/attributes")).expect("removes");
         }),
         ("no longer calls twining", &|shop| {
-            shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+            shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
         }),
         ("not executable", &|shop| {
             fs::set_permissions(

@@ -125,7 +125,7 @@ fn nothing_planted_in_the_files_reaches_a_model_raw() {
         while let Some(value) = todo.pop() {
             match value {
                 Value::String(text) => {
-                    assert_eq!(raw(text), None, "{tool}: {}", text.escape_debug())
+                    assert_eq!(raw(text), None, "{tool}: {}", text.escape_debug());
                 }
                 Value::Array(items) => todo.extend(items),
                 Value::Object(fields) => todo.extend(fields.values()),

@@ -137,7 +137,7 @@ fn spoiled(arguments: &Value, schema: &Value) -> Vec<(String, Value)> {
             _ if wanted.get("enum").is_some() => continue,
             (Some("array" | "object"), Some(there)) => {
                 each_text(there, &mut |changed| {
-                    found.push((field.clone(), with(arguments, field, changed)))
+                    found.push((field.clone(), with(arguments, field, changed)));
                 });
                 if wanted["type"] == "object" && wanted.get("properties").is_none() {
                     found.push((

@@ -126,9 +126,9 @@ fn uninstall_restores_every_byte() {
                 .expect("writes");
             for (name, text) in fixture {
                 if name.contains("/hooks/") {
-                    shop.write_program(name, text)
+                    shop.write_program(name, text);
                 } else {
-                    shop.write(name, text)
+                    shop.write(name, text);
                 }
             }
             let before = shop.tree();
@@ -433,7 +433,7 @@ fn a_hook_is_started_by_the_same_people_as_before() {
                 shop.file(".git/hooks/pre-commit"),
                 fs::Permissions::from_mode(mode),
             )
-            .expect("sets")
+            .expect("sets");
         };
         shop.write(".git/hooks/pre-commit", shell);
         set(mode);

@@ -193,7 +193,7 @@ fn ordered(cells: &[LayoutCell], routes: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let (above, below) = neighbours(cells.len(), routes);
     let mut place = vec![0.0; cells.len()];
     let number = |row: &[usize], place: &mut Vec<f64>| {
-        row.iter().enumerate().for_each(|(order, &cell)| place[cell] = count(order))
+        row.iter().enumerate().for_each(|(order, &cell)| place[cell] = count(order));
     };
     rows.iter().for_each(|row| number(row, &mut place));
     for sweep in 0..SWEEPS {

@@ -145,7 +145,7 @@ impl<'a> EditWriter<'a, '_> {
                 }
                 StatementKind::Chain { endpoints, .. } => match endpoints.as_slice() {
                     [Endpoint::Nodes(nodes)] if nodes.len() > 1 => {
-                        self.node_list(site, nodes, changes)?
+                        self.node_list(site, nodes, changes)?;
                     }
                     _ => self.in_place(site, &changes.attributes),
                 },
@@ -451,21 +451,26 @@ fn end(id: &DotId, port: Option<&Port>) -> String {
 pub(crate) struct Splices(Vec<(Span, String)>);
 
 impl Splices {
-    pub fn replace(&mut self, span: Span, text: impl Into<String>) {
+    pub(crate) fn replace(&mut self, span: Span, text: impl Into<String>) {
         self.0.push((span, text.into()));
     }
 
-    pub fn insert(&mut self, at: usize, text: impl Into<String>) {
+    pub(crate) fn insert(&mut self, at: usize, text: impl Into<String>) {
         self.replace(Span::new(at, at), text);
     }
 
-    pub fn remove(&mut self, span: Span) {
+    pub(crate) fn remove(&mut self, span: Span) {
         self.replace(span, String::new());
     }
 
     /// The source between two offsets with every piece in it replaced; a piece that starts
     /// before them counts from the first.
-    pub fn apply(mut self, source: &[u8], within: Span, charset: Charset) -> Result<Vec<u8>, char> {
+    pub(crate) fn apply(
+        mut self,
+        source: &[u8],
+        within: Span,
+        charset: Charset,
+    ) -> Result<Vec<u8>, char> {
         for (span, _) in &mut self.0 {
             span.start = span.start.max(within.start);
         }

@@ -19,7 +19,7 @@ pub(crate) struct AttrChange {
 }
 
 impl AttrChange {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.set.is_empty() && self.unset.is_empty()
     }
 }

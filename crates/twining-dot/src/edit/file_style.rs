@@ -29,7 +29,7 @@ pub(crate) struct ListStyle {
 }
 
 impl<'a> FileStyle<'a> {
-    pub fn of(document: &'a DotDocument, sites: &StatementIndex<'a>) -> Self {
+    pub(crate) fn of(document: &'a DotDocument, sites: &StatementIndex<'a>) -> Self {
         let source = document.bytes();
         let mut style = Self {
             source,
@@ -75,7 +75,7 @@ impl<'a> FileStyle<'a> {
         style
     }
 
-    pub fn list_style(&self, list: &AttrList) -> ListStyle {
+    pub(crate) fn list_style(&self, list: &AttrList) -> ListStyle {
         let between = |from: usize, to: usize| Span::new(from, to).of(self.source);
         let tall = list
             .assigns
@@ -95,7 +95,7 @@ impl<'a> FileStyle<'a> {
     }
 
     /// The blanks before an offset, if nothing else is before it on its line.
-    pub fn indent(&self, offset: usize) -> Option<String> {
+    pub(crate) fn indent(&self, offset: usize) -> Option<String> {
         let line = &self.source[self.line_start(offset)..offset];
         line.iter()
             .all(|byte| matches!(byte, b' ' | b'\t'))
@@ -103,7 +103,7 @@ impl<'a> FileStyle<'a> {
     }
 
     /// The blanks at the start of the line that holds an offset.
-    pub fn line_indent(&self, offset: usize) -> String {
+    pub(crate) fn line_indent(&self, offset: usize) -> String {
         let start = self.line_start(offset);
         let blanks = self.source[start..offset]
             .iter()
@@ -112,14 +112,18 @@ impl<'a> FileStyle<'a> {
         String::from_utf8_lossy(&self.source[start..start + blanks]).into_owned()
     }
 
-    pub fn line_start(&self, offset: usize) -> usize {
+    pub(crate) fn line_start(&self, offset: usize) -> usize {
         let before = self.lines.partition_point(|&start| start <= offset);
         before.checked_sub(1).map_or(0, |line| self.lines[line])
     }
 
     /// The start of the next line, if nothing but blanks, a comment and what `skip`
     /// takes stand between here and there.
-    pub fn next_line(&self, offset: usize, skip: impl Fn(TokenKind) -> bool) -> Option<usize> {
+    pub(crate) fn next_line(
+        &self,
+        offset: usize,
+        skip: impl Fn(TokenKind) -> bool,
+    ) -> Option<usize> {
         for token in DotLexer::at(self.source, offset) {
             let text = token.span.of(self.source);
             match token.kind {
@@ -139,13 +143,13 @@ impl<'a> FileStyle<'a> {
     }
 
     /// Whether a separator follows an attribute that ends here.
-    pub fn separated(&self, offset: usize) -> bool {
+    pub(crate) fn separated(&self, offset: usize) -> bool {
         let next = DotLexer::at(self.source, offset).find(|token| !token.is_trivia());
         next.is_some_and(|token| matches!(token.kind, TokenKind::Mark(b',' | b';')))
     }
 
     /// The comment lines directly above a statement, if it starts its line; not further up than `floor`.
-    pub fn commented_from(&self, start: usize, floor: usize) -> usize {
+    pub(crate) fn commented_from(&self, start: usize, floor: usize) -> usize {
         let mut from = start;
         let mut line = self.line_start(start);
         while line > floor {
@@ -169,7 +173,7 @@ impl<'a> FileStyle<'a> {
 
     /// What a statement takes with it when it goes: its lines and the comment
     /// behind it, if it has them to itself.
-    pub fn whole(&self, span: Span) -> Span {
+    pub(crate) fn whole(&self, span: Span) -> Span {
         if self.indent(span.start).is_some()
             && let Some(end) = self.next_line(span.end, |_| false)
         {
@@ -181,28 +185,28 @@ impl<'a> FileStyle<'a> {
     }
 
     /// The indentation of the statements of a body.
-    pub fn inner_indent(&self, body: &Body) -> String {
+    pub(crate) fn inner_indent(&self, body: &Body) -> String {
         let lined =
             body.statements.iter().rev().find_map(|statement| self.indent(statement.span.start));
         lined.unwrap_or_else(|| format!("{}{}", self.line_indent(body.span.start), self.unit))
     }
 
     /// One level further in.
-    pub fn deeper(&self, indent: &str) -> String {
+    pub(crate) fn deeper(&self, indent: &str) -> String {
         format!("{indent}{}", self.unit)
     }
 
     /// Whether statements end in a semicolon here.
-    pub fn terminator(&self, body: &Body) -> &'static str {
+    pub(crate) fn terminator(&self, body: &Body) -> &'static str {
         body.statements.last().map_or(";", |last| self.terminator_of(last))
     }
 
-    pub fn terminator_of(&self, statement: &Statement) -> &'static str {
+    pub(crate) fn terminator_of(&self, statement: &Statement) -> &'static str {
         if statement.span == statement.bare { "" } else { ";" }
     }
 
     /// Whether the statements of a body are set apart by an empty line.
-    pub fn has_blank_lines(&self, body: &Body) -> bool {
+    pub(crate) fn has_blank_lines(&self, body: &Body) -> bool {
         let [.., before, last] = body.statements.as_slice() else { return false };
         let gap = Span::new(before.span.end, last.span.start).of(self.source);
         let lines: Vec<&[u8]> = gap.split(|&byte| byte == b'\n').collect();
@@ -211,7 +215,7 @@ impl<'a> FileStyle<'a> {
     }
 
     /// `id [a=b, c=d]` in the manner of the nodes of this file.
-    pub fn node(&self, id: &DotId, attributes: &[(String, DotId)], indent: &str) -> String {
+    pub(crate) fn node(&self, id: &DotId, attributes: &[(String, DotId)], indent: &str) -> String {
         if attributes.is_empty() {
             return id.to_string();
         }
@@ -226,7 +230,7 @@ impl<'a> FileStyle<'a> {
         format!("{id} [{}]", written.join(&format!("{separator} ")))
     }
 
-    pub fn has_multiline_lists(&self) -> bool {
+    pub(crate) fn has_multiline_lists(&self) -> bool {
         self.nodes.tall
     }
 }

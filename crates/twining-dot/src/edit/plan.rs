@@ -64,7 +64,7 @@ pub(crate) struct EditPlan<'a> {
 }
 
 impl<'a> EditPlan<'a> {
-    pub fn new(document: &'a DotDocument) -> Result<Self, EditError> {
+    pub(crate) fn new(document: &'a DotDocument) -> Result<Self, EditError> {
         if let Some(problem) = document.errors.first() {
             return Err(EditError::Broken(problem.clone()));
         }
@@ -79,7 +79,7 @@ impl<'a> EditPlan<'a> {
         })
     }
 
-    pub fn site(&self, site: usize) -> &StatementSite<'a> {
+    pub(crate) fn site(&self, site: usize) -> &StatementSite<'a> {
         &self.sites.all[site]
     }
 
@@ -88,13 +88,13 @@ impl<'a> EditPlan<'a> {
     }
 
     /// A new node goes behind the last one of its body that has a statement of its own.
-    pub fn add_node(&mut self, id: DotId, attributes: Vec<(String, DotId)>, body: usize) {
+    pub(crate) fn add_node(&mut self, id: DotId, attributes: Vec<(String, DotId)>, body: usize) {
         let behind = self.sites.bodies[body].last_node;
         self.add(NewStatement::Node { id, attributes }, behind, body);
     }
 
     /// A new edge goes to the end of its body.
-    pub fn add_edge(
+    pub(crate) fn add_edge(
         &mut self,
         from: (DotId, Option<Port>),
         to: (DotId, Option<Port>),
@@ -104,14 +104,14 @@ impl<'a> EditPlan<'a> {
         self.last.entry(body).or_default().push(NewStatement::Edge { from, to, attributes });
     }
 
-    pub fn add(&mut self, statement: NewStatement, behind: Option<usize>, body: usize) {
+    pub(crate) fn add(&mut self, statement: NewStatement, behind: Option<usize>, body: usize) {
         match behind {
             Some(site) => self.change(site).after.push(statement),
             None => self.last.entry(body).or_default().push(statement),
         }
     }
 
-    pub fn set_node_attr(
+    pub(crate) fn set_node_attr(
         &mut self,
         id: &DotId,
         name: &str,
@@ -155,7 +155,7 @@ impl<'a> EditPlan<'a> {
         Ok(())
     }
 
-    pub fn remove_node_attr(&mut self, id: &DotId, name: &str) -> Result<(), EditError> {
+    pub(crate) fn remove_node_attr(&mut self, id: &DotId, name: &str) -> Result<(), EditError> {
         let node = self.document.graph().node(id).ok_or_else(|| EditError::NoNode(id.clone()))?;
         self.must_be_own(&node.attributes, name)?;
         for site in self.sites.mentioning(id).to_vec() {
@@ -175,7 +175,7 @@ impl<'a> EditPlan<'a> {
     }
 
     /// Takes a node out of every statement, and its edges with it.
-    pub fn remove_node(&mut self, id: &DotId) {
+    pub(crate) fn remove_node(&mut self, id: &DotId) {
         self.removed_nodes.insert(id.clone());
         for site in self.sites.mentioning(id).to_vec() {
             let changes = self.changes.entry(site).or_default();
@@ -183,7 +183,7 @@ impl<'a> EditPlan<'a> {
         }
     }
 
-    pub fn remove_edge(&mut self, edge: &Edge) {
+    pub(crate) fn remove_edge(&mut self, edge: &Edge) {
         for origin in &edge.origins {
             if let Some(site) = self.sites.at(origin.statement) {
                 self.change(site).removed_edges.insert(origin.ordinal);
@@ -191,7 +191,7 @@ impl<'a> EditPlan<'a> {
         }
     }
 
-    pub fn set_edge_attr(&mut self, edge: &Edge, name: &str, value: &DotId) {
+    pub(crate) fn set_edge_attr(&mut self, edge: &Edge, name: &str, value: &DotId) {
         let span = edge
             .attributes
             .get(name)
@@ -216,7 +216,7 @@ impl<'a> EditPlan<'a> {
         self.edge_change(site, ordinal).set.insert(name.to_owned(), value.clone());
     }
 
-    pub fn remove_edge_attr(&mut self, edge: &Edge, name: &str) -> Result<(), EditError> {
+    pub(crate) fn remove_edge_attr(&mut self, edge: &Edge, name: &str) -> Result<(), EditError> {
         self.must_be_own(&edge.attributes, name)?;
         for origin in &edge.origins {
             if let Some(site) = self.sites.at(origin.statement)
@@ -235,7 +235,7 @@ impl<'a> EditPlan<'a> {
     }
 
     /// An attribute of the graph or of a subgraph (`Target::Graph`), or a default set in it.
-    pub fn set_body_attr(
+    pub(crate) fn set_body_attr(
         &mut self,
         target: Target,
         body: usize,
@@ -264,7 +264,7 @@ impl<'a> EditPlan<'a> {
     }
 
     /// Takes every word on an attribute out of the statements of a body.
-    pub fn remove_body_attr(&mut self, target: Target, body: usize, name: &str) {
+    pub(crate) fn remove_body_attr(&mut self, target: Target, body: usize, name: &str) {
         for site in 0..self.sites.all.len() {
             if self.sites.all[site].body != body {
                 continue;
@@ -286,7 +286,7 @@ impl<'a> EditPlan<'a> {
     }
 
     /// Removes the statements of a subgraph, those of its nodes with them; false if one also makes edges.
-    pub fn remove_group(&mut self, group: usize) -> bool {
+    pub(crate) fn remove_group(&mut self, group: usize) -> bool {
         let parts: Vec<usize> = self
             .sites
             .bodies
@@ -302,7 +302,7 @@ impl<'a> EditPlan<'a> {
     }
 
     /// How often each node is mentioned in each body.
-    pub fn mention_counts(&self) -> HashMap<(usize, &'a DotId), usize> {
+    pub(crate) fn mention_counts(&self) -> HashMap<(usize, &'a DotId), usize> {
         let mut counts = HashMap::new();
         for site in &self.sites.all {
             for node in mentioned(site.statement) {
@@ -312,7 +312,7 @@ impl<'a> EditPlan<'a> {
         counts
     }
 
-    pub fn lists(&self, site: usize) -> &'a [AttrList] {
+    pub(crate) fn lists(&self, site: usize) -> &'a [AttrList] {
         match &self.sites.all[site].statement.kind {
             StatementKind::Chain { lists, .. } | StatementKind::Defaults { lists, .. } => lists,
             StatementKind::Assign(_) => &[],

@@ -56,7 +56,7 @@ pub(crate) struct StatementIndex<'a> {
 }
 
 impl<'a> StatementIndex<'a> {
-    pub fn of(document: &'a DotDocument) -> Self {
+    pub(crate) fn of(document: &'a DotDocument) -> Self {
         let mut sites = Self::default();
         if let Some(syntax) = document.syntax() {
             sites.walk(&syntax.body, None, None);
@@ -65,24 +65,24 @@ impl<'a> StatementIndex<'a> {
     }
 
     /// The statement that starts at this byte.
-    pub fn at(&self, start: usize) -> Option<usize> {
+    pub(crate) fn at(&self, start: usize) -> Option<usize> {
         self.by_start.get(&start).copied()
     }
 
     /// The statements that mention a node, in order.
-    pub fn mentioning(&self, id: &DotId) -> &[usize] {
+    pub(crate) fn mentioning(&self, id: &DotId) -> &[usize] {
         self.mentions.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a node has a statement of its own, alone or in a list.
-    pub fn declares(&self, id: &DotId) -> bool {
+    pub(crate) fn declares(&self, id: &DotId) -> bool {
         self.mentioning(id).iter().any(|site| {
             matches!(self.all[*site].shape, StatementShape::Node | StatementShape::Nodes)
         })
     }
 
     /// The first body of the graph or of one of its subgraphs.
-    pub fn body_of(&self, group: Option<usize>) -> Option<usize> {
+    pub(crate) fn body_of(&self, group: Option<usize>) -> Option<usize> {
         self.bodies.iter().position(|body| body.group == group)
     }
 
@@ -103,7 +103,7 @@ impl<'a> StatementIndex<'a> {
             for endpoint in endpoints {
                 match endpoint {
                     Endpoint::Nodes(nodes) => {
-                        nodes.iter().for_each(|node| self.mention(&node.id.id, site))
+                        nodes.iter().for_each(|node| self.mention(&node.id.id, site));
                     }
                     Endpoint::Subgraph(subgraph) => {
                         let inner = self.group(group, subgraph.name.as_ref().map(|name| &name.id));

@@ -219,9 +219,9 @@ impl<'a> CommentIndex<'a> {
                 let end = found(key).map_or(graph.span.end, |statement| statement.span.end);
                 // A `#` is a comment for everybody only where it begins a line.
                 if text.starts_with('#') {
-                    self.over(end, &text, found(key), splices)
+                    self.over(end, &text, found(key), splices);
                 } else {
-                    splices.insert(end, format!(" {text}"))
+                    splices.insert(end, format!(" {text}"));
                 }
             }
             CommentAnchor::Above(key) | CommentAnchor::Behind(key) => {

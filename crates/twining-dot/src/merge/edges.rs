@@ -7,10 +7,10 @@ use crate::edit::NewStatement;
 use crate::graph::Edge;
 use crate::id::DotId;
 
-use super::merge::{AttributeAction, MergeError, Merger, by_statement, in_order};
 use super::policy::{DotClashKind, DotMergePolicy, Subject};
 use super::side::{EdgeKey, OwnAttributes};
 use super::subgraphs::path_of;
+use super::three_way::{AttributeAction, MergeError, Merger, by_statement, in_order};
 
 impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
     /// Settles the edges and tells which nodes they need.
@@ -39,7 +39,7 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                         match by_statement(&name, &verdict, &edge.attributes, &other.attributes) {
                             AttributeAction::Keep => {}
                             AttributeAction::Set(value) => {
-                                self.plan.set_edge_attr(edge, &name, &value)
+                                self.plan.set_edge_attr(edge, &name, &value);
                             }
                             AttributeAction::Unset => self.plan.remove_edge_attr(edge, &name)?,
                         }

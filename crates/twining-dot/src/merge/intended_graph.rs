@@ -44,7 +44,7 @@ const ROUNDS: usize = 3;
 
 impl IntendedGraph {
     /// Reads the result and writes out what its defaults do not give.
-    pub fn corrected(&self, mut text: Vec<u8>) -> Result<CorrectedText, EditError> {
+    pub(super) fn corrected(&self, mut text: Vec<u8>) -> Result<CorrectedText, EditError> {
         let (mut values, mut blanked, mut round) = (0, 0, 0);
         loop {
             let document = DotDocument::parse(text.as_slice());

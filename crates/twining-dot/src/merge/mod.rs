@@ -9,10 +9,10 @@
 mod comments;
 mod edges;
 mod intended_graph;
-mod merge;
 mod policy;
 mod side;
 mod subgraphs;
+mod three_way;
 
-pub use merge::{MergeError, MergedDot, merge};
 pub use policy::{AlwaysClash, DotClash, DotClashKind, DotMergePolicy, Resolution, Subject};
+pub use three_way::{MergeError, MergedDot, merge};

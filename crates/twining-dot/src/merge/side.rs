@@ -8,7 +8,7 @@ use crate::graph::{Attribute, Attributes, Edge, Graph};
 use crate::id::DotId;
 use crate::syntax::Port;
 
-use super::merge::AttributeAction;
+use super::three_way::AttributeAction;
 
 /// Attributes by name, with what they say and without who said it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub(crate) struct OwnAttributes(Vec<(Arc<str>, DotId)>);
 
 impl OwnAttributes {
     /// Of attributes, which are sorted by name.
-    pub fn of<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Self {
+    pub(super) fn of<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Self {
         Self(
             attributes
                 .map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone()))
@@ -24,28 +24,28 @@ impl OwnAttributes {
         )
     }
 
-    pub fn get(&self, name: &str) -> Option<&DotId> {
+    pub(super) fn get(&self, name: &str) -> Option<&DotId> {
         self.0.binary_search_by(|(known, _)| (**known).cmp(name)).ok().map(|index| &self.0[index].1)
     }
 
     /// What it is after a verdict on one of them.
-    pub fn apply(&mut self, name: &Arc<str>, verdict: AttributeAction) {
+    pub(super) fn apply(&mut self, name: &Arc<str>, verdict: AttributeAction) {
         let found = self.0.binary_search_by(|(known, _)| (**known).cmp(name));
         match (verdict, found) {
             (AttributeAction::Set(value), Ok(index)) => self.0[index].1 = value,
             (AttributeAction::Set(value), Err(index)) => {
-                self.0.insert(index, (Arc::clone(name), value))
+                self.0.insert(index, (Arc::clone(name), value));
             }
             (AttributeAction::Unset, Ok(index)) => _ = self.0.remove(index),
             (AttributeAction::Unset, Err(_)) | (AttributeAction::Keep, _) => {}
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &DotId)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &DotId)> {
         self.0.iter().map(|(name, value)| (&**name, value))
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.0.iter().map(|(name, _)| name)
     }
 }
@@ -79,7 +79,7 @@ pub(crate) struct MergeSide<'a> {
 
 impl<'a> MergeSide<'a> {
     /// `base` tells which of several equal edges is which: one that did not change keeps its number.
-    pub fn of(
+    pub(super) fn of(
         document: &'a DotDocument,
         identity: EdgeIdentity<'_>,
         base: Option<&MergeSide<'_>>,
@@ -92,7 +92,7 @@ impl<'a> MergeSide<'a> {
         Self { document, nodes, edges, edge_index, groups: groups(graph) }
     }
 
-    pub fn edge(&self, name: &EdgeKey) -> Option<&(EdgeKey, &'a Edge, OwnAttributes)> {
+    pub(super) fn edge(&self, name: &EdgeKey) -> Option<&(EdgeKey, &'a Edge, OwnAttributes)> {
         self.edge_index.get(name).map(|&index| &self.edges[index])
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::merge::{Merger, NodesBySubgraph, in_order};
 use super::policy::{DotClashKind, DotMergePolicy, Subject};
 use super::side::{MergeSide, own};
+use super::three_way::{Merger, NodesBySubgraph, in_order};
 use crate::diagnostics::Span;
 use crate::document::DotDocument;
 use crate::edit::{FileStyle, NewStatement, StatementIndex, StatementShape, line_end_of};
@@ -255,7 +255,7 @@ pub(super) struct SourceCopier<'a> {
 }
 
 impl<'a> SourceCopier<'a> {
-    pub fn of(theirs: &'a DotDocument, ours: &DotDocument) -> Option<Self> {
+    pub(super) fn of(theirs: &'a DotDocument, ours: &DotDocument) -> Option<Self> {
         if line_end_of(theirs.bytes()) != line_end_of(ours.bytes()) {
             return None;
         }

@@ -447,7 +447,7 @@ impl<'a> DotParser<'a> {
             while self.token.kind != TokenKind::End {
                 match self.token.kind {
                     TokenKind::Keyword(Keyword::Graph | Keyword::Digraph) if braces == 0 => {
-                        found += 1
+                        found += 1;
                     }
                     TokenKind::Mark(b'{') => braces += 1,
                     TokenKind::Mark(b'}') => braces = braces.saturating_sub(1),

@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use twining_dot::{DotDocument, Graph};
 
-pub type Values = BTreeMap<String, String>;
+pub(crate) type Values = BTreeMap<String, String>;
 
 /// What a document means, its layout and the order of its statements left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meaning {
+pub(crate) struct Meaning {
     pub graph: Values,
     pub nodes: BTreeMap<String, Values>,
     pub edges: Vec<(String, String, Values)>,
     pub groups: BTreeMap<String, (Values, BTreeSet<String>)>,
 }
 
-pub fn meaning(document: &DotDocument) -> Meaning {
+pub(crate) fn meaning(document: &DotDocument) -> Meaning {
     assert_eq!(document.errors, [], "{}", document.text());
     meaning_of(document.graph())
 }
 
-pub fn meaning_of(graph: &Graph) -> Meaning {
+pub(crate) fn meaning_of(graph: &Graph) -> Meaning {
     let values = |attributes: &twining_dot::Attributes| -> Values {
         attributes
             .iter()
@@ -78,17 +78,17 @@ pub fn meaning_of(graph: &Graph) -> Meaning {
 
 /// How much of the language a source may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rich {
+pub(crate) enum Rich {
     /// Nodes and edges in all their forms.
     Flat,
     /// Defaults and subgraphs too.
     Full,
 }
 
-pub const IDS: [&str; 10] =
+pub(crate) const IDS: [&str; 10] =
     ["a", "b", "c", "\"d e\"", "f1", "\"a\"", "-1.5", "größe", "<<i>h</i>>", "\"x\\\"y\""];
 
-pub fn id() -> impl Strategy<Value = String> {
+pub(crate) fn id() -> impl Strategy<Value = String> {
     prop::sample::select(IDS.to_vec()).prop_map(str::to_owned)
 }
 
@@ -162,7 +162,7 @@ fn statement(rich: Rich, arrow: &'static str) -> BoxedStrategy<String> {
 }
 
 /// A valid source in all kinds of layout.
-pub fn source(rich: Rich) -> impl Strategy<Value = String> {
+pub(crate) fn source(rich: Rich) -> impl Strategy<Value = String> {
     let kind = prop::sample::select(vec![
         ("digraph", "->"),
         ("digraph G", "->"),

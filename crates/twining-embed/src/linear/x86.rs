@@ -25,18 +25,18 @@ const INNER_ROW: usize = INNER / GROUP;
 #[target_feature(enable = "avx512f,avx512vnni")]
 pub fn apply_avx512(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     if rows.width == INNER {
-        avx512::<INNER_ROW>(map, rows, out)
+        avx512::<INNER_ROW>(map, rows, out);
     } else {
-        avx512::<NARROW_ROW>(map, rows, out)
+        avx512::<NARROW_ROW>(map, rows, out);
     }
 }
 
 #[target_feature(enable = "avx2,avxvnni")]
 pub fn apply_avx_vnni(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f32]) {
     if rows.width == INNER {
-        avx_vnni::<INNER_ROW>(map, rows, out)
+        avx_vnni::<INNER_ROW>(map, rows, out);
     } else {
-        avx_vnni::<NARROW_ROW>(map, rows, out)
+        avx_vnni::<NARROW_ROW>(map, rows, out);
     }
 }
 
@@ -45,9 +45,9 @@ pub fn apply_avx_vnni(map: LinearWeights<'_>, rows: &QuantisedRows, out: &mut [f
 pub fn apply_avx2(map: LinearWeights<'_>, rows: &mut QuantisedRows, out: &mut [f32]) {
     rows.widen();
     if rows.width == INNER {
-        avx2::<INNER_ROW>(map, rows, out)
+        avx2::<INNER_ROW>(map, rows, out);
     } else {
-        avx2::<NARROW_ROW>(map, rows, out)
+        avx2::<NARROW_ROW>(map, rows, out);
     }
 }
 

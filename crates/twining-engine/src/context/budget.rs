@@ -339,11 +339,11 @@ impl BudgetFill<'_> {
             match text.included {
                 ContextItem::Decision(decision) => context.active_decisions.push(decision),
                 ContextItem::Entry(entry, EntryType::Warning) => {
-                    context.active_warnings.push(entry)
+                    context.active_warnings.push(entry);
                 }
                 ContextItem::Entry(entry, EntryType::Need) => context.open_needs.push(entry),
                 ContextItem::Entry(entry, EntryType::Question) => {
-                    context.recent_questions.push(entry)
+                    context.recent_questions.push(entry);
                 }
                 ContextItem::Entry(entry, _) => context.recent_findings.push(entry),
             }

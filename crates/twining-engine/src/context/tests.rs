@@ -65,7 +65,7 @@ fn whatever_bears_on_the_scope_is_told_named_or_at_least_counted() {
     let kinds = ["warning", "need", "question", "finding"];
     for kind in kinds {
         (0..70).for_each(|n| {
-            drop(project.post_in("src/x.rs", kind, &format!("{kind} number {n} of its own")))
+            drop(project.post_in("src/x.rs", kind, &format!("{kind} number {n} of its own")));
         });
     }
     for max_tokens in [600, 4000, 25_000, 100_000] {

@@ -56,7 +56,7 @@ pub struct LinkCommitOutcome {
 
 /// A link to be, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinkCommitDraft {
+pub(super) struct LinkCommitDraft {
     id: Id,
     hash: String,
     summary: Option<String>,
@@ -65,7 +65,7 @@ pub struct LinkCommitDraft {
 
 impl LinkCommitDraft {
     /// Checks every word.
-    pub fn parse(input: &LinkCommitInput) -> Result<Self, InvalidInput> {
+    pub(super) fn parse(input: &LinkCommitInput) -> Result<Self, InvalidInput> {
         Ok(Self {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             hash: fields::commit_hash("commit_hash", &input.commit_hash)?,
@@ -129,7 +129,7 @@ pub struct CommitsOutcome {
 }
 
 /// Plans the link: in the decision, and from its concept to the commit in the graph.
-pub fn plan_link_commit(
+pub(super) fn plan_link_commit(
     view: &View<'_>,
     draft: &LinkCommitDraft,
     stamp: &Stamp<'_>,
@@ -157,7 +157,7 @@ pub fn plan_link_commit(
 
 /// The decisions that a commit carries out. Any beginning of its hash will do,
 /// as long as it is the beginning of one commit only.
-pub fn commits(view: &View<'_>, input: &CommitsInput) -> Result<CommitsOutcome, Failure> {
+pub(super) fn commits(view: &View<'_>, input: &CommitsInput) -> Result<CommitsOutcome, Failure> {
     let (commit_hash, found) = linked(view, &input.commit_hash)?;
     let mut decisions: Vec<CommitDecision> = Vec::with_capacity(found.len());
     for (hash, id) in found {
@@ -298,7 +298,7 @@ impl LinkSource {
 
 /// The decisions that a new commit carries out. `before` tells when the commit
 /// before it was made.
-pub fn carried_out(
+pub(super) fn carried_out(
     view: &View<'_>,
     commit: &CommitDetails,
     before: &dyn Fn() -> Option<Time>,

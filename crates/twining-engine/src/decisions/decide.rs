@@ -75,7 +75,7 @@ pub struct DecideOutcome {
 }
 
 /// Plans a decision, and names the active decisions it disagrees with.
-pub fn plan_decide(
+pub(super) fn plan_decide(
     view: &View<'_>,
     draft: &Decision,
     stamp: &Stamp<'_>,

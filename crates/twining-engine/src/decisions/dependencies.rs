@@ -55,7 +55,7 @@ pub struct TraceOutcome {
 }
 
 /// Follows the dependencies of a decision. A loop in hand-made files is walked once.
-pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failure> {
+pub(super) fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failure> {
     let root = fields::id("decision_id", &input.decision_id)?;
     let known =
         [("upstream", (true, false)), ("downstream", (false, true)), ("both", (true, true))];
@@ -224,7 +224,7 @@ pub struct ImpactOutcome {
 }
 
 /// Weighs what hangs on a decision.
-pub fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
+pub(super) fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutcome, Failure> {
     let id = fields::id("decision_id", &input.decision_id)?;
     let decision = find(view, &id)?;
     let mut touched = ImpactedItems::default();

@@ -55,7 +55,7 @@ pub struct OverrideOutcome {
 
 /// An override to be, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OverrideDraft {
+pub(super) struct OverrideDraft {
     id: Id,
     reason: String,
     replacement: Option<String>,
@@ -65,7 +65,7 @@ pub struct OverrideDraft {
 
 impl OverrideDraft {
     /// Checks every word. `authority` is what the rim knows, not what was said.
-    pub fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, InvalidInput> {
+    pub(super) fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, InvalidInput> {
         Ok(Self {
             id: fields::id("decision_id", &input.decision_id)?,
             reason: text::required("reason", &input.reason)?,
@@ -82,7 +82,10 @@ impl OverrideDraft {
 
 /// The decision an override would reject, for whoever asks a person about it.
 /// None where their word would change nothing: they gave it before.
-pub fn in_question(view: &View<'_>, draft: &OverrideDraft) -> Result<Option<Decision>, Failure> {
+pub(super) fn in_question(
+    view: &View<'_>,
+    draft: &OverrideDraft,
+) -> Result<Option<Decision>, Failure> {
     let decision = find(view, &draft.id)?;
     let is_confirmed = decision.status == DecisionStatus::Overridden
         && decision.override_authority == Some(Authority::Confirmed);
@@ -91,7 +94,7 @@ pub fn in_question(view: &View<'_>, draft: &OverrideDraft) -> Result<Option<Deci
 
 /// Plans the override. A decision that is overridden already is left as it is,
 /// unless a person now confirms what an agent only claimed.
-pub fn plan_override(
+pub(super) fn plan_override(
     view: &View<'_>,
     draft: &OverrideDraft,
     stamp: &Stamp<'_>,
@@ -214,7 +217,7 @@ pub struct PromoteOutcome {
 
 /// Plans the promotions. An unknown id stops all of them: a list with a typo in
 /// it is not what the caller meant.
-pub fn plan_promote(
+pub(super) fn plan_promote(
     view: &View<'_>,
     ids: &[Id],
     by: &str,
@@ -308,7 +311,7 @@ pub struct ReconsiderOutcome {
 /// Plans the doubt: an active decision becomes provisional, and the board is
 /// warned. One that is out of force stays as it is. Decisions that depend on it are named and left alone; to change them
 /// without being asked would surprise whoever relies on them.
-pub fn plan_reconsider(
+pub(super) fn plan_reconsider(
     view: &View<'_>,
     id: &Id,
     why: &str,

@@ -132,7 +132,7 @@ pub struct WhyOutcome {
 
 /// The decisions that bear on a scope: a ranked page, with what it left out.
 /// Under its former names a file is looked up too, as far as these moves tell.
-pub fn why(
+pub(super) fn why(
     view: &View<'_>,
     input: &WhyInput,
     root: &ProjectRoot,

@@ -8,7 +8,7 @@ use twining_dot::{
 };
 use twining_model::{EntityType, text};
 
-use super::export::ExportRecords;
+use super::records::ExportRecords;
 use crate::fields;
 
 /// More nodes than this are no picture, for a page and for Mermaid.

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 
 use twining_model::{Decision, Entry, Id, text};
 
-use super::export::{ExportOutcome, ExportRecords};
 use super::graph_formats;
 use super::markdown::fill;
+use super::records::{ExportOutcome, ExportRecords};
 use crate::fields;
 
 /// Room for what is written around the records.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use twining_model::{Decision, Entity, Entry, text};
 
-use super::export::{ExportFile, ExportOutcome, ExportRecords};
+use super::records::{ExportFile, ExportOutcome, ExportRecords};
 use crate::fields;
 
 /// Room for what is written around the records.

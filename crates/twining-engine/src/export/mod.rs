@@ -1,11 +1,11 @@
 //! Exporting: the memory as one document for people, or for another program.
 
-mod export;
 mod graph_formats;
 mod html;
 mod markdown;
+mod records;
 #[cfg(test)]
 mod tests;
 
-pub use export::{ExportFile, ExportInput, ExportOutcome, ExportSize, export};
 pub(crate) use markdown::decision_in;
+pub use records::{ExportFile, ExportInput, ExportOutcome, ExportSize, export};

@@ -59,7 +59,7 @@ fn entity_name(given: &str, kind: EntityType, root: &ProjectRoot) -> Result<Stri
 
 /// Plans an entity: made if its name and type are new, else its properties join
 /// those there. Nothing new is nothing written.
-pub fn plan_add_entity(
+pub(super) fn plan_add_entity(
     view: &View<'_>,
     (name, kind): (&str, EntityType),
     properties: &BTreeMap<String, String>,
@@ -143,7 +143,7 @@ pub struct AddRelationOutcome {
 
 /// Plans a relation: made if the two are not so related yet, else its properties
 /// join those there.
-pub fn plan_add_relation(
+pub(super) fn plan_add_relation(
     view: &View<'_>,
     input: &AddRelationInput,
     kind: RelationType,

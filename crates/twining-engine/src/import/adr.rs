@@ -227,7 +227,7 @@ fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Ve
                 () if lower.starts_with("good") => options[at].pros.push(after("good")),
                 () if lower.starts_with("bad") => options[at].cons.push(after("bad")),
                 () if lower.starts_with("rejected") => {
-                    options[at].reason_rejected = after("rejected")
+                    options[at].reason_rejected = after("rejected");
                 }
                 () => options[at].cons.push(fields::clip(&point, limits::ELEMENT_BYTES)),
             }

@@ -175,7 +175,7 @@ impl Engine {
                     ImportResult::Known => counts.known += 1,
                     ImportResult::Completed => counts.completed += 1,
                     ImportResult::Refused { id, why } => {
-                        lost.push(ImportProblem { file: id, line: None, why })
+                        lost.push(ImportProblem { file: id, line: None, why });
                     }
                 }
             }

@@ -15,7 +15,7 @@ pub(super) struct MarkdownSection {
 
 impl MarkdownSection {
     /// Whether the heading begins with one of these words, whatever the case.
-    pub fn is(&self, words: &[&str]) -> bool {
+    pub(super) fn is(&self, words: &[&str]) -> bool {
         let title = self.title.to_lowercase();
         words.iter().any(|word| title.starts_with(word))
     }

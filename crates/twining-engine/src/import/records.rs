@@ -96,16 +96,16 @@ pub fn read(source: ImportSource, files: &[SourceFile], now: Time) -> ImportReco
     match source {
         ImportSource::Adr => super::adr::read(files, now, &mut found),
         ImportSource::MemoryJsonl => {
-            files.iter().for_each(|file| super::mcp_memory::read(file, now, &mut found))
+            files.iter().for_each(|file| super::mcp_memory::read(file, now, &mut found));
         }
         ImportSource::Beads => {
-            files.iter().for_each(|file| super::beads::read(file, now, &mut found))
+            files.iter().for_each(|file| super::beads::read(file, now, &mut found));
         }
         ImportSource::ClaudeMd => {
-            files.iter().for_each(|file| super::claude_md::read(file, now, &mut found))
+            files.iter().for_each(|file| super::claude_md::read(file, now, &mut found));
         }
         ImportSource::Twining => {
-            super::twining_folder::read(&super::twining_folder::FolderText::of(files), &mut found)
+            super::twining_folder::read(&super::twining_folder::FolderText::of(files), &mut found);
         }
     }
     found.unread.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));

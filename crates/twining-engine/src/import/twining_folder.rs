@@ -120,7 +120,7 @@ fn elements<T: serde::de::DeserializeOwned>(
         match serde_json::from_str(&element) {
             Ok(element) => take(found, element),
             Err(error) => {
-                found.unread(&file.name, line, format!("not an element of this array: {error}"))
+                found.unread(&file.name, line, format!("not an element of this array: {error}"));
             }
         }
     }

@@ -503,14 +503,14 @@ pub(super) struct FindingList {
 }
 
 impl FindingList {
-    pub fn push(&mut self, finding: (usize, GraphFinding)) {
+    pub(super) fn push(&mut self, finding: (usize, GraphFinding)) {
         self.all += 1;
         if self.items.len() < MAX_FINDINGS {
             self.items.push(finding);
         }
     }
 
-    pub fn extend(&mut self, findings: impl Iterator<Item = (usize, GraphFinding)>) {
+    pub(super) fn extend(&mut self, findings: impl Iterator<Item = (usize, GraphFinding)>) {
         findings.for_each(|finding| self.push(finding));
     }
 }

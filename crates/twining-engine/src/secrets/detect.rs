@@ -309,7 +309,7 @@ fn merge_overlaps(mut found: Vec<Secret>) -> Vec<Secret> {
     for secret in found {
         match merged.last_mut() {
             Some(last) if secret.range.start < last.range.end => {
-                last.range.end = last.range.end.max(secret.range.end)
+                last.range.end = last.range.end.max(secret.range.end);
             }
             _ => merged.push(secret),
         }

@@ -220,11 +220,11 @@ impl ListWalk<'_> {
             match kind {
                 _ if is_one_of(ABOUT, &key) => {}
                 JsonKind::Array if LISTS.contains(&&*key) => {
-                    self.take_array(&at, group, None, depth)
+                    self.take_array(&at, group, None, depth);
                 }
                 JsonKind::Object if LISTS.contains(&&*key) => self.take_map(&at, group, depth),
                 JsonKind::Array if bucket_status(&key).is_some() => {
-                    self.take_array(&at, group, bucket_status(&key), depth)
+                    self.take_array(&at, group, bucket_status(&key), depth);
                 }
                 JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 JsonKind::Array if depth > 0 => {
@@ -283,7 +283,7 @@ impl ListWalk<'_> {
                 }
                 JsonKind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 JsonKind::Array if depth > 0 => {
-                    self.take_array(&at, Some(&key), bucket_status(&key), depth - 1)
+                    self.take_array(&at, Some(&key), bucket_status(&key), depth - 1);
                 }
                 _ => {}
             }

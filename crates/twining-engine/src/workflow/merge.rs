@@ -260,10 +260,10 @@ fn each_mark(
     match node {
         JsonNode::Leaf(_) => mark_of(node).into_iter().for_each(|id| found(id, bucket)),
         JsonNode::Array(elements) => {
-            elements.iter().for_each(|element| each_mark(element, bucket, found))
+            elements.iter().for_each(|element| each_mark(element, bucket, found));
         }
         JsonNode::Object(members) => {
-            members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found))
+            members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found));
         }
     }
 }
@@ -286,7 +286,7 @@ fn fill(
     }
     match node {
         JsonNode::Array(elements) => {
-            elements.retain_mut(|element| fill(element, bucket, features, homes))
+            elements.retain_mut(|element| fill(element, bucket, features, homes));
         }
         JsonNode::Object(members) => {
             members.retain_mut(|(key, value)| {

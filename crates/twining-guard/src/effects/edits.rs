@@ -209,7 +209,7 @@ pub(super) fn edited_notebook(notebook: Option<&str>, cell: &NotebookCell) -> Op
         ("delete", Some(at)) => drop(cells.remove(at)),
         ("delete", None) => return None,
         (_, Some(at)) => {
-            *cells.get_mut(at)?.as_object_mut()?.entry("source").or_insert(Value::Null) = source
+            *cells.get_mut(at)?.as_object_mut()?.entry("source").or_insert(Value::Null) = source;
         }
         (_, None) => return None,
     }

@@ -100,7 +100,7 @@ impl Effects {
             ToolAction::Nothing => {}
             ToolAction::Read(path) | ToolAction::ReadPart(path) => found.reads(path),
             ToolAction::ReadMany(paths) => {
-                paths.iter().take(MAX_CHANGES).for_each(|path| found.reads(path))
+                paths.iter().take(MAX_CHANGES).for_each(|path| found.reads(path));
             }
             ToolAction::Write { path, content } => {
                 let after = Some(content.clone());
@@ -120,7 +120,7 @@ impl Effects {
                             NewContent::Unknown(format!("{} edits in one call", replacements.len()))
                         }
                     }
-                })
+                });
             }
             ToolAction::Notebook { path, cell } => {
                 // A cell that is not found may be one that was not saved yet.

@@ -46,7 +46,7 @@ pub struct HostAnswer {
 const MOST_CHARS: usize = 9_000;
 
 /// As much of a text as every host takes.
-pub fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     text.chars().take(MOST_CHARS).collect()
 }
 

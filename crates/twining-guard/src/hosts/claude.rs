@@ -6,7 +6,7 @@ use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::{HostPayload, common};
 use crate::event::EventKind;
 
-pub static HOST: HostAdapter =
+pub(super) static HOST: HostAdapter =
     HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, tools: &[] };
 
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {

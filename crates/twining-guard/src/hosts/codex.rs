@@ -4,7 +4,7 @@ use super::adapter::HostAdapter;
 use super::claude;
 use super::payload::common;
 
-pub static HOST: HostAdapter = HostAdapter {
+pub(super) static HOST: HostAdapter = HostAdapter {
     name: "codex",
     events: &[],
     read: |_, kind, json| common(kind, json),

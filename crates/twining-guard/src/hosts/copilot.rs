@@ -6,7 +6,7 @@ use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::{HostPayload, common, text};
 use crate::event::EventKind;
 
-pub static HOST: HostAdapter = HostAdapter {
+pub(super) static HOST: HostAdapter = HostAdapter {
     name: "copilot",
     events: &[("userPromptSubmitted", EventKind::UserPromptSubmit), ("agentStop", EventKind::Stop)],
     read,

@@ -6,7 +6,7 @@ use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::common;
 use crate::event::EventKind;
 
-pub static HOST: HostAdapter = HostAdapter {
+pub(super) static HOST: HostAdapter = HostAdapter {
     name: "gemini",
     events: &[
         ("BeforeTool", EventKind::PreToolUse),

@@ -109,7 +109,7 @@ impl HostPayload {
 
 /// What a host sent, under any of the names that hosts have for it.
 #[must_use]
-pub fn common(kind: EventKind, json: &Value) -> HostPayload {
+pub(super) fn common(kind: EventKind, json: &Value) -> HostPayload {
     let has_failed = kind == EventKind::ToolFailed;
     let is = |keys: &str| {
         keys.split(' ').any(|key| json.get(key).and_then(Value::as_bool) == Some(true))
@@ -135,7 +135,7 @@ pub fn common(kind: EventKind, json: &Value) -> HostPayload {
 }
 
 /// The text of one of these members, the first that has one.
-pub fn text(json: &Value, keys: &str) -> String {
+pub(super) fn text(json: &Value, keys: &str) -> String {
     some_text(json, keys).unwrap_or_default()
 }
 
@@ -178,7 +178,7 @@ fn collect(answer: &Value, outcome: &mut ToolResult, depth: usize) {
             // Some hosts hand on an object as text.
             match serde_json::from_str::<Value>(text) {
                 Ok(inner @ Value::Object(_)) if depth < 2 && has_printed(&inner) => {
-                    collect(&inner, outcome, depth + 1)
+                    collect(&inner, outcome, depth + 1);
                 }
                 _ => {
                     outcome.output.push_str(text);
@@ -187,7 +187,7 @@ fn collect(answer: &Value, outcome: &mut ToolResult, depth: usize) {
             }
         }
         Value::Array(parts) => {
-            parts.iter().take(1_000).for_each(|part| collect(part, outcome, depth + 1))
+            parts.iter().take(1_000).for_each(|part| collect(part, outcome, depth + 1));
         }
         Value::Object(fields) => {
             let ended = ["exit_code", "exitCode", "returncode", "returnCode"]
@@ -211,7 +211,7 @@ fn collect(answer: &Value, outcome: &mut ToolResult, depth: usize) {
                 match fields.get(key) {
                     None | Some(Value::Null) => {}
                     Some(Value::String(text)) if key == "llmContent" => {
-                        collect(&unlabelled(text).into(), outcome, depth + 1)
+                        collect(&unlabelled(text).into(), outcome, depth + 1);
                     }
                     Some(value) => collect(value, outcome, depth + 1),
                 }

@@ -87,10 +87,10 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
                     "a guard must be a map with an `id`".to_owned(),
                 )),
                 (Some(key), _) => {
-                    written.push(GuardSource { id: key.name, line: key.at.line, fields })
+                    written.push(GuardSource { id: key.name, line: key.at.line, fields });
                 }
                 (None, Some(YamlValue::Text(id))) => {
-                    written.push(GuardSource { id: id.clone(), line: at.line, fields })
+                    written.push(GuardSource { id: id.clone(), line: at.line, fields });
                 }
                 (None, _) => mistakes.push(mistake(file, at, "the guard has no `id`".to_owned())),
             }
@@ -302,7 +302,7 @@ fn example(node: &YamlNode, is_stopped: bool) -> Result<Example, String> {
             "file" => file = Some(given),
             "agent" => agent = Some(given),
             "command" | "content" | "old_string" | "new_string" => {
-                drop(input.insert(key.name.clone(), Json::String(given)))
+                drop(input.insert(key.name.clone(), Json::String(given)));
             }
             name => return Err(format!("`{}` is not a field of an example", short(name))),
         }

@@ -745,7 +745,7 @@ impl TreeHasher {
             Ok(bytes) => self.hasher.update(&bytes),
             // Too large to read at every look: its size and time stand for it.
             Err(StoreError::Damaged { .. }) => {
-                self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes())
+                self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes());
             }
             Err(error) => return Err(error),
         }

@@ -9,37 +9,37 @@ use crate::disk::{Dir, FileKind, Fingerprint, Probe};
 use crate::error::StoreError;
 
 /// The folder itself.
-pub const FOLDER: &str = ".twining";
+pub(crate) const FOLDER: &str = ".twining";
 /// What git does not track: lock, rings, journal, index.
-pub const LOCAL: &str = "local";
+pub(crate) const LOCAL: &str = "local";
 /// One JSON line an entry.
-pub const BOARD: &str = "blackboard.jsonl";
+pub(crate) const BOARD: &str = "blackboard.jsonl";
 /// Settings.
-pub const CONFIG: &str = "config.yml";
+pub(crate) const CONFIG: &str = "config.yml";
 /// One file a decision.
-pub const DECISIONS: &str = "decisions";
+pub(crate) const DECISIONS: &str = "decisions";
 /// The list of decisions, derived; for `jq` and the TypeScript server.
-pub const DECISION_INDEX: &str = "index.json";
+pub(crate) const DECISION_INDEX: &str = "index.json";
 /// Entities and relations.
-pub const GRAPH: &str = "graph";
+pub(crate) const GRAPH: &str = "graph";
 /// The lock file of writers, in `local/`.
-pub const WRITE_LOCK: &str = "lock";
+pub(crate) const WRITE_LOCK: &str = "lock";
 /// Roles, gates, modes and guards.
-pub const POLICY: &str = "policy.yml";
+pub(crate) const POLICY: &str = "policy.yml";
 /// One file a turn, in a folder per task in a folder per feature.
-pub const TURNS: &str = "turns";
+pub(crate) const TURNS: &str = "turns";
 /// What rules stopped and people put right, one JSON line each.
-pub const TRACES: &str = "traces.jsonl";
+pub(crate) const TRACES: &str = "traces.jsonl";
 /// What is to be built, and how far it is.
-pub const FEATURES: &str = "features.json";
+pub(crate) const FEATURES: &str = "features.json";
 /// Who is there.
-pub const AGENTS: &str = "agents";
+pub(crate) const AGENTS: &str = "agents";
 /// Who holds what, in `local/`.
-pub const CLAIMS: &str = "claims.json";
+pub(crate) const CLAIMS: &str = "claims.json";
 /// One file a handoff.
-pub const HANDOFFS: &str = "handoffs";
+pub(crate) const HANDOFFS: &str = "handoffs";
 /// Entries that were moved off the board.
-pub const ARCHIVE: &str = "archive";
+pub(crate) const ARCHIVE: &str = "archive";
 
 const DEFAULT_CONFIG: &str = "\
 # Settings of Twining for this project. Every key may be left out.
@@ -307,7 +307,7 @@ impl Layout {
 }
 
 /// An array may grow to this many bytes before we refuse to read it whole.
-pub const ARRAY_BYTES: usize = 512 * 1024 * 1024;
+pub(crate) const ARRAY_BYTES: usize = 512 * 1024 * 1024;
 
 /// A large file is flushed in pieces: whoever flushes a line meanwhile waits for
 /// one piece, not for all of it.
@@ -350,7 +350,7 @@ fn create_if_missing(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError
 }
 
 /// Random bits for names; not for records, whose ids come from the `IdSource`.
-pub fn random_bits() -> Result<u128, StoreError> {
+pub(crate) fn random_bits() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| StoreError::Damaged {
         what: format!("the system returned no random bytes: {e}"),

@@ -25,18 +25,18 @@ pub enum DecisionsChanged {
 }
 
 /// A watch on the decisions directory, begun when first asked by a process that stays.
-pub struct DecisionWatcher {
+pub(crate) struct DecisionWatcher {
     watched: Mutex<Option<OwnedFd>>,
     is_long_lived: Arc<AtomicBool>,
 }
 
 impl DecisionWatcher {
-    pub fn new(is_long_lived: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(is_long_lived: Arc<AtomicBool>) -> Self {
         Self { watched: Mutex::new(None), is_long_lived }
     }
 
     /// What changed since the last time; the first time nobody knows.
-    pub fn decisions_changed(&self, decisions: &Dir) -> DecisionsChanged {
+    pub(crate) fn decisions_changed(&self, decisions: &Dir) -> DecisionsChanged {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = watched.as_ref().and_then(system::read);
         if changed.is_none() && self.is_long_lived.load(Ordering::Acquire) {
@@ -59,7 +59,7 @@ mod system {
     use super::DecisionsChanged;
     use crate::disk::Dir;
 
-    pub fn begin(decisions: &Dir) -> Option<OwnedFd> {
+    pub(super) fn begin(decisions: &Dir) -> Option<OwnedFd> {
         let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
         let flags = WatchFlags::CREATE
             | WatchFlags::MODIFY
@@ -76,7 +76,7 @@ mod system {
         Some(fd)
     }
 
-    pub fn read(fd: &OwnedFd) -> Option<DecisionsChanged> {
+    pub(super) fn read(fd: &OwnedFd) -> Option<DecisionsChanged> {
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(fd, &mut buffer);
         let mut names = BTreeSet::new();

@@ -236,7 +236,7 @@ pub fn merge_array(versions: &Versions<'_>) -> Result<Merged, FileMergeError> {
         let from = base.elements.get(key);
         match (one.elements.get(key), other.elements.get(key)) {
             (Some(one), Some(other)) if one == other || from == Some(other) => {
-                elements.push(one.clone())
+                elements.push(one.clone());
             }
             (Some(one), Some(other)) if from == Some(one) => elements.push(other.clone()),
             (Some(one), Some(other)) => {
@@ -251,7 +251,7 @@ pub fn merge_array(versions: &Versions<'_>) -> Result<Merged, FileMergeError> {
                 elements.push(merged.to_compact());
             }
             (Some(only), None) | (None, Some(only)) if from != Some(only) => {
-                elements.push(only.clone())
+                elements.push(only.clone());
             }
             _ => {}
         }

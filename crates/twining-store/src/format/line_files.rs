@@ -17,7 +17,10 @@ const QUARANTINE: &str = "quarantine";
 const CHUNK: usize = 1024 * 1024;
 
 /// Records as lines. One over `most` bytes is refused: nothing is written that we would refuse to read back.
-pub fn to_json_lines<T: Serialize>(records: &[T], max_bytes: usize) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn to_json_lines<T: Serialize>(
+    records: &[T],
+    max_bytes: usize,
+) -> Result<Vec<u8>, StoreError> {
     let mut lines = Vec::new();
     for record in records {
         let start = lines.len();
@@ -32,7 +35,7 @@ pub fn to_json_lines<T: Serialize>(records: &[T], max_bytes: usize) -> Result<Ve
 }
 
 /// Appends lines to a file that is ours alone, after a torn one if there is one.
-pub fn append_after_torn_line(handle: &FileHandle, lines: &[u8]) -> Result<(), StoreError> {
+pub(crate) fn append_after_torn_line(handle: &FileHandle, lines: &[u8]) -> Result<(), StoreError> {
     let size = handle.fingerprint()?.size;
     if last_byte(handle, size)? == b'\n' {
         return handle.write(lines);
@@ -42,7 +45,11 @@ pub fn append_after_torn_line(handle: &FileHandle, lines: &[u8]) -> Result<(), S
 
 /// A killed writer's fragment is copied to the quarantine and cut off; a line
 /// that only lacks its newline gets it. The size after that.
-pub fn repair_tail(layout: &Layout, handle: &FileHandle, size: u64) -> Result<u64, StoreError> {
+pub(crate) fn repair_tail(
+    layout: &Layout,
+    handle: &FileHandle,
+    size: u64,
+) -> Result<u64, StoreError> {
     let start = last_line_start(handle, size)?;
     let length = usize::try_from(size - start).unwrap_or(usize::MAX).min(64 * limits::RECORD_BYTES);
     let mut tail = vec![0; length];
@@ -58,7 +65,7 @@ pub fn repair_tail(layout: &Layout, handle: &FileHandle, size: u64) -> Result<u6
 }
 
 /// The last byte; a newline for an empty file.
-pub fn last_byte(handle: &FileHandle, size: u64) -> Result<u8, StoreError> {
+pub(crate) fn last_byte(handle: &FileHandle, size: u64) -> Result<u8, StoreError> {
     let mut byte = [b'\n'];
     if size > 0 {
         handle.read_at(&mut byte, size - 1)?;
@@ -67,7 +74,7 @@ pub fn last_byte(handle: &FileHandle, size: u64) -> Result<u8, StoreError> {
 }
 
 /// Where the last line of the file starts.
-pub fn last_line_start(handle: &FileHandle, size: u64) -> Result<u64, StoreError> {
+pub(crate) fn last_line_start(handle: &FileHandle, size: u64) -> Result<u64, StoreError> {
     let mut end = size;
     let mut chunk = vec![0; 64 * 1024];
     while end > 0 {
@@ -83,14 +90,14 @@ pub fn last_line_start(handle: &FileHandle, size: u64) -> Result<u64, StoreError
 }
 
 /// The id of a line that we wrote: it comes first.
-pub fn id_of(line: &[u8]) -> Option<String> {
+pub(crate) fn id_of(line: &[u8]) -> Option<String> {
     let rest = line.strip_prefix(b"{\"id\":\"")?;
     let end = memchr::memchr(b'"', rest)?;
     std::str::from_utf8(&rest[..end]).ok().map(str::to_owned)
 }
 
 /// Removes from `wanted` every id that the file holds, reading it in pieces.
-pub fn remove_present_ids(
+pub(crate) fn remove_present_ids(
     handle: &FileHandle,
     wanted: &mut HashSet<String>,
 ) -> Result<(), StoreError> {
@@ -123,7 +130,7 @@ const READ_CHUNK: usize = 1024 * 1024;
 
 /// One line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileLine {
+pub(crate) struct FileLine {
     /// Where it starts.
     pub pos: u64,
     /// Where the next one starts.
@@ -137,7 +144,7 @@ pub struct FileLine {
 }
 
 /// The lines of a file from one place to the end it had when it was opened.
-pub struct LineReader<'f> {
+pub(crate) struct LineReader<'f> {
     file: &'f FileHandle,
     end: u64,
     /// Where `buffer[start..]` stands in the file.
@@ -150,17 +157,17 @@ pub struct LineReader<'f> {
 
 impl<'f> LineReader<'f> {
     /// Reads on from `offset`, up to the size the file had.
-    pub fn from(file: &'f FileHandle, offset: u64, end: u64) -> Self {
+    pub(crate) fn from(file: &'f FileHandle, offset: u64, end: u64) -> Self {
         Self { file, end, at: offset, buffer: Vec::new(), start: 0, searched: 0 }
     }
 
     /// The bytes of the line read last.
-    pub fn bytes(&self, text: Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, text: Range<usize>) -> &[u8] {
         &self.buffer[text]
     }
 
     /// The next line, if there is one.
-    pub fn next(&mut self) -> Result<Option<FileLine>, StoreError> {
+    pub(crate) fn next(&mut self) -> Result<Option<FileLine>, StoreError> {
         let (pos, mut hashed_part) = (self.at, None);
         loop {
             if let Some(length) = memchr(b'\n', &self.buffer[self.searched..]) {

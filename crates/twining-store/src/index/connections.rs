@@ -257,7 +257,7 @@ const MAX_CONNECTIONS: usize = 8;
 
 /// Connections, opened when they are first needed: a process that reads one thing
 /// after the other opens one.
-pub struct IndexPool {
+pub(crate) struct IndexPool {
     state: Mutex<PoolState>,
     returned: Condvar,
     max_open: usize,
@@ -297,7 +297,7 @@ impl DatabaseFile {
 }
 
 /// A place among the connections, given back when dropped.
-pub struct PooledIndex<'p> {
+pub(crate) struct PooledIndex<'p> {
     pool: &'p IndexPool,
     index: Option<Index>,
 }
@@ -319,12 +319,12 @@ impl Default for IndexPool {
 
 impl IndexPool {
     /// Whether a connection was opened already.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.state().latest.is_some()
     }
 
     /// A connection that nobody uses, or room for a new one; waits while all are lent.
-    pub fn take(&self) -> PooledIndex<'_> {
+    pub(crate) fn take(&self) -> PooledIndex<'_> {
         let full = |state: &mut PoolState| state.in_use == self.max_open;
         let mut state =
             self.returned.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
@@ -335,12 +335,12 @@ impl IndexPool {
     }
 
     /// Keeps others from changing the index.
-    pub fn shared(&self) -> RwLockReadGuard<'_, ()> {
+    pub(crate) fn shared(&self) -> RwLockReadGuard<'_, ()> {
         self.access.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps others from changing the index and from asking whether it is current.
-    pub fn exclusive(&self) -> RwLockWriteGuard<'_, ()> {
+    pub(crate) fn exclusive(&self) -> RwLockWriteGuard<'_, ()> {
         self.access.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -351,14 +351,14 @@ impl IndexPool {
 
 impl PooledIndex<'_> {
     /// The connection, if it was opened.
-    pub fn get(&self) -> Option<&Index> {
+    pub(crate) fn get(&self) -> Option<&Index> {
         self.index.as_ref()
     }
 
     /// Works on the connection, which is opened if it was not, and makes every other
     /// follow if it leads to another database then. The caller is alone and holds the
     /// index lock.
-    pub fn with_open<T>(
+    pub(crate) fn with_open<T>(
         &mut self,
         files: &StoreFiles,
         work: impl FnOnce(&mut Index) -> Result<T, StoreError>,
@@ -387,7 +387,7 @@ impl PooledIndex<'_> {
     }
 
     /// Closes every connection that nobody uses, and those in use when they come back.
-    pub fn close_all(&mut self) {
+    pub(crate) fn close_all(&mut self) {
         self.index = None;
         let mut state = self.pool.state();
         state.idle.clear();

@@ -296,7 +296,7 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Takes one more line in.
-    pub fn take(&mut self, line_hash: u64) {
+    pub(super) fn take(&mut self, line_hash: u64) {
         self.hash = (self.hash.rotate_left(23) ^ line_hash).wrapping_mul(0x9E37_79B1_85EB_CA87);
     }
 }
@@ -306,7 +306,7 @@ const SAVE: &str = "INSERT OR REPLACE INTO known(one, state) VALUES(1, ?1)";
 
 impl IndexedFiles {
     /// Reads it.
-    pub fn load(conn: &Connection) -> Result<Self, StoreError> {
+    pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
         let state: Option<String> =
             conn.prepare_cached(LOAD)?.query_row([], |row| row.get(0)).optional()?;
         let Some(state) = state else { return Ok(Self::default()) };
@@ -314,7 +314,7 @@ impl IndexedFiles {
     }
 
     /// Writes it.
-    pub fn save(&self, conn: &Connection) -> Result<(), StoreError> {
+    pub(super) fn save(&self, conn: &Connection) -> Result<(), StoreError> {
         conn.prepare_cached(SAVE)?.execute([serde_json::to_string(self)?])?;
         Ok(())
     }

@@ -369,7 +369,7 @@ pub(super) struct DecisionQuery<'s> {
 
 impl<'s> DecisionQuery<'s> {
     /// A filter on the decisions of a view.
-    pub fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
+    pub(super) fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
         let DecisionFilter { domain, statuses, confidence, scope, since } = filter;
         let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
         let ranges: Vec<(&str, Value)> = overlapping(&key).collect();
@@ -399,7 +399,7 @@ impl<'s> DecisionQuery<'s> {
     }
 
     /// The newest that pass, in a window of time.
-    pub fn newest_within(
+    pub(super) fn newest_within(
         &self,
         since: i64,
         before: i64,
@@ -420,7 +420,7 @@ impl<'s> DecisionQuery<'s> {
     }
 
     /// How many pass.
-    pub fn total(&self) -> Result<u64, StoreError> {
+    pub(super) fn total(&self) -> Result<u64, StoreError> {
         if !self.is_filtered {
             return self.word_search().total();
         }
@@ -433,7 +433,7 @@ impl<'s> DecisionQuery<'s> {
     }
 
     /// Where to search.
-    pub fn word_search(&self) -> WordSearch<'_> {
+    pub(super) fn word_search(&self) -> WordSearch<'_> {
         WordSearch {
             parameters: &self.parameters,
             statements: &SEARCH,

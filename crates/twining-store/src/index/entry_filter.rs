@@ -165,7 +165,7 @@ pub(super) struct EntryQuery<'s> {
 
 impl<'s> EntryQuery<'s> {
     /// A filter on the entries in these places; the filter's own scope is not looked at.
-    pub fn new<'k>(
+    pub(super) fn new<'k>(
         conn: &'s Connection,
         now: Time,
         filter: &'s EntryFilter,
@@ -190,7 +190,7 @@ impl<'s> EntryQuery<'s> {
     }
 
     /// The newest that pass, newest first.
-    pub fn newest(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(super) fn newest(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
         let (since, before) = self.window();
         let ahead = horizon(self.now).saturating_add(1);
         let mut found = self.scan(since, before.min(ahead), limit)?;
@@ -254,7 +254,7 @@ impl<'s> EntryQuery<'s> {
     }
 
     /// How many pass.
-    pub fn total(&self) -> Result<u64, StoreError> {
+    pub(super) fn total(&self) -> Result<u64, StoreError> {
         let (filter, scope) = (self.filter, &self.ranges[0]);
         let (since, before) = self.window();
         match filter.tags.as_slice() {
@@ -304,7 +304,7 @@ impl<'s> EntryQuery<'s> {
     }
 
     /// Where to search.
-    pub fn word_search(&self) -> WordSearch<'_> {
+    pub(super) fn word_search(&self) -> WordSearch<'_> {
         let types = &self.filter.types;
         // A kind without letters is no word that the full-text index knows.
         let are_words =

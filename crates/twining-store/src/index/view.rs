@@ -250,7 +250,7 @@ pub(super) enum CountKind {
 
 impl CountKind {
     /// The count of decisions of this status.
-    pub fn of(status: DecisionStatus) -> Self {
+    pub(super) fn of(status: DecisionStatus) -> Self {
         match status {
             DecisionStatus::Active => Self::Active,
             DecisionStatus::Provisional => Self::Provisional,
@@ -260,7 +260,7 @@ impl CountKind {
     }
 
     /// The count of open entries of this kind, if such entries can be open.
-    pub fn open(kind: &str) -> Option<Self> {
+    pub(super) fn open(kind: &str) -> Option<Self> {
         match kind {
             "need" => Some(Self::OpenNeeds),
             "question" => Some(Self::OpenQuestions),
@@ -288,12 +288,12 @@ const DROP_EMPTY: &str = "DELETE FROM census WHERE scope_key = ?1 AND kind = ?2 
 
 impl CountDeltas {
     /// Counts.
-    pub fn add(&mut self, count: CountKind, n: i64) {
+    pub(super) fn add(&mut self, count: CountKind, n: i64) {
         self.counts[count as usize] += n;
     }
 
     /// Counts live entries of one kind and scope, and the open ones among them.
-    pub fn add_entries(&mut self, scope_key: &str, kind: &str, n: i64, open: i64) {
+    pub(super) fn add_entries(&mut self, scope_key: &str, kind: &str, n: i64, open: i64) {
         self.add(CountKind::Entries, n);
         if let Some(count) = CountKind::open(kind) {
             self.add(count, open);
@@ -303,7 +303,7 @@ impl CountDeltas {
     }
 
     /// Writes what has gathered.
-    pub fn flush(&mut self, conn: &Connection) -> Result<(), rusqlite::Error> {
+    pub(super) fn flush(&mut self, conn: &Connection) -> Result<(), rusqlite::Error> {
         let mut add = conn.prepare_cached(ADD)?;
         for (count, n) in (0_i64..).zip(std::mem::replace(&mut self.counts, [0; COUNTS])) {
             if n != 0 {

@@ -45,7 +45,7 @@ pub(super) struct QueryParameters<'s> {
 
 impl QueryParameters<'_> {
     /// The rows of a statement; `more` comes before the values of the same name.
-    pub fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         more: &[(&str, &dyn ToSql)],
@@ -106,7 +106,11 @@ struct TermRows {
 
 impl WordSearch<'_> {
     /// The rows that fit best, best first, newer before older.
-    pub fn rank(&self, terms: &[Term], limit: usize) -> Result<Vec<(RowId, f64)>, StoreError> {
+    pub(super) fn rank(
+        &self,
+        terms: &[Term],
+        limit: usize,
+    ) -> Result<Vec<(RowId, f64)>, StoreError> {
         let total = self.total()?;
         let last =
             self.parameters.rows(self.statements.last, &[], |row| row.get(0))?.pop().unwrap_or(0);
@@ -148,7 +152,7 @@ impl WordSearch<'_> {
     }
 
     /// The rows that pass the filter and whose text, or whose summary, has one of these names.
-    pub fn by_vector_keys(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
+    pub(super) fn by_vector_keys(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError> {
         let names: Vec<i64> = names.iter().map(|name| name.cast_signed()).collect();
         let (names, mut found) = (serde_json::to_string(&names)?, Vec::new());
         for sql in self.statements.by_vector_keys {
@@ -160,7 +164,7 @@ impl WordSearch<'_> {
     }
 
     /// How many records there are, whatever the filter.
-    pub fn total(&self) -> Result<u64, StoreError> {
+    pub(super) fn total(&self) -> Result<u64, StoreError> {
         Ok(view::sum(self.parameters.conn, self.statements.counts)?)
     }
 

@@ -209,7 +209,7 @@ impl<'a> RecordComparison<'a> {
             match (kind, self.before.get(path).copied(), self.after.get(path).copied()) {
                 (RecordKind::Entry | RecordKind::Trace, ..) => {}
                 (_, _, Some(after)) if has_markers(after) => {
-                    self.report((path, kind), None, DifferenceKind::ConflictMarkers, None)
+                    self.report((path, kind), None, DifferenceKind::ConflictMarkers, None);
                 }
                 (RecordKind::Document, _, Some(after)) if path.ends_with(".json") => {
                     if let Err(error) = serde_json::from_slice::<Value>(without_mark(after)) {
@@ -244,7 +244,7 @@ impl<'a> RecordComparison<'a> {
                     }
                 }
                 (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => {
-                    self.file(path, kind, before, after)
+                    self.file(path, kind, before, after);
                 }
                 _ => {}
             }
@@ -349,7 +349,7 @@ impl<'a> RecordComparison<'a> {
                     now.entry(text(&record, "id").to_owned()).or_default().push((*line, record));
                 }
                 Err(why) => {
-                    self.report((path, kind), Some(*line), DifferenceKind::Unparsable(why), None)
+                    self.report((path, kind), Some(*line), DifferenceKind::Unparsable(why), None);
                 }
             }
         }

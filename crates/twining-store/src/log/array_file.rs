@@ -31,7 +31,7 @@ const BRACKET: u64 = 2;
 
 /// What is done to one array.
 #[derive(Clone, Debug, Default)]
-pub struct ElementEdits {
+pub(crate) struct ElementEdits {
     /// Elements from now on, by id.
     pub upserts: BTreeMap<String, String>,
     /// Ids of elements that go.
@@ -40,12 +40,12 @@ pub struct ElementEdits {
 
 impl ElementEdits {
     /// Whether nothing is done.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.upserts.is_empty() && self.removed.is_empty()
     }
 
     /// Adds elements by id, and ids that go after them.
-    pub fn add<'r, T: Serialize + 'r>(
+    pub(crate) fn add<'r, T: Serialize + 'r>(
         &mut self,
         upserts: impl Iterator<Item = (&'r String, &'r T)>,
         removed: &[String],
@@ -69,7 +69,7 @@ impl ElementEdits {
 
 /// The way back.
 #[derive(Debug)]
-pub enum ArrayUndo {
+pub(crate) enum ArrayUndo {
     /// Bytes that stood there, the newest first to be restored, and the length.
     Bytes(Array, Vec<(u64, Vec<u8>)>, u64),
     /// All that it held, if it was there.
@@ -77,7 +77,7 @@ pub enum ArrayUndo {
 }
 
 /// What is to be done to an array, and how it stands.
-pub struct ArrayEdit<'e> {
+pub(crate) struct ArrayEdit<'e> {
     /// The folder.
     pub layout: &'e Layout,
     /// Which array.
@@ -91,7 +91,7 @@ pub struct ArrayEdit<'e> {
 }
 
 /// Where elements stand in long arrays, as this process left them.
-pub struct ArrayWriter {
+pub(crate) struct ArrayWriter {
     short_bytes: u64,
     offsets: Mutex<[Option<ElementOffsets>; 3]>,
 }
@@ -124,7 +124,7 @@ impl Default for ArrayWriter {
 
 impl ArrayWriter {
     /// Carries an edit out; none if the file cannot be read, and so is left alone.
-    pub fn edit(
+    pub(crate) fn edit(
         &self,
         edit: &ArrayEdit<'_>,
         undo: &mut Vec<ArrayUndo>,
@@ -198,7 +198,7 @@ impl ArrayWriter {
 
 /// How an array was left.
 #[derive(Clone, Copy, Debug)]
-pub struct EditedArray {
+pub(crate) struct EditedArray {
     /// What the file was before.
     pub from: Option<Fingerprint>,
     /// What it is now.
@@ -448,7 +448,7 @@ fn replace_if_changed(
 
 /// Takes back what a killed writer, or a power cut, left of its last elements. The
 /// journal has them.
-pub fn repair_torn_array(
+pub(crate) fn repair_torn_array(
     layout: &Layout,
     array: Array,
     last_state: &ArrayState,
@@ -479,7 +479,7 @@ pub fn repair_torn_array(
 
 impl ArrayUndo {
     /// Makes the file what it was.
-    pub fn roll_back(&self, layout: &Layout) -> Result<(), StoreError> {
+    pub(crate) fn roll_back(&self, layout: &Layout) -> Result<(), StoreError> {
         match self {
             // A folder that takes no writes has taken none.
             Self::Whole(array, old)

@@ -19,7 +19,7 @@ use crate::log::lock::LockState;
 const GIT_WAIT: Duration = Duration::from_millis(250);
 
 /// The blackboard of one project. Whoever writes to it holds the write lock.
-pub struct Board {
+pub(crate) struct Board {
     layout: Layout,
     /// The project it is of.
     pub project: PathBuf,
@@ -27,7 +27,7 @@ pub struct Board {
 }
 
 /// The file as a writer found it.
-pub struct BoardFile {
+pub(crate) struct BoardFile {
     handle: FileHandle,
     /// Whether one of us wrote it last; then a torn tail is a killed writer's. Whoever else
     /// wrote it may still be writing, and nothing may be cut off.
@@ -36,7 +36,7 @@ pub struct BoardFile {
 
 impl BoardFile {
     /// Which of these ids stand nowhere in it.
-    pub fn missing<'i>(
+    pub(crate) fn missing<'i>(
         &self,
         ids: impl Iterator<Item = &'i str>,
     ) -> Result<HashSet<String>, StoreError> {
@@ -50,13 +50,13 @@ impl BoardFile {
 
 impl Board {
     /// The board in this folder; nothing is opened yet.
-    pub fn new(layout: &Layout, project: &Path, git: Option<Dir>) -> Self {
+    pub(crate) fn new(layout: &Layout, project: &Path, git: Option<Dir>) -> Self {
         Self { layout: layout.clone(), project: project.to_owned(), git }
     }
 
     /// Opens the file now at the path, and if it is not as the record says,
     /// brings back recent lines that it lacks.
-    pub fn open_and_restore(
+    pub(crate) fn open_and_restore(
         &self,
         state: &mut LockState,
         now: Time,
@@ -86,7 +86,7 @@ impl Board {
     }
 
     /// Appends whole lines in one write, and remembers them.
-    pub fn append(
+    pub(crate) fn append(
         &self,
         file: &BoardFile,
         lines: &[u8],
@@ -103,12 +103,12 @@ impl Board {
     }
 
     /// Flushes what was appended to the device.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.layout.top.open(BOARD)?.map_or(Ok(()), |handle| handle.sync())
     }
 
     /// Replaces the file by one without these ids, as far as it is remembered.
-    pub fn replace(
+    pub(crate) fn replace(
         &self,
         bytes: &[u8],
         removed_ids: &HashSet<String>,
@@ -124,7 +124,11 @@ impl Board {
 
     /// Which of these texts, of these decisions among others, are safe in a
     /// commit or a stash, and so not lost.
-    pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
+    pub(crate) fn in_history(
+        &self,
+        texts: &HashSet<String>,
+        decisions: &BTreeSet<Id>,
+    ) -> HashSet<String> {
         if self.git.is_some() {
             Git::at(&self.project).texts_in_history(texts, decisions)
         } else {
@@ -133,12 +137,12 @@ impl Board {
     }
 
     /// Whether git is in the middle of something.
-    pub fn git_is_busy(&self) -> bool {
+    pub(crate) fn git_is_busy(&self) -> bool {
         self.git.as_ref().is_some_and(|git| matches!(git.stat("index.lock"), Ok(Some(_))))
     }
 
     /// When git last wrote its index; every switch, merge, stash and reset does.
-    pub fn git_index(&self) -> Option<Fingerprint> {
+    pub(crate) fn git_index(&self) -> Option<Fingerprint> {
         self.git.as_ref()?.stat("index").ok()?.map(|(_, print)| print)
     }
 
@@ -218,13 +222,13 @@ fn wait_until(
 }
 
 /// A line lost to a rewrite is put back if it was written at most so long before it.
-pub const RECENT_MS: i64 = 10_000;
+pub(crate) const RECENT_MS: i64 = 10_000;
 /// Each line with the time in front.
 const RECENT: RotatingFile =
     RotatingFile { name: "recent", previous: "recent.old", max_bytes: 1024 * 1024 };
 
 /// Remembers lines that were written.
-pub fn append_recent(dir: &Dir, lines: &[u8], now: Time) -> Result<(), StoreError> {
+pub(crate) fn append_recent(dir: &Dir, lines: &[u8], now: Time) -> Result<(), StoreError> {
     let mut bytes = Vec::with_capacity(lines.len() + 64);
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
         bytes.extend(format!("{} ", now.as_ms()).into_bytes());
@@ -235,7 +239,7 @@ pub fn append_recent(dir: &Dir, lines: &[u8], now: Time) -> Result<(), StoreErro
 
 /// Lines written shortly before `rewritten` or later that are neither in the file nor in a
 /// commit or a stash.
-pub fn lost_lines(
+pub(crate) fn lost_lines(
     dir: &Dir,
     file: Option<&FileHandle>,
     rewritten: Time,
@@ -266,7 +270,7 @@ pub fn lost_lines(
 }
 
 /// Forgets lines with these ids, and what is none of ours.
-pub fn remove(layout: &Layout, dropped: &HashSet<String>) -> Result<(), StoreError> {
+pub(crate) fn remove(layout: &Layout, dropped: &HashSet<String>) -> Result<(), StoreError> {
     for name in [RECENT.previous, RECENT.name] {
         let Some(stored) = layout.local.read(name, usize::MAX - 1)? else { continue };
         let is_retained = |line: &&[u8]| {
@@ -295,7 +299,7 @@ fn split(remembered: &[u8]) -> Option<(i64, &[u8])> {
 
 /// A file and the one before it.
 #[derive(Clone, Copy, Debug)]
-pub struct RotatingFile {
+pub(crate) struct RotatingFile {
     /// The file's name.
     pub name: &'static str,
     /// The name of the one before it.
@@ -306,7 +310,7 @@ pub struct RotatingFile {
 
 impl RotatingFile {
     /// The file to append to.
-    pub fn open(&self, dir: &Dir) -> Result<FileHandle, StoreError> {
+    pub(crate) fn open(&self, dir: &Dir) -> Result<FileHandle, StoreError> {
         if dir.print(self.name)?.is_some_and(|print| print.size > self.max_bytes) {
             dir.rename(self.name, dir, self.previous)?;
         }
@@ -314,12 +318,12 @@ impl RotatingFile {
     }
 
     /// Adds lines.
-    pub fn append(&self, dir: &Dir, lines: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn append(&self, dir: &Dir, lines: &[u8]) -> Result<(), StoreError> {
         line_files::append_after_torn_line(&self.open(dir)?, lines)
     }
 
     /// What is kept, oldest first. A file that somebody blew up counts as empty.
-    pub fn read(&self, dir: &Dir) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn read(&self, dir: &Dir) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
         for name in [self.previous, self.name] {
             let max_bytes = usize::try_from(self.max_bytes).unwrap_or(usize::MAX).saturating_mul(8);

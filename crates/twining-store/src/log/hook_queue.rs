@@ -23,7 +23,7 @@ const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Which queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+pub(crate) enum Queue {
     /// Entries to post.
     Posts,
     /// Things to do.
@@ -50,7 +50,7 @@ impl Queue {
 }
 
 /// Whether there may be something to drain; cheap, asked before every call.
-pub fn has_new_lines(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
+pub(crate) fn has_new_lines(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
     Ok(layout
         .top
         .stat(queue.file())?
@@ -58,17 +58,17 @@ pub fn has_new_lines(layout: &Layout, queue: Queue) -> Result<bool, StoreError> 
 }
 
 /// Adds a line, in one write.
-pub fn add(layout: &Layout, queue: Queue, line: &str) -> Result<(), StoreError> {
+pub(crate) fn add(layout: &Layout, queue: Queue, line: &str) -> Result<(), StoreError> {
     layout.top.create_append(queue.file())?.write(format!("{line}\n").as_bytes())
 }
 
 /// Whether files that were taken are still kept for late writers.
-pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
+pub(crate) fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
     Ok(layout.local.list()?.iter().any(|name| taken_through(name, queue).is_some()))
 }
 
 /// How many lines were set aside. Only a file of reasonable size is counted out.
-pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
+pub(crate) fn rejected(layout: &Layout) -> Result<u64, StoreError> {
     let bytes = layout
         .top
         .open(REJECTED)?
@@ -79,7 +79,7 @@ pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
 
 /// Takes the queue file out of the hooks' way, and returns the complete lines that nobody has
 /// had yet of each that was taken, with what settles it. The caller holds the write lock.
-pub fn take(
+pub(crate) fn take(
     layout: &Layout,
     queue: Queue,
     now: Time,
@@ -113,7 +113,7 @@ pub fn take(
 }
 
 /// Marks a batch as taken: from now on only what comes after it counts.
-pub fn mark_taken(layout: &Layout, drained: &DrainedFile) -> Result<(), StoreError> {
+pub(crate) fn mark_taken(layout: &Layout, drained: &DrainedFile) -> Result<(), StoreError> {
     let Some((stem, _)) = drained.file.rsplit_once('.') else { return Ok(()) };
     if layout.local.stat(&drained.file)?.is_some() {
         layout.local.rename(
@@ -126,7 +126,7 @@ pub fn mark_taken(layout: &Layout, drained: &DrainedFile) -> Result<(), StoreErr
 }
 
 /// Sets bad lines aside, with the reason and the time.
-pub fn store_rejected(
+pub(crate) fn store_rejected(
     layout: &Layout,
     rejected: &[(String, String)],
     now: Time,
@@ -144,7 +144,7 @@ pub fn store_rejected(
 
 /// Sorts lines into what is made of them and rejects. Past the limit for one queue, lines are
 /// set aside too: a flood must not reach the board.
-pub fn parse_lines<T>(
+pub(crate) fn parse_lines<T>(
     lines: &[String],
     make: &mut dyn FnMut(&str) -> Result<T, String>,
 ) -> (Vec<T>, Vec<(String, String)>) {
@@ -161,7 +161,7 @@ pub fn parse_lines<T>(
             Ok(made) => taken.push(made),
             // An over-long line is kept only in part; it is not ours to fill the disk with.
             Err(reason) if line.len() > limits::RECORD_BYTES => {
-                rejected.push((line.chars().take(limits::TEXT_BYTES).collect(), reason))
+                rejected.push((line.chars().take(limits::TEXT_BYTES).collect(), reason));
             }
             Err(reason) => rejected.push((line.clone(), reason)),
         }

@@ -52,7 +52,7 @@ pub struct DrainedFile {
 }
 
 /// The journal file.
-pub struct Journal {
+pub(crate) struct Journal {
     local: Dir,
     cursor: Mutex<JournalCursor>,
 }
@@ -67,12 +67,12 @@ struct JournalCursor {
 
 impl Journal {
     /// The journal in `local/`.
-    pub fn new(local: &Dir) -> Self {
+    pub(crate) fn new(local: &Dir) -> Self {
         Self { local: local.clone(), cursor: Mutex::new(JournalCursor::default()) }
     }
 
     /// Adds a line, and tells how long the journal was before. The caller holds the write lock.
-    pub fn append(&self, line: &JournalLine) -> Result<u64, StoreError> {
+    pub(crate) fn append(&self, line: &JournalLine) -> Result<u64, StoreError> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         let handle = self.local.create_append(JOURNAL)?;
@@ -83,18 +83,18 @@ impl Journal {
     }
 
     /// Cuts the journal back to a length it had.
-    pub fn truncate(&self, size: u64) -> Result<(), StoreError> {
+    pub(crate) fn truncate(&self, size: u64) -> Result<(), StoreError> {
         *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = JournalCursor::default();
         self.local.create_append(JOURNAL)?.set_len(size)
     }
 
     /// Flushes it to the device.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.local.create_append(JOURNAL)?.sync()
     }
 
     /// Cuts off a line that a killed writer left half written. The caller holds the lock.
-    pub fn repair_tail(&self) -> Result<(), StoreError> {
+    pub(crate) fn repair_tail(&self) -> Result<(), StoreError> {
         self.local
             .open_append(JOURNAL)?
             .map_or(Ok(0), |handle| truncate_torn_line(&handle))
@@ -103,7 +103,7 @@ impl Journal {
 
     /// Every line after `seq` up to `through`, in order. A line that does not parse
     /// is passed over; one after `through` is not settled yet.
-    pub fn since(&self, seq: u64, through: u64) -> Result<Vec<JournalLine>, StoreError> {
+    pub(crate) fn since(&self, seq: u64, through: u64) -> Result<Vec<JournalLine>, StoreError> {
         let Some(handle) = self.local.open(JOURNAL)? else { return Ok(Vec::new()) };
         let print = handle.fingerprint()?;
         let mut cursor = self.cursor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +137,7 @@ impl Journal {
     }
 
     /// Keeps only the given lines. The caller holds the write lock.
-    pub fn rewrite(&self, layout: &Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
+    pub(crate) fn rewrite(&self, layout: &Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
         layout.replace(
             &self.local,
             JOURNAL,
@@ -147,7 +147,7 @@ impl Journal {
     }
 
     /// The length of the file, zero if there is none.
-    pub fn bytes(&self) -> Result<u64, StoreError> {
+    pub(crate) fn bytes(&self) -> Result<u64, StoreError> {
         Ok(self.local.print(JOURNAL)?.map_or(0, |print| print.size))
     }
 }

@@ -13,13 +13,13 @@ use crate::log::array_file::EditedArray;
 use crate::log::store_files::{Array, ArrayState};
 
 /// How long a writer waits before it names the one that is in its way.
-pub const TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A lock file, and the door threads of this process queue at.
 ///
 /// flock belongs to the open file, so two threads sharing one would both get
 /// it; the mutex keeps them apart, the lock keeps the processes apart.
-pub struct FileLock {
+pub(crate) struct FileLock {
     dir: Dir,
     name: &'static str,
     handle_slot: Mutex<Option<FileHandle>>,
@@ -32,17 +32,17 @@ pub struct LockGuard<'a> {
 
 impl FileLock {
     /// A lock on the file `name`, opened when first taken.
-    pub fn new(dir: &Dir, name: &'static str) -> Self {
+    pub(crate) fn new(dir: &Dir, name: &'static str) -> Self {
         Self { dir: dir.clone(), name, handle_slot: Mutex::new(None) }
     }
 
     /// Takes the lock, waiting up to [`PATIENCE`].
-    pub fn acquire(&self) -> Result<LockGuard<'_>, StoreError> {
+    pub(crate) fn acquire(&self) -> Result<LockGuard<'_>, StoreError> {
         self.acquire_within(TIMEOUT)
     }
 
     /// Takes the lock, waiting at most so long, and says who has it if that was not enough.
-    pub fn acquire_within(&self, timeout: Duration) -> Result<LockGuard<'_>, StoreError> {
+    pub(crate) fn acquire_within(&self, timeout: Duration) -> Result<LockGuard<'_>, StoreError> {
         let started = Instant::now();
         if let Some(guard) = self.acquire_timeout(timeout)? {
             return Ok(guard);
@@ -60,7 +60,10 @@ impl FileLock {
 
     /// Takes the lock if it gets free within so long. For those who can do without it:
     /// asking the system who has it makes every other process that locks wait.
-    pub fn acquire_timeout(&self, timeout: Duration) -> Result<Option<LockGuard<'_>>, StoreError> {
+    pub(crate) fn acquire_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<Option<LockGuard<'_>>, StoreError> {
         let started = Instant::now();
         let mut pause = Duration::from_micros(20);
         loop {
@@ -88,7 +91,7 @@ impl FileLock {
     }
 
     /// Takes the lock only if nobody has it.
-    pub fn try_acquire(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
+    pub(crate) fn try_acquire(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
         self.acquire_timeout(Duration::ZERO)
     }
 
@@ -128,7 +131,7 @@ const MAX_BYTES: usize = 4096;
 
 /// The state in which the last writer left the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LockState {
+pub(crate) struct LockState {
     /// The blackboard after the last append.
     pub board: Fingerprint,
     /// Grows whenever the board was found changed by someone else.
@@ -158,12 +161,12 @@ pub struct LockState {
 
 impl LockState {
     /// The record of a folder, whoever holds the lock.
-    pub fn of(layout: &Layout) -> Result<Self, StoreError> {
+    pub(crate) fn of(layout: &Layout) -> Result<Self, StoreError> {
         layout.local.open(WRITE_LOCK)?.map_or_else(|| Ok(Self::default()), |lock| Self::read(&lock))
     }
 
     /// Reads the record; a damaged one reads as unknown.
-    pub fn read(lock: &FileHandle) -> Result<Self, StoreError> {
+    pub(crate) fn read(lock: &FileHandle) -> Result<Self, StoreError> {
         let mut bytes = [0; MAX_BYTES];
         // A reader holds no lock and may meet a writer halfway; that lasts nanoseconds.
         for _ in 0..4 {
@@ -176,24 +179,27 @@ impl LockState {
     }
 
     /// Writes the record. The caller holds the lock.
-    pub fn write(&self, lock: &FileHandle) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, lock: &FileHandle) -> Result<(), StoreError> {
         lock.write_at(&self.encode()?, STATE_AT)
     }
 
     /// Changes the record. The caller holds the lock.
-    pub fn update(lock: &FileHandle, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+    pub(crate) fn update(
+        lock: &FileHandle,
+        change: impl FnOnce(&mut Self),
+    ) -> Result<(), StoreError> {
         let mut state = Self::read(lock)?;
         change(&mut state);
         state.write(lock)
     }
 
     /// Says who holds the lock, for those who wait for it.
-    pub fn sign(lock: &FileHandle, pid: u32) -> Result<(), StoreError> {
+    pub(crate) fn sign(lock: &FileHandle, pid: u32) -> Result<(), StoreError> {
         lock.write_at(&u64::from(pid).to_le_bytes(), HOLDER_AT)
     }
 
     /// Who holds the lock, if it said so.
-    pub fn holder(lock: &FileHandle) -> Option<u32> {
+    pub(crate) fn holder(lock: &FileHandle) -> Option<u32> {
         let mut bytes = [0; 8];
         let n = lock.read_at(&mut bytes, HOLDER_AT).ok()?;
         let pid = u32::try_from(u64::from_le_bytes(bytes)).ok()?;
@@ -201,7 +207,7 @@ impl LockState {
     }
 
     /// Notes how we left an array that now holds every journal line up to `through`.
-    pub fn set_array_state(&mut self, array: Array, edited: EditedArray, through: u64) {
+    pub(crate) fn set_array_state(&mut self, array: Array, edited: EditedArray, through: u64) {
         let before = self.arrays[array as usize].filter(|before| Some(before.to) == edited.from);
         let (from, since) =
             before.map_or((edited.from, self.applied_seq), |before| (before.from, before.since));

@@ -35,7 +35,7 @@ pub struct FieldConflict {
 }
 
 /// Settles a member by what it means: its path, then base, one side and the other.
-pub type MergeRule<'r> =
+pub(super) type MergeRule<'r> =
     dyn Fn(&[&str], Option<&JsonNode>, &JsonNode, &JsonNode) -> Option<JsonNode> + 'r;
 
 /// A merge of one record at work.
@@ -250,7 +250,7 @@ impl<'r> RecordMerge<'r> {
                     path.pop();
                 }
                 (Some(&only), None) | (None, Some(&only)) if from.get(&name) != Some(&only) => {
-                    merged.push(only.clone())
+                    merged.push(only.clone());
                 }
                 _ => {}
             }

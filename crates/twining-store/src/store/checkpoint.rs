@@ -19,7 +19,7 @@ use crate::log::lock::LockState;
 use crate::log::store_files::{Array, StoreFiles};
 
 /// Every array.
-pub const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];
+pub(super) const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];
 /// A journal over this size is shortened even if that costs a flush.
 const JOURNAL_BYTES: u64 = 1024 * 1024;
 
@@ -29,7 +29,7 @@ const QUIET_MS: i64 = 1000;
 
 /// When to write large arrays anew.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum RewriteTiming {
+pub(super) enum RewriteTiming {
     /// At once.
     Now,
     /// When nobody has written for a moment: whoever writes meanwhile waits for
@@ -38,7 +38,7 @@ pub enum RewriteTiming {
 }
 
 /// Whether there is anything to do about the arrays.
-pub fn is_due(state: &LockState) -> bool {
+pub(super) fn is_due(state: &LockState) -> bool {
     state.checkpoint_seq < state.applied_seq
         || ARRAYS.iter().any(|array| is_array_due(state, *array))
 }
@@ -51,7 +51,7 @@ fn is_array_due(state: &LockState, array: Array) -> bool {
 
 /// One pass: arrays as they should be, and the journal shortened. Nothing happens if
 /// another process is at it.
-pub fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(), StoreError> {
+pub(super) fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(), StoreError> {
     let Some(_lock) = store.checkpoint_lock.try_acquire()? else { return Ok(()) };
     let state = store.lock_state()?;
     let lines = store.journal.since(state.checkpoint_seq, state.applied_seq)?;
@@ -65,7 +65,7 @@ pub fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(), Stor
     if is_whole {
         let guard = store.lock.acquire()?;
         LockState::update(guard.file(), |current| {
-            current.checkpoint_seq = current.checkpoint_seq.max(state.applied_seq)
+            current.checkpoint_seq = current.checkpoint_seq.max(state.applied_seq);
         })?;
     }
     trim_journal(store, now)
@@ -121,7 +121,7 @@ fn rewrite_array(
     let to = staged.as_ref().map_or(from, |(_, print)| Some(*print)).unwrap_or_default();
     let edited = EditedArray { from, to, has_gaps: false, is_unchecked: false };
     LockState::update(guard.file(), |current| {
-        current.set_array_state(which, edited, state.applied_seq)
+        current.set_array_state(which, edited, state.applied_seq);
     })?;
     // Kept open until the lock is gone: freeing a large file takes milliseconds.
     let replaced = dir.open(name);
@@ -132,7 +132,7 @@ fn rewrite_array(
 }
 
 /// What journal lines do to an array.
-pub fn edits_of(
+pub(super) fn edits_of(
     files: &StoreFiles,
     lines: &[JournalLine],
     which: Array,
@@ -205,7 +205,7 @@ fn trim_journal(store: &OpenStore, now: Time) -> Result<(), StoreError> {
     // Before they go: a reader that is not so far yet must not take what is left for all there was.
     let dropped = old.last().map_or(0, |line| line.seq);
     LockState::update(guard.file(), |current| {
-        current.dropped_seq = current.dropped_seq.max(dropped)
+        current.dropped_seq = current.dropped_seq.max(dropped);
     })?;
     store.journal.rewrite(&store.layout, &remaining)
 }

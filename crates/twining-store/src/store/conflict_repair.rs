@@ -34,7 +34,7 @@ const BOARD_BYTES: usize = 1024 * 1024 * 1024;
 
 /// Writes the files anew that the index found in this state. Does nothing while
 /// git or another writer is at work; the next call looks again.
-pub fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> {
+pub(super) fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> {
     let files = store.with_view::<Vec<String>, StoreError>(now, |view| {
         // What nobody can make out from a decision's text alone may still be made out with git's help.
         let is_torn = |file: &str| {

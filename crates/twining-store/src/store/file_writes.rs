@@ -23,7 +23,7 @@ use crate::format::{array, line_files};
 
 /// One file of a change: its path from the project's folder, and its bytes, or none if it goes.
 #[derive(Clone, Debug)]
-pub struct FileWrite {
+pub(crate) struct FileWrite {
     folders: Vec<String>,
     name: String,
     bytes: Option<Vec<u8>>,
@@ -58,12 +58,12 @@ impl FileWrite {
     }
 
     /// The file of a decision.
-    pub fn decision(id: &Id, bytes: Vec<u8>) -> Result<Self, StoreError> {
+    pub(crate) fn decision(id: &Id, bytes: Vec<u8>) -> Result<Self, StoreError> {
         Self::new(&[FOLDER, DECISIONS], &format!("{id}.json"), Some(bytes), limits::RECORD_BYTES)
     }
 
     /// The file as it is, to come back to by writing it; none where it cannot be read.
-    pub fn current(&self, store: &OpenStore) -> Option<Self> {
+    pub(crate) fn current(&self, store: &OpenStore) -> Option<Self> {
         let dir = self.open_dir(store).ok()?;
         let bytes =
             dir.map_or(Ok(None), |dir| dir.read(&self.name, limits::FEATURES_BYTES)).ok()?;
@@ -71,7 +71,7 @@ impl FileWrite {
     }
 
     /// Carries it out.
-    pub fn apply_to(&self, store: &OpenStore, is_durable: bool) -> Result<(), StoreError> {
+    pub(crate) fn apply_to(&self, store: &OpenStore, is_durable: bool) -> Result<(), StoreError> {
         let Some(bytes) = &self.bytes else { return self.remove(store) };
         let put = || {
             let dir = self
@@ -91,7 +91,7 @@ impl FileWrite {
     }
 
     /// Comes back to it, where the file is not so already: a folder that takes no writes has taken none.
-    pub fn restore(&self, store: &OpenStore) -> Result<(), StoreError> {
+    pub(crate) fn restore(&self, store: &OpenStore) -> Result<(), StoreError> {
         let is_so = self.current(store).is_some_and(|now| now.bytes == self.bytes);
         if is_so { Ok(()) } else { self.apply_to(store, false) }
     }
@@ -119,7 +119,11 @@ impl FileWrite {
     }
 
     /// Whether somebody has written the file since, so that an old change is not carried out again.
-    pub fn was_written_after(&self, store: &OpenStore, at: Time) -> Result<bool, StoreError> {
+    pub(crate) fn was_written_after(
+        &self,
+        store: &OpenStore,
+        at: Time,
+    ) -> Result<bool, StoreError> {
         let Some(dir) = self.open_dir(store)? else { return Ok(false) };
         Ok(dir.print(&self.name)?.is_some_and(|print| print.mtime_ns / 1_000_000 > at.as_ms()))
     }
@@ -244,7 +248,11 @@ const BOARD_BYTES: usize = 4 * 1024 * 1024 * 1024;
 /// Puts the chosen entries into the archive, and tells what the board is without them; none
 /// if it has none of them. A crash before it is written leaves them in both places, and doing
 /// it again puts nothing there twice. The caller holds the write lock.
-pub fn move_out(layout: &Layout, ids: &[String], now: Time) -> Result<Option<Vec<u8>>, StoreError> {
+pub(super) fn move_out(
+    layout: &Layout,
+    ids: &[String],
+    now: Time,
+) -> Result<Option<Vec<u8>>, StoreError> {
     let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
     let Some(bytes) = layout.top.read(BOARD, BOARD_BYTES)? else { return Ok(None) };
     let (mut remaining, mut leaving) = (Vec::with_capacity(bytes.len()), Vec::new());

@@ -30,7 +30,7 @@ pub fn lower_priority() {
 
 /// Whether there is something to do, and a bell that rings when there is.
 #[derive(Debug, Default)]
-pub struct PendingWork {
+pub(super) struct PendingWork {
     state: Mutex<WorkState>,
     changed: Condvar,
 }
@@ -43,13 +43,13 @@ struct WorkState {
 
 impl PendingWork {
     /// There is something to do.
-    pub fn add(&self) {
+    pub(super) fn add(&self) {
         self.state().waiting = true;
         self.changed.notify_all();
     }
 
     /// Whether there was something; from now on there is not.
-    pub fn take(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         std::mem::take(&mut self.state().waiting)
     }
 

@@ -25,7 +25,7 @@ const BRIEF_WAIT: Duration = Duration::from_millis(50);
 const INDEX_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The open folder and everything that stands in it.
-pub struct OpenStore {
+pub(crate) struct OpenStore {
     /// The project's folder.
     pub(crate) project: Dir,
     pub(crate) layout: Layout,

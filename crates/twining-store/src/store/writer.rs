@@ -76,7 +76,11 @@ pub(crate) struct StoreWriter<'r> {
 
 impl<'r> StoreWriter<'r> {
     /// Looks first how the board is.
-    pub fn new(store: &'r OpenStore, guard: LockGuard<'r>, now: Time) -> Result<Self, StoreError> {
+    pub(super) fn new(
+        store: &'r OpenStore,
+        guard: LockGuard<'r>,
+        now: Time,
+    ) -> Result<Self, StoreError> {
         let written = LockState::read(guard.file())?;
         let mut state = written;
         let board = store.board.open_and_restore(&mut state, now)?;
@@ -84,7 +88,7 @@ impl<'r> StoreWriter<'r> {
     }
 
     /// The same, and completes what a killed writer left.
-    pub fn recovered(
+    pub(super) fn recovered(
         store: &'r OpenStore,
         guard: LockGuard<'r>,
         now: Time,
@@ -97,7 +101,7 @@ impl<'r> StoreWriter<'r> {
 
     /// Before anyone reads or writes: completes what a killed writer or a power
     /// cut left undone.
-    pub fn recover_after_crash(store: &'r OpenStore, now: Time) -> Result<(), StoreError> {
+    pub(super) fn recover_after_crash(store: &'r OpenStore, now: Time) -> Result<(), StoreError> {
         let state = store.lock_state()?;
         let rebooted = state.boot != 0 && state.boot != disk::boot_id();
         if store.journal.bytes()? == 0
@@ -110,7 +114,7 @@ impl<'r> StoreWriter<'r> {
     }
 
     /// Writes the record down, if it says something new.
-    pub fn save_state(&mut self) -> Result<(), StoreError> {
+    pub(super) fn save_state(&mut self) -> Result<(), StoreError> {
         if self.state != self.written {
             self.state.write(self.guard.file())?;
             self.written = self.state;
@@ -119,7 +123,7 @@ impl<'r> StoreWriter<'r> {
     }
 
     /// Carries a planned change out. Where it is one write to one file it needs no journal.
-    pub fn commit(
+    pub(super) fn commit(
         &mut self,
         planned: PlannedChange,
         drained: Option<DrainedFile>,
@@ -198,7 +202,7 @@ impl<'r> StoreWriter<'r> {
 
     /// Writes a change to the journal and carries it out; if that fails,
     /// everything is as it was. The caller notes the record afterwards.
-    pub fn journal_and_apply(
+    pub(super) fn journal_and_apply(
         &mut self,
         PlannedChange { change, new }: PlannedChange,
         drained: Option<DrainedFile>,
@@ -361,7 +365,7 @@ impl<'r> StoreWriter<'r> {
 
     /// Completes journal lines that are not carried out, and repeats recent ones
     /// if git has been at work since.
-    pub fn recover(&mut self) -> Result<(), StoreError> {
+    pub(super) fn recover(&mut self) -> Result<(), StoreError> {
         let (layout, boot) = (&self.store.layout, disk::boot_id());
         if self.state.boot != boot {
             if self.state.boot != 0 {

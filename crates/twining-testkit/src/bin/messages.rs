@@ -76,7 +76,7 @@ fn literal(before: &str, text: &str) -> (usize, Option<String>) {
     while let Some(found) = text[at..].find(&close) {
         let end = at + found;
         let slashes = text[..end].len() - text[..end].trim_end_matches('\\').len();
-        if is_raw || slashes % 2 == 0 {
+        if is_raw || slashes.is_multiple_of(2) {
             let lines = text[1..end].split("\\\n").map(str::trim_start);
             return (end + close.len(), Some(lines.collect::<String>().replace('\n', "\\n")));
         }

@@ -148,15 +148,16 @@ fn identifiers(code: &str) -> Vec<(String, usize)> {
         let (mut word, mut is_escaped) = (String::new(), false);
         let mut chars = line.chars().peekable();
         while let Some(c) = chars.next() {
+            let is_word = c.is_alphanumeric() || c == '_';
             match c {
                 '"' if !is_escaped => is_in_string = !is_in_string,
                 // A quote as a character is no string.
                 '\'' if !is_in_string && chars.peek() == Some(&'"') => drop(chars.next()),
-                c if !is_in_string && (c.is_alphanumeric() || c == '_') => word.push(c),
+                c if is_word && !is_in_string => word.push(c),
                 _ => {}
             }
             is_escaped = is_in_string && c == '\\' && !is_escaped;
-            if !(c.is_alphanumeric() || c == '_') && !word.is_empty() {
+            if !is_word && !word.is_empty() {
                 found.push((std::mem::take(&mut word), number + 1));
             }
         }

@@ -12,14 +12,14 @@ use clap_mangen::Man;
 use crate::render::command_error::{CommandError, ExitStatus};
 
 /// Prints completions for a shell.
-pub fn shell(mut command: Command, shell: Shell) -> Result<ExitStatus, CommandError> {
+pub(crate) fn shell(mut command: Command, shell: Shell) -> Result<ExitStatus, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "twining", &mut script);
     print(&script)
 }
 
 /// Prints the page of the program, or writes a page for each command.
-pub fn manual(command: Command, dir: Option<&Path>) -> Result<ExitStatus, CommandError> {
+pub(crate) fn manual(command: Command, dir: Option<&Path>) -> Result<ExitStatus, CommandError> {
     let failed = |error: io::Error| CommandError::of_error("FILE_WRITE_ERROR", &error);
     let Some(dir) = dir else {
         let mut page = Vec::new();

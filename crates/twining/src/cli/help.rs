@@ -6,11 +6,11 @@ use crate::commands::VERBS;
 use crate::verbs::verb::VerbGroup;
 
 /// How commands end; kept with [`crate::problem::Ending`].
-pub const ENDINGS: &str = "Exit codes:\n  0  done\n  1  refused or failed: not found, not allowed in this state, store error\n  2  wrong usage or invalid input\n  3  it ran and found problems (doctor, verify, check-gates, knowledge check, dot check)\n\nEnvironment:\n  TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR works too\n  TWINING_AGENT    the name to sign with, like --agent\n  NO_COLOR         no colour, even on a terminal\n\nWithout them the project is the nearest parent with a .twining/, else the git top level.";
+pub(crate) const ENDINGS: &str = "Exit codes:\n  0  done\n  1  refused or failed: not found, not allowed in this state, store error\n  2  wrong usage or invalid input\n  3  it ran and found problems (doctor, verify, check-gates, knowledge check, dot check)\n\nEnvironment:\n  TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR works too\n  TWINING_AGENT    the name to sign with, like --agent\n  NO_COLOR         no colour, even on a terminal\n\nWithout them the project is the nearest parent with a .twining/, else the git top level.";
 
 /// The template of the top-level help: clap lists commands as one heap, and a
 /// newcomer needs to see what belongs together.
-pub fn template(tool_command: &[(&str, &str)]) -> String {
+pub(crate) fn template(tool_command: &[(&str, &str)]) -> String {
     let heading = AnsiColor::Green.on_default().bold().underline();
     let mut text = String::from("{about}\n\n{usage-heading} {usage}\n");
     let width = VERBS.iter().map(|verb| verb.command_name().len()).max().unwrap_or_default() + 1;
@@ -39,7 +39,7 @@ fn listed(name: &str, about: &str, width: usize) -> String {
 }
 
 /// The beginning of a description, as far as a line of help needs it.
-pub fn first_sentence(about: &str) -> &str {
+pub(crate) fn first_sentence(about: &str) -> &str {
     let end = [". ", ": ", "; "].iter().filter_map(|stop| about.find(stop)).min();
     end.map_or(about, |end| &about[..end]).trim_end_matches('.')
 }

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use clap::{Arg, Command};
 
 /// The words with such values joined to their flags, if there are any.
-pub fn joined(command: &Command, words: &[OsString]) -> Option<Vec<OsString>> {
+pub(crate) fn joined(command: &Command, words: &[OsString]) -> Option<Vec<OsString>> {
     let flags = flags(command, words);
     let mut out: Vec<OsString> = Vec::with_capacity(words.len());
     let mut rest = words.iter().peekable();
@@ -32,7 +32,7 @@ pub fn joined(command: &Command, words: &[OsString]) -> Option<Vec<OsString>> {
 }
 
 /// The flags of the command these words name, and of those above it.
-pub fn flags<'c>(command: &'c Command, words: &[OsString]) -> Vec<&'c Arg> {
+pub(crate) fn flags<'c>(command: &'c Command, words: &[OsString]) -> Vec<&'c Arg> {
     let (mut level, mut flags) = (command, command.get_arguments().collect::<Vec<_>>());
     for word in words.iter().skip(1) {
         if let Some(inner) = word.to_str().and_then(|word| level.find_subcommand(word)) {

@@ -19,7 +19,7 @@ use crate::{default_policy, doctor, dot_check, import, init, reindex, tour};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
-pub struct ToolCommand {
+pub(crate) struct ToolCommand {
     /// Its name.
     pub name: &'static str,
     /// What it does, in a line.
@@ -32,7 +32,7 @@ pub struct ToolCommand {
 
 /// What a person asked for.
 #[derive(Debug)]
-pub struct ToolCall<'a> {
+pub(crate) struct ToolCall<'a> {
     /// The flags.
     pub given: &'a ArgMatches,
     /// `--project`.
@@ -46,7 +46,7 @@ pub struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub const TOOL_COMMANDS: [ToolCommand; 15] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -204,12 +204,12 @@ pub const TOOL_COMMANDS: [ToolCommand; 15] = [
 
 impl ToolCommand {
     /// It for the parser.
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         (self.flags)(Command::new(self.name).about(self.about))
     }
 
     /// Its name and what it does.
-    pub fn listed(&self) -> (&'static str, &'static str) {
+    pub(crate) fn listed(&self) -> (&'static str, &'static str) {
         (self.name, self.about)
     }
 }

@@ -13,7 +13,7 @@ use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
 
 /// Prints what the parser has to say: help that was asked for, or what is wrong.
-pub fn tell(
+pub(crate) fn tell(
     mut error: Error,
     command: &Command,
     words: &[OsString],

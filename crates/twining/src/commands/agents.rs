@@ -93,7 +93,7 @@ fn liveness(liveness: AgentLiveness) -> StyledText {
 }
 
 /// A claim on one line.
-pub fn claim_row(claim: &Claim) -> Vec<StyledText> {
+pub(super) fn claim_row(claim: &Claim) -> Vec<StyledText> {
     let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
     vec![
         strong(&claim.agent_id),

@@ -21,13 +21,13 @@ const FIELDS: [(&str, &str); 6] = [
 const NOTE: &str = "# The summary is one line; a reason may have several. What is left empty has\n# its default. \"Rules out\" lists libraries and paths, with commas between.\n# Lines that begin with # are left out; without a summary nothing is recorded.\n";
 
 /// The person's editor, if they named one.
-pub fn editor() -> Option<String> {
+pub(super) fn editor() -> Option<String> {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     named.filter(|editor| !editor.trim().is_empty())
 }
 
 /// Lets the person write what is given, and more.
-pub fn edit(given: Map<String, Value>) -> Result<Map<String, Value>, CommandError> {
+pub(super) fn edit(given: Map<String, Value>) -> Result<Map<String, Value>, CommandError> {
     let failed = |error: io::Error| CommandError::of_error("EDITOR", &error);
     let dir = tempfile::tempdir().map_err(failed)?;
     let file = dir.path().join("decision.txt");

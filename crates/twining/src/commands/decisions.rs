@@ -97,7 +97,7 @@ impl Verb for DecideInput {
 
 /// The answer and its subject.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct WhyAnswer {
+pub(crate) struct WhyAnswer {
     #[serde(flatten)]
     outcome: WhyOutcome,
     /// The files changed in the working tree, where neither a scope nor a commit was given.
@@ -511,7 +511,7 @@ impl Verb for ImpactInput {
 const KEPT: &str = "shared-moves";
 
 /// Every move up to the commit that is checked out; none where git cannot tell.
-pub fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
+pub(super) fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
     let store = ctx.engine.store();
     if store.location().git_dir.is_none() {
         return RenameHistory::default();

@@ -202,7 +202,7 @@ const OUT: &str = "out";
 
 /// The export and the files written.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ExportAnswer {
+pub(crate) struct ExportAnswer {
     #[serde(flatten)]
     outcome: ExportOutcome,
     /// Files that were written.

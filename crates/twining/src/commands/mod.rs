@@ -13,7 +13,7 @@ use twining_engine::{
     WhatChangedInput, WhyInput,
 };
 
-pub use crate::commands::rows::with_command_names;
+pub(crate) use crate::commands::rows::with_command_names;
 use crate::verbs::verb::VerbEntry;
 use crate::verbs::verb::VerbGroup::{
     Agents, Blackboard, Context, Decisions, Governance, Graph, Knowledge, Learning, Lifecycle,
@@ -34,7 +34,7 @@ mod rows;
 mod workflow;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 55] = [
+pub(crate) static VERBS: [VerbEntry; 55] = [
     VerbEntry::of::<AssembleInput>(Context),
     VerbEntry::of::<SummarizeInput>(Context),
     VerbEntry::of::<WhatChangedInput>(Context),

@@ -10,7 +10,7 @@ use crate::render::text_page::{
 use crate::verbs::verb::VerbEntry;
 
 /// A list of entries, one a line.
-pub fn entries(entries: &[Entry], page: &mut TextPage) {
+pub(super) fn entries(entries: &[Entry], page: &mut TextPage) {
     if entries.is_empty() {
         page.line([dim("no entries")]);
     }
@@ -18,7 +18,7 @@ pub fn entries(entries: &[Entry], page: &mut TextPage) {
 }
 
 /// An entry on one line.
-pub fn entry_row(entry: &Entry) -> Vec<StyledText> {
+pub(super) fn entry_row(entry: &Entry) -> Vec<StyledText> {
     let from_elsewhere = entry.origin.as_ref().is_none_or(|origin| origin.trust <= Trust::Imported);
     let author = if from_elsewhere {
         format!("{} (imported)", entry.agent_id)
@@ -36,7 +36,7 @@ pub fn entry_row(entry: &Entry) -> Vec<StyledText> {
 }
 
 /// A decision on one line.
-pub fn decision_row(decision: &Decision) -> Vec<StyledText> {
+pub(super) fn decision_row(decision: &Decision) -> Vec<StyledText> {
     vec![
         dim(decision.id.as_str()),
         when(&decision.timestamp),
@@ -48,7 +48,7 @@ pub fn decision_row(decision: &Decision) -> Vec<StyledText> {
 }
 
 /// An entity on one line.
-pub fn entity_row(entity: &Entity) -> Vec<StyledText> {
+pub(super) fn entity_row(entity: &Entity) -> Vec<StyledText> {
     let properties: Vec<String> =
         entity.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
     vec![dim(&entity.id), kind(&entity.kind), strong(&entity.name), dim(properties.join(" "))]
@@ -56,13 +56,13 @@ pub fn entity_row(entity: &Entity) -> Vec<StyledText> {
 
 /// An entity met on a walk: what it is called, and for one named by an id, as
 /// decisions are, what it says.
-pub fn walked_entity_row(entity: &Entity) -> Vec<StyledText> {
+pub(super) fn walked_entity_row(entity: &Entity) -> Vec<StyledText> {
     let named = [strong(&entity.name), dim(&entity.kind), dim(&entity.id)];
     named.into_iter().chain(entity.properties.get("summary").map(plain)).collect()
 }
 
 /// Search results with how well each matches.
-pub fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut TextPage) {
+pub(super) fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut TextPage) {
     let rows: Vec<Vec<StyledText>> = results
         .map(|(relevance, row)| {
             std::iter::once(dim(format!("{:3.0}%", relevance * 100.0))).chain(row).collect()
@@ -75,7 +75,7 @@ pub fn hits(results: impl Iterator<Item = (f64, Vec<StyledText>)>, page: &mut Te
 }
 
 /// How a search was done, where a person may wonder.
-pub fn embedding(page: &mut TextPage, mode: SearchMode, waiting: u64) {
+pub(super) fn embedding(page: &mut TextPage, mode: SearchMode, waiting: u64) {
     if waiting > 0 {
         let texts = count(waiting, "text");
         page.line([dim(format!("{texts} not embedded yet, found by keywords only; `twining reindex --vectors` embeds them now"))]);
@@ -85,7 +85,11 @@ pub fn embedding(page: &mut TextPage, mode: SearchMode, waiting: u64) {
 }
 
 /// Rows under a heading, or nothing if there are none.
-pub fn section(page: &mut TextPage, heading: &str, rows: impl Iterator<Item = Vec<StyledText>>) {
+pub(super) fn section(
+    page: &mut TextPage,
+    heading: &str,
+    rows: impl Iterator<Item = Vec<StyledText>>,
+) {
     let rows: Vec<Vec<StyledText>> = rows.collect();
     if !rows.is_empty() {
         page.heading(heading);
@@ -94,7 +98,7 @@ pub fn section(page: &mut TextPage, heading: &str, rows: impl Iterator<Item = Ve
 }
 
 /// A relation, pointing the way it goes.
-pub fn arrow(relation: &str, direction: RelationDirection) -> String {
+pub(super) fn arrow(relation: &str, direction: RelationDirection) -> String {
     match direction {
         RelationDirection::Outgoing => format!("-{relation}->"),
         RelationDirection::Incoming => format!("<-{relation}-"),
@@ -102,19 +106,19 @@ pub fn arrow(relation: &str, direction: RelationDirection) -> String {
 }
 
 /// What is wrong with the policy files.
-pub fn mistakes(mistakes: &[Mistake], page: &mut TextPage) {
+pub(super) fn mistakes(mistakes: &[Mistake], page: &mut TextPage) {
     mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
 }
 
 /// Says that an answer was cut, and how to get the rest.
-pub fn truncated_note(page: &mut TextPage, truncated: bool, how_to_get_more: &str) {
+pub(super) fn truncated_note(page: &mut TextPage, truncated: bool, how_to_get_more: &str) {
     if truncated {
         page.line([dim(format!("there is more; {how_to_get_more}"))]);
     }
 }
 
 /// Text meant for agents, with each tool called by its name at a prompt.
-pub fn with_command_names(words: &str) -> String {
+pub(crate) fn with_command_names(words: &str) -> String {
     let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
     // The longest first: no name may be taken for the beginning of another.
     verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));

@@ -53,7 +53,7 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
 }
 
 /// How hosts come to find the program.
-pub fn path_hint() -> String {
+pub(super) fn path_hint() -> String {
     let here = std::env::current_exe()
         .ok()
         .filter(|here| here.file_name().is_some_and(|name| name == NAME));
@@ -68,13 +68,13 @@ pub fn path_hint() -> String {
 }
 
 /// What a program says of its version.
-pub fn version_of(program: &Path) -> Result<String, String> {
+pub(super) fn version_of(program: &Path) -> Result<String, String> {
     run(Command::new(program).arg("--version"), "")
         .map(|output| twining_model::text::excerpt(output.out.trim(), 60))
 }
 
 /// What this one says.
-pub fn this_version() -> String {
+pub(super) fn this_version() -> String {
     format!("twining {}", env!("CARGO_PKG_VERSION"))
 }
 
@@ -134,7 +134,7 @@ impl DoctorCheck {
 
 /// Whether anything is mended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DoctorMode {
+pub(crate) enum DoctorMode {
     /// Only look.
     Look,
     /// Mend what can be mended.
@@ -142,7 +142,7 @@ pub enum DoctorMode {
 }
 
 /// Looks at everything and tells.
-pub fn examine(project: &Project, aim: DoctorMode, style: OutputFormat) -> ExitStatus {
+pub(crate) fn examine(project: &Project, aim: DoctorMode, style: OutputFormat) -> ExitStatus {
     let fixed = if aim == DoctorMode::Fix { fix(project) } else { Vec::new() };
     let checks = checks(project);
     let worst = checks.iter().map(|check| check.finding).max().unwrap_or(Health::Ok);
@@ -231,7 +231,7 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
     project.finish_writes();
     match init::repair(project) {
         Ok(files) => {
-            done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does")))
+            done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does")));
         }
         Err(problem) => output::warn_about(&problem),
     }

@@ -77,7 +77,7 @@ const TRIALS: [TrialMerge; 5] = [
 ];
 
 /// Looks at git's part.
-pub fn checks(project: &Project) -> Vec<DoctorCheck> {
+pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
     if project.history.shape().is_none() {
         return Vec::new();
     }
@@ -132,7 +132,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
 }
 
 /// A lock of git's settings that is older than any command takes.
-pub fn lock(project: &Project) -> Option<DoctorCheck> {
+pub(super) fn lock(project: &Project) -> Option<DoctorCheck> {
     let lock = project.history.shape()?.common.join("config.lock");
     let age = fs::symlink_metadata(&lock)
         .and_then(|found| found.modified())

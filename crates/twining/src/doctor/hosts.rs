@@ -29,7 +29,7 @@ use crate::tour::client::{McpClient, ProtocolEra};
 const GUARD: &str = "protect-twining-state";
 
 /// Looks at every host that is wired up here.
-pub fn checks(project: &Project) -> Vec<DoctorCheck> {
+pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
     let wired = match init::wired(project) {
         Ok(wired) => wired,
         Err(problem) => return vec![DoctorCheck::failed("agents", &problem)],
@@ -49,7 +49,7 @@ pub fn checks(project: &Project) -> Vec<DoctorCheck> {
                 ));
             }
             host if !hooks.iter().any(|tried| tried.host == host.name()) => {
-                checks.push(does_not_fire(host.name(), hook_trial::NO_GATE))
+                checks.push(does_not_fire(host.name(), hook_trial::NO_GATE));
             }
             _ => {}
         }
@@ -206,7 +206,7 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
         });
         match answer.recv_timeout(TRIAL_TIMEOUT) {
             Ok((Ok(tools), took)) => {
-                outcomes.push(format!("{version}: {tools} tools after {} ms", took.as_millis()))
+                outcomes.push(format!("{version}: {tools} tools after {} ms", took.as_millis()));
             }
             Ok((Err(error), _)) => {
                 return Err(format!("fails with protocol {version}: {error}"));

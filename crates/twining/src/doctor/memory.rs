@@ -28,14 +28,14 @@ use crate::user_policy;
 const UNWELL: &str = "Needs attention";
 /// A lock folder this old belongs to no living writer: the TypeScript server
 /// takes one over after ten seconds.
-pub const STALE: Duration = Duration::from_secs(600);
+pub(super) const STALE: Duration = Duration::from_secs(600);
 /// What rules stopped.
 const TRACES: &str = "traces.jsonl";
 /// Lines that are looked at.
 const MOST_LINES: usize = 500_000;
 
 /// Looks at the memory; the second tells whether there is one to look into.
-pub fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
+pub(super) fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     let root = &project.located.place.project;
     let folder = root.join(FOLDER);
     // Of the thing itself, not of what a link leads to.
@@ -348,7 +348,7 @@ fn locks(folder: &Path) -> Vec<DoctorCheck> {
 }
 
 /// What stands where a lock of ours belongs and is no file.
-pub fn blocking_files(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn blocking_files(folder: &Path) -> Vec<PathBuf> {
     let locks =
         ["lock", "checkpoint.lock", "index.lock"].map(|name| folder.join("local").join(name));
     locks
@@ -358,7 +358,7 @@ pub fn blocking_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Lock folders of the TypeScript server that are long dead.
-pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn stale_locks(folder: &Path) -> Vec<PathBuf> {
     let inside = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten();
     let all = ["", "decisions", "graph", "agents", "handoffs"]
         .into_iter()

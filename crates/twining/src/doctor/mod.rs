@@ -9,4 +9,4 @@ mod git;
 mod hosts;
 mod memory;
 
-pub use checks::{DoctorMode, examine};
+pub(crate) use checks::{DoctorMode, examine};

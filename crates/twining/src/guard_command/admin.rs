@@ -21,7 +21,7 @@ use crate::user_policy;
 const ALLOWANCE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Lifts a guard for a while.
-pub fn bypass(
+pub(crate) fn bypass(
     project: Option<PathBuf>,
     guard: &str,
     lasts: Option<&str>,
@@ -54,7 +54,7 @@ pub fn bypass(
 }
 
 /// Lets a proposed guard block.
-pub fn promote(
+pub(crate) fn promote(
     project: Option<PathBuf>,
     guard: &str,
     style: OutputFormat,
@@ -70,14 +70,14 @@ pub fn promote(
         style,
         || json!(promoted),
         |page| {
-            page.line([good(Verdict::Block.as_str()), strong(&promoted.id), dim(&promoted.place)])
+            page.line([good(Verdict::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]);
         },
         ExitStatus::Done,
     ))
 }
 
 /// Lets a finding of the commit check through, in the next commit.
-pub fn allow(
+pub(crate) fn allow(
     project: Option<PathBuf>,
     subject: &str,
     given: Option<&str>,
@@ -129,7 +129,7 @@ fn grant(
 }
 
 /// Shows the commands that guards verify by, or allows one, or takes that back.
-pub fn trust(
+pub(crate) fn trust(
     project: Option<PathBuf>,
     guard: Option<&str>,
     revoke: bool,

@@ -18,7 +18,7 @@ use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{bad, dim, good, plain, strong, warn};
 
 /// The flags of `guard`.
-pub fn flags(command: Command) -> Command {
+pub(crate) fn flags(command: Command) -> Command {
     let what = "explain reads a hook's JSON from stdin; bypass, promote and allow need a person at a terminal; allow lets the next commit pass despite what the commit check found";
     let guard = "The guard to lift or promote, or the rule or path to allow; for list and test, default: all";
     let needs_one = [("what", "bypass"), ("what", "promote"), ("what", "allow")];
@@ -31,7 +31,7 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Runs `list`, `test` or `explain`; the first two of one guard, where it is named.
-pub fn run(
+pub(crate) fn run(
     project: Option<PathBuf>,
     what: &str,
     named: &str,

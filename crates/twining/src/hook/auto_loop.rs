@@ -20,13 +20,13 @@ const MOST_ASKED: u32 = 2;
 const MOST_PROMPT: usize = 6_000;
 
 /// The step to begin with, where the loop runs by itself and there is work.
-pub fn at_start(context: &HookContext) -> Option<String> {
+pub(super) fn at_start(context: &HookContext) -> Option<String> {
     let next = next(context)?;
     next.next.action.is_work().then(|| step(&next))
 }
 
 /// Sends the agent on, or lets it go.
-pub fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
+pub(super) fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookReply {
     let Some(next) = next(context) else { return HookReply::Silence };
     let brief = &next.next;
     if !brief.action.is_work() {

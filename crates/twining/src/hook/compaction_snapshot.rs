@@ -31,7 +31,7 @@ struct SessionSnapshot {
 }
 
 /// Takes one. Never holds a compaction up.
-pub fn take(context: &HookContext) -> HookReply {
+pub(super) fn take(context: &HookContext) -> HookReply {
     let engine = &context.project.engine;
     let store = engine.store();
     if !store.exists().unwrap_or(false) {
@@ -86,7 +86,7 @@ pub fn take(context: &HookContext) -> HookReply {
 }
 
 /// Gives it back, once.
-pub fn restore(context: &HookContext) -> Option<String> {
+pub(super) fn restore(context: &HookContext) -> Option<String> {
     let store = context.project.engine.store();
     let read = |name: &str| store.local_state().read_json::<SessionSnapshot>(name);
     let own = name_of(&context.event.session);

@@ -19,10 +19,10 @@ use super::working_tree::WorkingTree;
 use crate::project::{Project, parent_processes};
 
 /// How long a hook waits for another process that has the index; hosts give it five seconds.
-pub const INDEX_TIMEOUT: Duration = Duration::from_millis(700);
+pub(super) const INDEX_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// An event, and all that answering it may ask.
-pub struct HookContext {
+pub(crate) struct HookContext {
     /// The memory.
     pub project: Project,
     /// The files.
@@ -33,7 +33,7 @@ pub struct HookContext {
 
 impl HookContext {
     /// Opens the project that an event happens in.
-    pub fn open(project: Option<PathBuf>, event: HookEvent) -> Result<Self, String> {
+    pub(crate) fn open(project: Option<PathBuf>, event: HookEvent) -> Result<Self, String> {
         let project = Project::open_from(project, &event.cwd).map_err(|problem| {
             problem.to_json()["message"]
                 .as_str()
@@ -45,18 +45,18 @@ impl HookContext {
     }
 
     /// An event in a project that is open.
-    pub fn of(project: Project, event: HookEvent) -> Self {
+    pub(crate) fn of(project: Project, event: HookEvent) -> Self {
         let files = WorkingTree::of(&project);
         Self { project, files, event }
     }
 
     /// Whether the project has a memory at all.
-    pub fn has_memory(&self) -> bool {
+    pub(crate) fn has_memory(&self) -> bool {
         self.project.engine.store().exists().unwrap_or(false)
     }
 
     /// Who acts.
-    pub fn caller(&self) -> Caller {
+    pub(crate) fn caller(&self) -> Caller {
         let session = Some(self.event.session.clone());
         let origin = Origin { client: None, session, via: Channel::Hook, trust: Trust::Agent };
         let named = self.event.event.agent_type.as_deref().unwrap_or("main");
@@ -64,12 +64,12 @@ impl HookContext {
     }
 
     /// What the guards say to the event.
-    pub fn evaluate(&self, guards: &GuardSet) -> Evaluation {
+    pub(crate) fn evaluate(&self, guards: &GuardSet) -> Evaluation {
         self.with_facts(|facts| guards.evaluate(&self.event.event, facts))
     }
 
     /// What they say, and why each is silent.
-    pub fn explain(&self, guards: &GuardSet) -> Evaluation {
+    pub(crate) fn explain(&self, guards: &GuardSet) -> Evaluation {
         self.with_facts(|facts| guards.explain(&self.event.event, facts))
     }
 
@@ -84,7 +84,7 @@ impl HookContext {
     }
 
     /// What proves that features work.
-    pub fn runs(&self) -> RecordedRuns<'_> {
+    pub(crate) fn runs(&self) -> RecordedRuns<'_> {
         RecordedRuns::of(&self.project.engine, &self.project.located.checkout)
     }
 
@@ -122,7 +122,7 @@ impl HookContext {
     }
 
     /// What hooks remember of the session.
-    pub fn notes(&self) -> SessionState {
+    pub(crate) fn notes(&self) -> SessionState {
         let store = self.project.engine.store();
         let mut notes: SessionState =
             store.local_state().read_json(&self.event.session).unwrap_or_default();
@@ -132,13 +132,13 @@ impl HookContext {
 
     /// Remembers it, and tells whether that went well. A note that cannot be left makes a
     /// later check weaker, never this answer wrong.
-    pub fn save_notes(&self, notes: &SessionState) -> bool {
+    pub(crate) fn save_notes(&self, notes: &SessionState) -> bool {
         let store = self.project.engine.store();
         self.has_memory() && store.local_state().write_json(&self.event.session, notes)
     }
 
     /// Posts to the board, for whoever looks at it next.
-    pub fn post(&self, entry_type: &str, summary: &str, scope: Option<&str>) {
+    pub(crate) fn post(&self, entry_type: &str, summary: &str, scope: Option<&str>) {
         let whole = text::visible(summary).replace('\n', " ");
         let (summary, scope) = (text::excerpt(&whole, 190), scope.map(str::to_owned));
         let detail = (summary != whole).then_some(whole);
@@ -156,7 +156,7 @@ impl HookContext {
 
 /// The workflow's runs, and the working tree they are compared with. Nothing is read
 /// until somebody asks.
-pub struct RecordedRuns<'a> {
+pub(crate) struct RecordedRuns<'a> {
     engine: &'a Engine,
     checkout: &'a Path,
     proofs: OnceCell<Result<FeatureProofs<'a>, String>>,
@@ -164,7 +164,7 @@ pub struct RecordedRuns<'a> {
 
 impl<'a> RecordedRuns<'a> {
     /// The runs of a project.
-    pub fn of(engine: &'a Engine, checkout: &'a Path) -> Self {
+    pub(crate) fn of(engine: &'a Engine, checkout: &'a Path) -> Self {
         Self { engine, checkout, proofs: OnceCell::new() }
     }
 
@@ -177,7 +177,7 @@ impl<'a> RecordedRuns<'a> {
 
     /// Whether a feature was found to work when it was last reported: what changed or
     /// failed after that is no reason to take the mark back.
-    pub fn was_proven(&self, feature: &str) -> bool {
+    pub(crate) fn was_proven(&self, feature: &str) -> bool {
         self.proofs().is_ok_and(|proofs| proofs.passed(feature).is_some())
     }
 }

@@ -22,7 +22,7 @@ use crate::render::command_error::CommandError;
 use crate::{allowances, init};
 
 /// Answers one of git's hooks; one we do not know needs no answer.
-pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
+pub(crate) fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
     let projects = if project.is_some() { vec![project] } else { configured_projects() };
     match event {
         "pre-commit" => {
@@ -93,7 +93,7 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
 const MAX_FILES: usize = 2_000;
 
 /// Whether the commit may be made.
-pub fn check(project: Option<PathBuf>) -> bool {
+pub(crate) fn check(project: Option<PathBuf>) -> bool {
     // A project that cannot be opened holds no commit.
     let Ok(project) = Project::open(project) else { return true };
     project.engine.store().set_deadline(INDEX_TIMEOUT);

@@ -28,7 +28,7 @@ struct CachedGuards {
 }
 
 /// The guards that hold.
-pub fn guards(project: &Project) -> GuardSet {
+pub(crate) fn guards(project: &Project) -> GuardSet {
     let (user, policy) = policies(project);
     let key = key_of(&user, &policy);
     let store = project.engine.store();
@@ -47,13 +47,13 @@ pub fn guards(project: &Project) -> GuardSet {
 }
 
 /// The guards as their files say, with everything that is wrong with them.
-pub fn guards_as_written(project: &Project) -> GuardSet {
+pub(crate) fn guards_as_written(project: &Project) -> GuardSet {
     let (user, policy) = policies(project);
     completed(GuardSet::load(&user, &policy, Examples::Read), project, &user, &clauses(project))
 }
 
 /// What the person's own policy says about what cannot be read.
-pub fn on_unreadable() -> Verdict {
+pub(super) fn on_unreadable() -> Verdict {
     GuardSet::load(&user_policy::read(), &TextFile::Missing, Examples::Skip).on_unreadable
 }
 

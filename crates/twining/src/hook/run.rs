@@ -18,7 +18,7 @@ use twining_guard::{EventKind, Verdict};
 pub(super) const MAX_EVENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Answers one event.
-pub fn run(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> ExitCode {
+pub(crate) fn run(project: Option<PathBuf>, host: &HostAdapter, event: &str) -> ExitCode {
     // An event of a newer host is not ours to stop.
     let Some(kind) = host.event_kind(event) else { return ExitCode::SUCCESS };
     let reply = respond(project, host, event).unwrap_or_else(|why| failed(kind, why));
@@ -66,7 +66,7 @@ pub(super) fn respond(
 }
 
 /// Reads an event that names itself, so that one recorded can be replayed.
-pub fn read_any_event() -> Result<HookEvent, String> {
+pub(crate) fn read_any_event() -> Result<HookEvent, String> {
     let json = read_event()?;
     let named = json.get("hook_event_name").and_then(Value::as_str).unwrap_or("PreToolUse");
     let parsed = HOSTS.into_iter().find_map(|host| host.parse(named, &json, &current_dir()));

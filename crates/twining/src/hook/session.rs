@@ -16,7 +16,7 @@ use crate::user_policy;
 const MAX_ITEMS: usize = 12;
 
 /// A session begins, or goes on after its host forgot most of it.
-pub fn started(context: &HookContext) -> HookReply {
+pub(super) fn started(context: &HookContext) -> HookReply {
     // An old note in the way is no reason to begin without a brief.
     let _ = context.project.engine.store().local_state().clear_notes();
     // Every host we read from tells us of tools that ran: from now on a run can be seen.
@@ -35,7 +35,7 @@ pub fn started(context: &HookContext) -> HookReply {
 }
 
 /// A person wrote something.
-pub fn prompted(context: &HookContext) -> HookReply {
+pub(super) fn prompted(context: &HookContext) -> HookReply {
     trace_log::prompted(context);
     let mut notes = context.notes();
     notes.turn_began = Some(context.project.engine.store().ids().now());
@@ -52,7 +52,7 @@ pub fn prompted(context: &HookContext) -> HookReply {
 }
 
 /// A subagent begins: its role, and what matters.
-pub fn subagent_started(context: &HookContext) -> HookReply {
+pub(super) fn subagent_started(context: &HookContext) -> HookReply {
     let agent_type = context.event.event.agent_type.as_deref().unwrap_or_default();
     let mut notes = context.notes();
     notes.subagent_started(&context.event.event);
@@ -63,7 +63,7 @@ pub fn subagent_started(context: &HookContext) -> HookReply {
 }
 
 /// The session is over, and its notes are of no use.
-pub fn ended(context: &HookContext) -> HookReply {
+pub(super) fn ended(context: &HookContext) -> HookReply {
     let _ = context.project.engine.store().local_state().remove_note(&context.event.session);
     HookReply::Silence
 }
@@ -119,7 +119,7 @@ const MAX_KNOWN_WARNINGS: usize = 256;
 
 /// The brief of a session; none where there is no memory. Warnings in it are noted
 /// as told.
-pub fn of_session(
+pub(super) fn of_session(
     engine: &Engine,
     caller: &Caller,
     known_warnings: &mut BTreeSet<String>,
@@ -175,7 +175,7 @@ fn next_step(engine: &Engine) -> Option<String> {
 }
 
 /// Warnings that concern a prompt, but for those the session was told before.
-pub fn of_prompt(
+pub(super) fn of_prompt(
     engine: &Engine,
     caller: &Caller,
     prompt: &str,

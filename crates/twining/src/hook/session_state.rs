@@ -34,7 +34,7 @@ const READ_ONLY_GIT: [&str; 8] =
 /// What hooks remember of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SessionState {
+pub(crate) struct SessionState {
     /// When it was first heard of.
     pub began: Option<Time>,
     /// When the person last wrote.
@@ -52,7 +52,7 @@ pub struct SessionState {
 /// What an agent did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct AgentActivity {
+pub(crate) struct AgentActivity {
     /// Calls that changed something, or may have.
     pub changes: u64,
     /// When it last made one.
@@ -61,14 +61,14 @@ pub struct AgentActivity {
 
 impl SessionState {
     /// Remembers that a subagent began.
-    pub fn subagent_started(&mut self, event: &GuardEvent) {
+    pub(crate) fn subagent_started(&mut self, event: &GuardEvent) {
         if let Some(agent) = event.agent_id.clone().filter(|_| self.agents.len() < MAX_AGENTS) {
             self.agents.entry(agent).or_default();
         }
     }
 
     /// Remembers what a tool did.
-    pub fn tool_ran(&mut self, event: &GuardEvent, now: Time) {
+    pub(crate) fn tool_ran(&mut self, event: &GuardEvent, now: Time) {
         let agent = event.agent_id.clone().unwrap_or_default();
         if self.agents.len() >= MAX_AGENTS && !self.agents.contains_key(&agent) {
             return;
@@ -81,7 +81,7 @@ impl SessionState {
     }
 
     /// Whether any agent of the session changed something in this turn, or may have.
-    pub fn acted_this_turn(&self) -> bool {
+    pub(crate) fn acted_this_turn(&self) -> bool {
         let began = self.turn_start();
         self.agents
             .values()
@@ -89,17 +89,17 @@ impl SessionState {
     }
 
     /// When the turn began.
-    pub fn turn_start(&self) -> Option<Time> {
+    pub(crate) fn turn_start(&self) -> Option<Time> {
         self.turn_began.or(self.began)
     }
 
     /// All calls that changed something.
-    pub fn changes(&self) -> u64 {
+    pub(crate) fn changes(&self) -> u64 {
         self.agents.values().map(|agent| agent.changes).sum()
     }
 
     /// Whether a coding agent returns that is known and changed nothing at all.
-    pub fn returns_empty(&self, event: &GuardEvent) -> bool {
+    pub(crate) fn returns_empty(&self, event: &GuardEvent) -> bool {
         let kind = event.agent_type.as_deref().unwrap_or_default().to_lowercase();
         let is_coder = CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name));
         let known = event.agent_id.as_ref().and_then(|agent| self.agents.get(agent));
@@ -138,7 +138,7 @@ fn is_read_only(words: &[String]) -> bool {
 }
 
 /// Whether an agent's last words say plainly that nothing was to be done.
-pub fn says_nothing_to_do(message: &str) -> bool {
+pub(super) fn says_nothing_to_do(message: &str) -> bool {
     const PHRASES: &str = "nothing to do|nothing was to be done|nothing to change|nothing needed|nothing had to|no change|no code change|\
         no file change|already implemented|already done|already exists|already in place|already fixed|not needed";
     let message = message.to_lowercase();

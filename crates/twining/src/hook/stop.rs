@@ -24,7 +24,7 @@ const MAX_REPORTED: usize = 512;
 const MAX_NOTICES: usize = 12;
 
 /// Whether the agent may stop.
-pub fn reply(context: &HookContext) -> HookReply {
+pub(super) fn reply(context: &HookContext) -> HookReply {
     if !context.has_memory() {
         return HookReply::Silence;
     }

@@ -7,7 +7,7 @@ use super::context::HookContext;
 use super::{guard_cache, trace_log};
 
 /// What the guards say.
-pub fn before(context: &HookContext) -> HookReply {
+pub(super) fn before(context: &HookContext) -> HookReply {
     let guards = guard_cache::guards(&context.project);
     let evaluation = trace_log::revise_and_record(context, context.evaluate(&guards));
     match evaluation.verdict {
@@ -34,7 +34,7 @@ fn unread_note(context: &HookContext, evaluation: &Evaluation) -> Option<String>
 
 /// Remembers it. A run of tests that will not count is told at once, while it is
 /// cheap to run them again.
-pub fn after(context: &HookContext) -> HookReply {
+pub(super) fn after(context: &HookContext) -> HookReply {
     if !context.has_memory() {
         return HookReply::Silence;
     }

@@ -24,7 +24,7 @@ struct BypassedGuard {
 }
 
 /// Revises an evaluation by what a person allowed, and leaves the record of it.
-pub fn revise_and_record(context: &HookContext, evaluation: Evaluation) -> Evaluation {
+pub(super) fn revise_and_record(context: &HookContext, evaluation: Evaluation) -> Evaluation {
     let mut lifted: Vec<BypassedGuard> = Vec::new();
     let project = &context.project;
     let evaluation = match evaluation.verdict {
@@ -45,7 +45,7 @@ pub fn revise_and_record(context: &HookContext, evaluation: Evaluation) -> Evalu
 }
 
 /// What an evaluation would come to, with nothing run and nothing recorded.
-pub fn preview(project: &Project, evaluation: Evaluation) -> Evaluation {
+pub(crate) fn preview(project: &Project, evaluation: Evaluation) -> Evaluation {
     let allowed = PersonAllowances::read(project.engine.store());
     let not_run = |_: &str| CommandVerdict::Failed("not run by explain".to_owned());
     evaluation.revised(&mut |finding| {
@@ -148,7 +148,7 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuar
 }
 
 /// Records that a person said yes: the tool they were asked about has run.
-pub fn approved(context: &HookContext) {
+pub(super) fn approved(context: &HookContext) {
     let event = &context.event.event;
     let Some(call) = latest(context).find(|call| call.tool == event.tool) else { return };
     let again = RecordedCall { action: Some(event.action.clone()), ..RecordedCall::default() };
@@ -177,7 +177,7 @@ pub fn approved(context: &HookContext) {
 }
 
 /// Notes a prompt, and what it takes back if it seems to take something back.
-pub fn prompted(context: &HookContext) {
+pub(super) fn prompted(context: &HookContext) {
     let store = context.project.engine.store();
     if !context.has_memory() {
         return;
@@ -212,7 +212,7 @@ pub fn prompted(context: &HookContext) {
 }
 
 /// Records that an agent was held at its end.
-pub fn held(context: &HookContext, rule: &str, reason: &str) {
+pub(super) fn held(context: &HookContext, rule: &str, reason: &str) {
     let seen = at_stop(
         context,
         rule,
@@ -225,7 +225,7 @@ pub fn held(context: &HookContext, rule: &str, reason: &str) {
 }
 
 /// Records that an agent was not held, since a person lifted the rule.
-pub fn lifted_at_stop(context: &HookContext, rule: &str, found: &str, reason: &str) {
+pub(super) fn lifted_at_stop(context: &HookContext, rule: &str, found: &str, reason: &str) {
     let what = format!("was allowed to stop because the guard was lifted: {found}");
     leave(
         context,

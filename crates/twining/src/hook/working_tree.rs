@@ -22,7 +22,7 @@ const MAX_LINKS: usize = 16;
 const MAX_SIBLINGS: usize = 256;
 
 /// The tree the caller works in.
-pub struct WorkingTree {
+pub(crate) struct WorkingTree {
     /// Its root, absolute.
     pub root: String,
     /// Where the memory is; elsewhere in a linked worktree.
@@ -33,7 +33,7 @@ pub struct WorkingTree {
 
 impl WorkingTree {
     /// The working tree of a project.
-    pub fn of(project: &Project) -> Self {
+    pub(crate) fn of(project: &Project) -> Self {
         let ProjectLocation { place, checkout, .. } = &project.located;
         Self {
             root: checkout.display().to_string(),
@@ -43,7 +43,7 @@ impl WorkingTree {
     }
 
     /// The text of a file, by its path from the root; none if it cannot be read.
-    pub fn text(&self, path: &str) -> Option<String> {
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
         self.read(&normal(&self.root, path)).ok().flatten()
     }
 

@@ -9,4 +9,4 @@
 mod run;
 mod settings;
 
-pub use run::{HostTrial, NO_GATE, check};
+pub(crate) use run::{HostTrial, NO_GATE, check};

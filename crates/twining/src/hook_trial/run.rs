@@ -110,13 +110,14 @@ fn in_throwaway(words: &[String], place: &TrialFolder) -> Vec<String> {
 }
 
 /// What is said of a host that never asks.
-pub const NO_GATE: &str = "nothing calls twining before a tool runs, so no guard can stop anything";
+pub(crate) const NO_GATE: &str =
+    "nothing calls twining before a tool runs, so no guard can stop anything";
 /// Calls that are tried through one host.
 pub(super) const MOST_CALLS: usize = 2_000;
 
 /// What came of one host's wiring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HostTrial {
+pub(crate) struct HostTrial {
     /// Which host.
     pub host: &'static str,
     /// The file that wires it.
@@ -132,7 +133,7 @@ pub struct HostTrial {
 }
 
 /// Tries every host that is wired in this project.
-pub fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
+pub(crate) fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
     let found = super::settings::found(&project.located.checkout);
     let wires: Vec<Vec<HookEntry>> = found
         .iter()
@@ -241,10 +242,10 @@ pub(super) fn try_file(
     }
     match TrialFolder::new(project) {
         Ok(place) => {
-            try_calls(&mut wiring, host, &gates, guards, &place, &project.located.checkout)
+            try_calls(&mut wiring, host, &gates, guards, &place, &project.located.checkout);
         }
         Err(error) => {
-            wiring.problems.push(format!("cannot create a folder to test the hooks in: {error}"))
+            wiring.problems.push(format!("cannot create a folder to test the hooks in: {error}"));
         }
     }
     wiring

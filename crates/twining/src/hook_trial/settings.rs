@@ -109,7 +109,7 @@ pub(super) fn read_small(path: &Path) -> Option<String> {
 
 /// A hook as settings name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookEntry {
+pub(super) struct HookEntry {
     /// The event it stands under.
     pub event: String,
     /// The tools it is called for.
@@ -122,7 +122,7 @@ pub struct HookEntry {
 
 /// Every hook in a settings file that speaks of us. One that does not stand where
 /// this host looks is told too, and never run: the host overlooks it in silence.
-pub fn wires(host: &str, settings: &Value) -> Vec<HookEntry> {
+pub(super) fn wires(host: &str, settings: &Value) -> Vec<HookEntry> {
     let Some(hooks) = settings.get("hooks") else { return Vec::new() };
     let Some(events) = hooks.as_object() else { return strays(host, "hooks", hooks) };
     let mut found = Vec::new();
@@ -266,7 +266,7 @@ fn split(line: &str) -> Result<Vec<String>, String> {
 }
 
 /// Whether a host would call a hook with this matcher for a tool.
-pub fn matches_tool(matcher: &str, tool: &str) -> bool {
+pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
     }

@@ -15,7 +15,7 @@ use crate::render::text_page::{dim, good, place, plain, warn};
 
 /// What to do with the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyOutput {
+pub(super) enum PolicyOutput {
     /// Write it.
     Write,
     /// Print it.
@@ -24,7 +24,7 @@ pub enum PolicyOutput {
 
 /// Makes a policy of GuardKit's files. One that is there already is left alone:
 /// it may hold comments and guards that no rewrite would keep.
-pub fn guardkit(
+pub(super) fn guardkit(
     project: &Project,
     aim: PolicyOutput,
     style: OutputFormat,

@@ -3,4 +3,4 @@
 mod guardkit;
 mod records;
 
-pub use records::{flags, run};
+pub(crate) use records::{flags, run};

@@ -20,7 +20,7 @@ use crate::render::text_page::{StyledText, TextPage, count, dim, good, place, pl
 use super::guardkit::{PolicyOutput, guardkit};
 
 /// What can be imported, as people call it.
-pub const SOURCES: [&str; 7] =
+pub(super) const SOURCES: [&str; 7] =
     ["adr", "madr", "memory-jsonl", "beads", "claude-md", "twining", "guardkit"];
 
 /// Files of one import, and how large each may be.
@@ -30,7 +30,7 @@ pub(super) const MOST_BYTES: u64 = 256 * 1024 * 1024;
 pub(super) const DEPTH: usize = 4;
 
 /// The flags of `import`.
-pub fn flags(command: Command) -> Command {
+pub(crate) fn flags(command: Command) -> Command {
     let from = word(
         "from",
         "PATH",
@@ -45,7 +45,7 @@ pub fn flags(command: Command) -> Command {
 }
 
 /// Imports a file or a folder.
-pub fn run(
+pub(crate) fn run(
     project: &Project,
     given: &ArgMatches,
     style: OutputFormat,
@@ -209,7 +209,7 @@ pub(super) fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => markdown_below(top, &name, depth - 1, found),
             Ok(kind) if (!kind.is_dir() || depth == 0) && (is_record() || kind.is_dir()) => {
-                found.push(name)
+                found.push(name);
             }
             _ => {}
         }

@@ -11,30 +11,30 @@ use crate::program_path::for_shell;
 use crate::render::command_error::CommandError;
 
 /// Folders that were made on the way, the outer before the inner.
-pub type CreatedFolders = Vec<PathBuf>;
+pub(super) type CreatedFolders = Vec<PathBuf>;
 
 /// Writes every edit, or none.
-pub fn write(edits: &[FileEdit]) -> Result<CreatedFolders, CommandError> {
+pub(super) fn write(edits: &[FileEdit]) -> Result<CreatedFolders, CommandError> {
     stage(edits)?.place()
 }
 
 /// Writes every edit beside its place. Whatever can be refused is refused here; what is
 /// dropped instead of placed was never there.
-pub fn stage(edits: &[FileEdit]) -> Result<StagedEdits<'_>, CommandError> {
+pub(super) fn stage(edits: &[FileEdit]) -> Result<StagedEdits<'_>, CommandError> {
     let mut work = StagedEdits::default();
     edits.iter().try_for_each(|edit| work.stage(edit))?;
     Ok(work)
 }
 
 /// Removes folders of ours that nothing is in, the inner before the outer.
-pub fn remove_empty(folders: &[PathBuf]) {
+pub(super) fn remove_empty(folders: &[PathBuf]) {
     // One that is not empty is somebody's, and stays.
     folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
 }
 
 /// Edits that wait beside their places.
 #[derive(Default)]
-pub struct StagedEdits<'a> {
+pub(super) struct StagedEdits<'a> {
     made: CreatedFolders,
     staged: Vec<(&'a FileEdit, PathBuf)>,
     /// What got its name, and the mode it had before.
@@ -83,7 +83,7 @@ impl<'a> StagedEdits<'a> {
     }
 
     /// Gives every file its name.
-    pub fn place(mut self) -> Result<CreatedFolders, CommandError> {
+    pub(super) fn place(mut self) -> Result<CreatedFolders, CommandError> {
         for (edit, _) in &self.staged {
             // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
             if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
@@ -127,12 +127,12 @@ impl<'a> StagedEdits<'a> {
 }
 
 /// Who may do what with a file, if it is there.
-pub fn mode_of(file: &Path) -> Option<u32> {
+pub(super) fn mode_of(file: &Path) -> Option<u32> {
     fs::metadata(file).ok().map(|found| found.permissions().mode() & 0o7777)
 }
 
 /// Sets it. Where that fails the file stays as it is, which harms nobody.
-pub fn set_mode(file: &Path, mode: u32) {
+pub(super) fn set_mode(file: &Path, mode: u32) {
     let _ = fs::set_permissions(file, Permissions::from_mode(mode));
 }
 

@@ -34,7 +34,7 @@ const OWN: [&str; 11] = [
 ];
 
 /// Where the projects of a repository are, from its top, as git was told of them.
-pub fn projects(attributes: &str) -> Vec<String> {
+pub(crate) fn projects(attributes: &str) -> Vec<String> {
     let block =
         marked_block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
     let prefix = |line: &str| {
@@ -49,7 +49,7 @@ pub fn projects(attributes: &str) -> Vec<String> {
 
 /// Where git's files are for one memory.
 #[derive(Clone, Debug)]
-pub struct GitWiring {
+pub(super) struct GitWiring {
     /// The repository.
     pub shape: Shape,
     /// The memory's folder, relative to the working tree, with `/` behind it
@@ -63,13 +63,13 @@ pub struct GitWiring {
 
 impl GitWiring {
     /// Puts drivers and hooks into the sheet.
-    pub fn put(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(super) fn put(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         self.put_drivers(plan)?;
         HOOKS.iter().try_for_each(|(name, refused)| self.put_hook(plan, name, refused))
     }
 
     /// Puts only the drivers in.
-    pub fn put_drivers(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(super) fn put_drivers(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let common = &self.shape.common;
         // Git's own commands move and remove sections, and never know of a marker.
         plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
@@ -117,7 +117,7 @@ impl GitWiring {
     }
 
     /// Git's files that other projects in this repository need as they are.
-    pub fn needed_by_others(&self, plan: &mut InstallPlan) -> Vec<PathBuf> {
+    pub(super) fn needed_by_others(&self, plan: &mut InstallPlan) -> Vec<PathBuf> {
         let common = &self.shape.common;
         let attributes = common.join("info/attributes");
         if self.others_in(plan, &attributes).is_empty() {
@@ -132,14 +132,14 @@ impl GitWiring {
     }
 
     /// The program that git starts now to merge, if it was told by us.
-    pub fn configured_program(&self, plan: &mut InstallPlan) -> Option<String> {
+    pub(super) fn configured_program(&self, plan: &mut InstallPlan) -> Option<String> {
         let text =
             plan.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
         DRIVERS.iter().find_map(|driver| driver.program_in(&driver_in(&text, &driver.name())?))
     }
 
     /// Takes them out. What other projects in this repository need stays.
-    pub fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(super) fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let common = &self.shape.common;
         if !self.needed_by_others(plan).is_empty() {
             for file in ["info/attributes", "info/exclude"].map(|file| common.join(file)) {
@@ -168,12 +168,12 @@ impl GitWiring {
     }
 
     /// Takes our lines out of the hooks.
-    pub fn take_hooks(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(super) fn take_hooks(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         HOOKS.iter().try_for_each(|(name, _)| self.take_hook(plan, name))
     }
 
     /// Tells git to overlook these, which lie in the working tree.
-    pub fn exclude_from_git(
+    pub(super) fn exclude_from_git(
         &self,
         plan: &mut InstallPlan,
         files: &[String],
@@ -186,7 +186,7 @@ impl GitWiring {
     }
 
     /// Takes back what was overlooked.
-    pub fn include_in_git(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(super) fn include_in_git(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         match self.others_in(plan, &self.exclude()) {
             lines if lines.is_empty() => take_block(plan, &self.exclude(), &self.shape.common),
             lines => put_block(plan, &self.exclude(), &self.shape.common, &lines),
@@ -194,7 +194,7 @@ impl GitWiring {
     }
 
     /// Whether git was told to overlook the memory.
-    pub fn excludes_memory(&self, plan: &mut InstallPlan) -> bool {
+    pub(super) fn excludes_memory(&self, plan: &mut InstallPlan) -> bool {
         let text =
             plan.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
         let line = format!("/{}.twining/", self.prefix.replace(' ', "\\ "));
@@ -207,7 +207,7 @@ impl GitWiring {
 
     /// What was told git before and is no longer so: each loses data in a merge or
     /// switches off a check.
-    pub fn faults(
+    pub(super) fn faults(
         &self,
         plan: &mut InstallPlan,
         was_installed: impl Fn(&Path) -> bool,
@@ -317,7 +317,7 @@ impl GitWiring {
     }
 
     /// Whether hooks would be seen by others.
-    pub fn hooks_are_tracked(&self) -> bool {
+    pub(super) fn hooks_are_tracked(&self) -> bool {
         self.hooks().is_some_and(|(hooks, _)| !hooks.starts_with(&self.shape.common))
     }
 }
@@ -336,7 +336,7 @@ fn is_section_of_ours(section: &str) -> bool {
 }
 
 /// Whether settings hold a driver of ours.
-pub fn has_driver(config: &str) -> bool {
+pub(super) fn has_driver(config: &str) -> bool {
     config.lines().filter_map(opened).any(is_section_of_ours)
 }
 

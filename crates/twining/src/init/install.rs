@@ -26,7 +26,7 @@ use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 
 /// Those of `init`.
-pub fn install_flags(command: Command) -> Command {
+pub(crate) fn install_flags(command: Command) -> Command {
     let stealth =
         "Write nothing that git would track: only your own settings, and git ignores the memory";
     let protect = "Make the host block agents' tools and shells from .twining/local and git's hooks; strict: from every record. Also adds code owners";
@@ -43,7 +43,7 @@ pub fn install_flags(command: Command) -> Command {
 }
 
 /// Those of `uninstall`.
-pub fn uninstall_flags(command: Command) -> Command {
+pub(crate) fn uninstall_flags(command: Command) -> Command {
     command
         .args([dry_run(), yes()])
         .arg(switch("purge", "Also remove .twining/ with everything recorded in it"))
@@ -59,7 +59,7 @@ fn yes() -> Arg {
 }
 
 /// What `init` and `uninstall` are asked for.
-pub fn options(
+pub(crate) fn options(
     given: &ArgMatches,
     project: Option<PathBuf>,
     agent: Option<String>,
@@ -103,7 +103,7 @@ const RULES: [&str; 2] = ["CLAUDE.md", "AGENTS.md"];
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A line for each thing that an import could take over.
-pub fn imports(checkout: &Path) -> Vec<String> {
+pub(crate) fn imports(checkout: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in RECORDS {
         let records = fs::read_dir(checkout.join(folder)).into_iter().flatten().flatten();
@@ -155,7 +155,7 @@ fn rules_in(file: &Path) -> u64 {
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct InstallOptions {
+pub(crate) struct InstallOptions {
     /// `--project`.
     pub project: Option<PathBuf>,
     /// `--agent`; else those that are found.
@@ -182,7 +182,7 @@ pub struct InstallOptions {
 pub(super) const NO_AGENT: &str = "no agent was found here: name yours, `twining init --agent claude` (or codex, gemini, cursor, opencode), or run `twining init` once one is installed";
 
 /// Wires the project up.
-pub fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
+pub(crate) fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let project = Project::open(options.project.clone())?;
     refuse_bare(&project)?;
     let environment = environment(&project, options.visibility);
@@ -285,7 +285,7 @@ pub(super) fn plan_install(
 }
 
 /// Where hosts look, for this process and project.
-pub fn environment(project: &Project, visibility: Visibility) -> InstallEnvironment {
+pub(crate) fn environment(project: &Project, visibility: Visibility) -> InstallEnvironment {
     let programs = std::env::var_os("PATH")
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
@@ -312,7 +312,7 @@ pub(super) fn every_patch(environment: &InstallEnvironment) -> Vec<FilePatch> {
 }
 
 /// The user's home.
-pub fn home() -> Option<PathBuf> {
+pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME")
         .map(PathBuf::from)
         .filter(|home| home.is_dir())
@@ -474,7 +474,7 @@ pub(super) fn put_untracked(
     for patch in patches {
         match relative(patch) {
             Some(file) if tracked.contains(&file) => {
-                plan.note(format!("`{file}` is tracked by git, so it was not changed"))
+                plan.note(format!("`{file}` is tracked by git, so it was not changed"));
             }
             Some(file) => {
                 patch.put(plan)?;

@@ -19,7 +19,7 @@ use crate::settings::jsonc::JsoncFile;
 
 /// A host that calls us.
 #[derive(Clone, Debug)]
-pub struct HostState {
+pub(crate) struct HostState {
     /// Which.
     pub host: HostKind,
     /// Files that differ from what is written today.
@@ -37,7 +37,7 @@ pub struct HostState {
 
 /// What a host's settings say of our server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerEntry {
+pub(crate) enum ServerEntry {
     /// Nothing, and nobody ever put it there.
     Missing,
     /// Nothing any more: it was put into this file.
@@ -47,7 +47,7 @@ pub enum ServerEntry {
 }
 
 /// Every host that is wired up in this project.
-pub fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
+pub(crate) fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
     let environment = environment(project, visibility_of(project));
     let receipt =
         Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
@@ -98,7 +98,7 @@ pub fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
 
 /// What git was told of us.
 #[derive(Clone, Debug, Default)]
-pub struct GitState {
+pub(crate) struct GitState {
     /// The program it starts; none if it was told of none.
     pub program: Option<String>,
     /// Files that differ from what is written today, which program aside.
@@ -110,7 +110,7 @@ pub struct GitState {
 }
 
 /// What git was told of us, as far as it can be asked.
-pub fn git_state(project: &Project) -> Result<GitState, CommandError> {
+pub(crate) fn git_state(project: &Project) -> Result<GitState, CommandError> {
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
     let Some(mut git) = git_wiring(project, &mut plan) else { return Ok(GitState::default()) };
     let program = git.configured_program(&mut plan);
@@ -137,7 +137,7 @@ fn was_written(receipt: &Receipt, file: &Path) -> bool {
 }
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
-pub fn repair(project: &Project) -> Result<Vec<String>, CommandError> {
+pub(crate) fn repair(project: &Project) -> Result<Vec<String>, CommandError> {
     let receipt =
         Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
@@ -145,9 +145,9 @@ pub fn repair(project: &Project) -> Result<Vec<String>, CommandError> {
         for patch in &wired.patches {
             // What took the place of a file that `init` wrote here is put right; others' stays.
             if patch.is_replaced() && was_written(&receipt, &patch.file) {
-                patch.put_back(&mut plan)?
+                patch.put_back(&mut plan)?;
             } else {
-                patch.put(&mut plan)?
+                patch.put(&mut plan)?;
             }
         }
     }

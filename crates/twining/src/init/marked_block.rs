@@ -3,7 +3,7 @@
 
 /// How a file writes comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MarkerStyle {
+pub(crate) enum MarkerStyle {
     /// `<!-- … -->`.
     Markdown,
     /// `# …`.
@@ -41,11 +41,11 @@ impl MarkerStyle {
 /// A begin without an end, or the other way round: nobody knows what is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("contains only one of the two markers of a twining block")]
-pub struct UnmatchedMarker;
+pub(super) struct UnmatchedMarker;
 
 /// Where in a file a new block goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockPosition {
+pub(super) enum BlockPosition {
     /// Behind everything, after an empty line.
     Last,
     /// Right below the line that names the interpreter; where none does, first.
@@ -53,7 +53,7 @@ pub enum BlockPosition {
 }
 
 /// The text with the block in it, exactly once.
-pub fn put(
+pub(super) fn put(
     text: &str,
     marks: MarkerStyle,
     spot: BlockPosition,
@@ -84,7 +84,7 @@ pub fn put(
 }
 
 /// The text without the block; nothing if that leaves nothing.
-pub fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
+pub(super) fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
     let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (&text[..from], &text[to..]);
     // Our empty line in front goes too, unless it is all that keeps what stands before and behind apart.
@@ -96,7 +96,7 @@ pub fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedM
 
 /// The same where it is known how many bytes were put in front of the block: they go
 /// whatever stands behind it, as far as they are still there.
-pub fn take_with_gap(
+pub(super) fn take_with_gap(
     text: &str,
     marks: MarkerStyle,
     put_in: usize,
@@ -120,7 +120,10 @@ pub fn take_with_gap(
 }
 
 /// The same in a file in which nobody else leaves empty lines: the one in front is ours.
-pub fn take_with_line(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
+pub(super) fn take_with_line(
+    text: &str,
+    marks: MarkerStyle,
+) -> Result<Option<String>, UnmatchedMarker> {
     let length = find(text, marks)?.map_or(0, |(from, to)| to - from);
     take_with_gap(text, marks, length + 1)
 }
@@ -133,7 +136,7 @@ fn without_gap(text: &str) -> &str {
 
 /// The text without what is left of our markers where one of them is gone, and
 /// without the lines between that are known to be ours; a whole block stays.
-pub fn without_unmatched_markers(
+pub(super) fn without_unmatched_markers(
     text: &str,
     marks: MarkerStyle,
     is_ours: impl Fn(&str) -> bool,
@@ -148,13 +151,13 @@ pub fn without_unmatched_markers(
 }
 
 /// What stands before the block, the block, and what stands behind it.
-pub fn around(text: &str, marks: MarkerStyle) -> Option<(&str, &str, &str)> {
+pub(super) fn around(text: &str, marks: MarkerStyle) -> Option<(&str, &str, &str)> {
     let (from, to) = find(text, marks).ok().flatten()?;
     Some((&text[..from], &text[from..to], &text[to..]))
 }
 
 /// Whether any marker of ours is there, with the other or without.
-pub fn has_marker(text: &str) -> bool {
+pub(super) fn has_marker(text: &str) -> bool {
     let is_one =
         |line: &str, marks: MarkerStyle| line.starts_with(marks.start()) || line == marks.end();
     text.lines().any(|line| {
@@ -165,7 +168,7 @@ pub fn has_marker(text: &str) -> bool {
 }
 
 /// Whether there is a block.
-pub fn is_there(text: &str, marks: MarkerStyle) -> bool {
+pub(super) fn is_there(text: &str, marks: MarkerStyle) -> bool {
     matches!(find(text, marks), Ok(Some(_)))
 }
 

@@ -14,7 +14,7 @@ use crate::settings::jsonc::{self, JsoncFile, SettingsError, is_twining_hook, st
 
 /// One part of one file.
 #[derive(Clone, Debug)]
-pub struct FilePatch {
+pub(crate) struct FilePatch {
     /// Which file.
     pub file: PathBuf,
     /// The folder it must not leave.
@@ -25,7 +25,7 @@ pub struct FilePatch {
 
 /// What of a file is ours.
 #[derive(Clone, Debug)]
-pub enum PatchKind {
+pub(crate) enum PatchKind {
     /// An entry `twining` in an object of servers.
     Server {
         /// The keys that lead to the object.
@@ -63,13 +63,13 @@ pub enum PatchKind {
 
 impl FilePatch {
     /// Whether it is a whole file of ours, and another stands in its place or none.
-    pub fn is_replaced(&self) -> bool {
+    pub(crate) fn is_replaced(&self) -> bool {
         let PatchKind::Whole { mark, .. } = &self.part else { return false };
         !std::fs::read_to_string(&self.file).is_ok_and(|text| text.contains(mark))
     }
 
     /// Puts a whole file of ours back, whatever stands in its place.
-    pub fn put_back(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(crate) fn put_back(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         match &self.part {
             PatchKind::Whole { text, .. } => {
                 plan.edit(&self.file, &self.within, |_| Ok(Some((*text).to_owned())))
@@ -79,7 +79,7 @@ impl FilePatch {
     }
 
     /// Puts it into the sheet.
-    pub fn put(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(crate) fn put(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let shown = plan.shown(&self.file);
         let mut note = None;
         plan.edit(&self.file, &self.within, |text| {
@@ -102,7 +102,7 @@ impl FilePatch {
 
     /// Takes it out. What cannot be read is left and told: there is nothing of
     /// ours to find in it.
-    pub fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
+    pub(crate) fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let shown = plan.shown(&self.file);
         let mut note = None;
         plan.edit(&self.file, &self.within, |text| {
@@ -237,7 +237,7 @@ impl PatchKind {
     }
 
     /// Whether a text holds something that this part would take out.
-    pub fn is_in(&self, text: &str) -> bool {
+    pub(crate) fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Server { path, .. } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();

@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 32 * 1024 * 1024;
 
 /// What happens to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileEdit {
+pub(crate) struct FileEdit {
     /// Where it really is, links resolved.
     pub path: PathBuf,
     /// What people call it.
@@ -39,7 +39,7 @@ impl FileEdit {
     }
 
     /// In one word.
-    pub fn what(&self) -> &'static str {
+    pub(crate) fn what(&self) -> &'static str {
         match (&self.before, &self.after) {
             (None, _) => "create",
             (_, None) => "remove",
@@ -48,7 +48,7 @@ impl FileEdit {
     }
 
     /// The change as people read it in a review.
-    pub fn diff(&self) -> String {
+    pub(crate) fn diff(&self) -> String {
         let (before, after) =
             (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
         let name = |side: char, there: bool| {
@@ -65,7 +65,7 @@ impl FileEdit {
 
 /// All of it.
 #[derive(Debug)]
-pub struct InstallPlan {
+pub(crate) struct InstallPlan {
     /// The folder names are relative to.
     root: PathBuf,
     home: Option<PathBuf>,
@@ -76,7 +76,7 @@ pub struct InstallPlan {
 
 impl InstallPlan {
     /// An empty one for a working tree.
-    pub fn new(root: &Path, home: Option<&Path>) -> Self {
+    pub(crate) fn new(root: &Path, home: Option<&Path>) -> Self {
         Self {
             root: root.to_owned(),
             home: home.map(Path::to_owned),
@@ -86,7 +86,7 @@ impl InstallPlan {
     }
 
     /// Something people should know, once.
-    pub fn note(&mut self, words: impl Into<String>) {
+    pub(crate) fn note(&mut self, words: impl Into<String>) {
         let words = words.into();
         if !self.notes.contains(&words) {
             self.notes.push(words);
@@ -94,17 +94,21 @@ impl InstallPlan {
     }
 
     /// What a file holds now, earlier edits of this sheet included.
-    pub fn text(&mut self, file: &Path, within: &Path) -> Result<Option<String>, CommandError> {
+    pub(crate) fn text(
+        &mut self,
+        file: &Path,
+        within: &Path,
+    ) -> Result<Option<String>, CommandError> {
         self.draft(file, within).map(|draft| draft.after.clone())
     }
 
     /// Whether the sheet changes a file.
-    pub fn is_changed(&mut self, file: &Path, within: &Path) -> bool {
+    pub(crate) fn is_changed(&mut self, file: &Path, within: &Path) -> bool {
         self.draft(file, within).is_ok_and(|draft| draft.before != draft.after)
     }
 
     /// Changes a file that lies `within` a folder we may write to.
-    pub fn edit(
+    pub(crate) fn edit(
         &mut self,
         file: &Path,
         within: &Path,
@@ -116,7 +120,7 @@ impl InstallPlan {
     }
 
     /// The same for a program.
-    pub fn edit_program(
+    pub(crate) fn edit_program(
         &mut self,
         file: &Path,
         within: &Path,
@@ -129,7 +133,7 @@ impl InstallPlan {
     }
 
     /// The edits that change something, each only of a file that may be written.
-    pub fn edits(&self) -> Result<Vec<FileEdit>, CommandError> {
+    pub(crate) fn edits(&self) -> Result<Vec<FileEdit>, CommandError> {
         let changed: Vec<FileEdit> = self
             .drafts
             .values()
@@ -148,12 +152,12 @@ impl InstallPlan {
     }
 
     /// Every file that was looked at.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.drafts.keys().map(PathBuf::as_path)
     }
 
     /// What people call a file: relative to the project, or to their home.
-    pub fn shown(&self, path: &Path) -> String {
+    pub(crate) fn shown(&self, path: &Path) -> String {
         let below = |folder: &Path| {
             path.strip_prefix(folder)
                 .ok()
@@ -191,7 +195,7 @@ impl InstallPlan {
 }
 
 /// A file that cannot be changed, and why.
-pub fn unusable(shown: &str, why: &str) -> CommandError {
+pub(super) fn unusable(shown: &str, why: &str) -> CommandError {
     CommandError::unavailable("SETTINGS", format!("cannot change `{shown}`: {why}"))
 }
 

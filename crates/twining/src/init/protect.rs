@@ -16,7 +16,7 @@ use crate::render::command_error::CommandError;
 
 /// How much the host is to keep agents from writing, the mild first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProtectionLevel {
+pub(crate) enum ProtectionLevel {
     /// What only this machine knows, and git's hooks.
     Local,
     /// Every record besides.
@@ -28,7 +28,7 @@ const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWN
 
 impl ProtectionLevel {
     /// Reads the word behind `--protect=`.
-    pub fn named(word: &str) -> Self {
+    pub(crate) fn named(word: &str) -> Self {
         if word == "strict" { Self::Strict } else { Self::Local }
     }
 
@@ -41,7 +41,7 @@ impl ProtectionLevel {
 }
 
 /// What a host is told; nothing where it knows no such thing.
-pub fn patches(
+pub(super) fn patches(
     host: HostKind,
     environment: &InstallEnvironment,
     wanted: ProtectionLevel,
@@ -78,7 +78,7 @@ pub fn patches(
 }
 
 /// What a person has to know of it.
-pub fn advice(host: HostKind) -> &'static str {
+pub(super) fn advice(host: HostKind) -> &'static str {
     match host {
         HostKind::Claude => {
             "Claude Code blocks its file tools immediately, and shells once its sandbox is on: type /sandbox there"
@@ -100,7 +100,7 @@ pub fn advice(host: HostKind) -> &'static str {
 
 /// Asks code owners about policy and decisions. Without `owners` it says what to fill in,
 /// and leaves what somebody has filled in.
-pub fn put_codeowners(
+pub(super) fn put_codeowners(
     plan: &mut InstallPlan,
     git: &GitWiring,
     owners: Option<&str>,
@@ -113,7 +113,7 @@ pub fn put_codeowners(
 }
 
 /// The lines for code owners.
-pub fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
+pub(super) fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
     let top = &git.shape.top;
     let file = CODEOWNERS
         .iter()
@@ -133,7 +133,7 @@ pub fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
 }
 
 /// Reads `--owner`: teams, people or addresses, separated by spaces.
-pub fn owners(given: &str) -> Result<String, CommandError> {
+pub(super) fn owners(given: &str) -> Result<String, CommandError> {
     let words: Vec<&str> = given.split_whitespace().collect();
     let is_owner = |word: &&str| word.contains('@') && word.len() > 1 && !word.contains('#');
     if words.is_empty() || !words.iter().all(is_owner) {

@@ -11,7 +11,7 @@ use super::plan::FileEdit;
 
 /// Everything that was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub(super) struct Receipt {
     /// Files, by where they are.
     files: Vec<ReceiptFile>,
     /// Folders that were made, the outer before the inner.
@@ -42,7 +42,7 @@ enum UndoEdit {
 
 /// What a receipt says of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OriginalContent {
+pub(super) enum OriginalContent {
     /// Nothing: it was not written by us, or it changed since.
     Unknown,
     /// There was none.
@@ -53,18 +53,18 @@ pub enum OriginalContent {
 
 impl Receipt {
     /// Reads one; what is no receipt is none.
-    pub fn read(bytes: Option<&[u8]>) -> Self {
+    pub(super) fn read(bytes: Option<&[u8]>) -> Self {
         bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
     /// As it is kept.
-    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+    pub(super) fn to_bytes(&self) -> Option<Vec<u8>> {
         let empty = self.files.is_empty() && self.folders.is_empty();
         if empty { None } else { serde_json::to_vec_pretty(self).ok() }
     }
 
     /// What a file was before we came, if it still is what we made of it.
-    pub fn original(&self, path: &Path, now: &str) -> OriginalContent {
+    pub(super) fn original(&self, path: &Path, now: &str) -> OriginalContent {
         let Some(item) =
             self.files.iter().find(|item| item.path == path && item.after == fingerprint(now))
         else {
@@ -81,7 +81,7 @@ impl Receipt {
     }
 
     /// How many bytes were put into a file that was there, in one piece.
-    pub fn put_in(&self, path: &Path) -> Option<usize> {
+    pub(super) fn put_in(&self, path: &Path) -> Option<usize> {
         self.files.iter().find(|item| item.path == path).and_then(|item| match &item.undo {
             UndoEdit::Splice { length, text, .. } if text.is_empty() => Some(*length),
             _ => None,
@@ -89,17 +89,17 @@ impl Receipt {
     }
 
     /// Whether we wrote the file, whatever became of it.
-    pub fn knows(&self, path: &Path) -> bool {
+    pub(super) fn knows(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path)
     }
 
     /// Whether the file was there before us.
-    pub fn was_there(&self, path: &Path) -> bool {
+    pub(super) fn was_there(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path && item.undo != UndoEdit::Remove)
     }
 
     /// Remembers an edit. `original` is what the file was before we ever came.
-    pub fn keep(&mut self, edit: &FileEdit, original: Option<&str>) {
+    pub(super) fn keep(&mut self, edit: &FileEdit, original: Option<&str>) {
         let modes = self.modes(&edit.path);
         self.forget(&edit.path);
         let Some(after) = &edit.after else { return };
@@ -113,19 +113,19 @@ impl Receipt {
     }
 
     /// Remembers the mode a file had when it was written, and the one it has now.
-    pub fn keep_modes(&mut self, path: &Path, was: Option<u32>, now: Option<u32>) {
+    pub(super) fn keep_modes(&mut self, path: &Path, was: Option<u32>, now: Option<u32>) {
         let Some(item) = self.files.iter_mut().find(|item| item.path == path) else { return };
         let first = item.modes.filter(|(_, after)| was == Some(*after)).map(|(before, _)| before);
         item.modes = first.or(was).zip(now).filter(|(before, after)| before != after);
     }
 
     /// The mode a file had before us and the one we gave it, if they differ.
-    pub fn modes(&self, path: &Path) -> Option<(u32, u32)> {
+    pub(super) fn modes(&self, path: &Path) -> Option<(u32, u32)> {
         self.files.iter().find(|item| item.path == path).and_then(|item| item.modes)
     }
 
     /// Forgets files that are gone, or in which nothing speaks of us any more.
-    pub fn forget_foreign_files(&mut self) {
+    pub(super) fn forget_foreign_files(&mut self) {
         let speaks_of_us = |path: &Path| {
             std::fs::read(path)
                 .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("twining"))
@@ -134,7 +134,7 @@ impl Receipt {
     }
 
     /// Forgets a file.
-    pub fn forget(&mut self, path: &Path) {
+    pub(super) fn forget(&mut self, path: &Path) {
         self.files.retain(|item| item.path != path);
     }
 }

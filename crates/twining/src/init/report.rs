@@ -16,7 +16,7 @@ use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{TextPage, dim, good, plain, strong, warn};
 
 /// What came of it.
-pub struct InstallOutcome {
+pub(super) struct InstallOutcome {
     /// What changes.
     pub edits: Vec<FileEdit>,
     /// Files of the memory that are made.
@@ -33,7 +33,7 @@ pub struct InstallOutcome {
 
 /// What it means that a person only pressed Enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EnterMeaning {
+pub(super) enum EnterMeaning {
     /// Yes: what is done can be taken back.
     Agrees,
     /// No: what is lost is lost.
@@ -66,7 +66,7 @@ impl EnterMeaning {
 
 /// Whether a person at a terminal agrees. Where there is none, the command itself
 /// is the answer.
-pub fn agreed(
+pub(super) fn agreed(
     options: &InstallOptions,
     outcome: &InstallOutcome,
     question: &str,
@@ -92,7 +92,7 @@ pub fn agreed(
             ConfirmReply::Yes => return Ok(true),
             ConfirmReply::No => return Ok(false),
             ConfirmReply::Diff => {
-                anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?
+                anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?;
             }
         }
     }
@@ -129,7 +129,7 @@ fn files(page: &mut TextPage, outcome: &InstallOutcome) {
 }
 
 /// Tells what came of it.
-pub fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
+pub(super) fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
     let to_json = || {
         let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));
         let edits =

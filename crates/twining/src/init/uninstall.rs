@@ -17,7 +17,7 @@ use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 
 /// Takes everything back that `install` wrote, for every host.
-pub fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
+pub(crate) fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
     let project = Project::open(options.project.clone())?;
     let worktree = LinkedWorktree::of(&project);
     if let Some(worktree) =
@@ -162,7 +162,7 @@ fn take_shared(
 }
 
 /// Takes a piece out of its file, if it is in it.
-pub fn remove_patch(
+pub(super) fn remove_patch(
     plan: &mut InstallPlan,
     receipt: &Receipt,
     patch: &FilePatch,
@@ -203,7 +203,7 @@ pub fn remove_patch(
 }
 
 /// Restores to the byte what nobody touched since, but for what others need as it is.
-pub fn restore(
+pub(super) fn restore(
     plan: &mut InstallPlan,
     receipt: &Receipt,
     patches: &[FilePatch],
@@ -234,7 +234,7 @@ pub fn restore(
 
 /// A worktree that is linked to a main checkout.
 #[derive(Debug)]
-pub struct LinkedWorktree {
+pub(super) struct LinkedWorktree {
     /// The project in the main checkout.
     main: PathBuf,
     /// Whether its memory is this worktree's too.
@@ -243,7 +243,7 @@ pub struct LinkedWorktree {
 
 impl LinkedWorktree {
     /// The one a project lies in, if it is one.
-    pub fn of(project: &Project) -> Option<Self> {
+    pub(super) fn of(project: &Project) -> Option<Self> {
         // Without the slash that a join with nothing leaves.
         let main: PathBuf = project.located.main.as_deref()?.components().collect();
         let shares_memory = project.located.place.project == main;
@@ -251,7 +251,7 @@ impl LinkedWorktree {
     }
 
     /// What is not taken away from here.
-    pub fn what_stays(&self) -> String {
+    pub(super) fn what_stays(&self) -> String {
         let memory = if self.shares_memory { " and the memory" } else { "" };
         let main = self.main.display();
         format!(
@@ -260,7 +260,7 @@ impl LinkedWorktree {
     }
 
     /// The memory is not this worktree's to remove.
-    pub fn refusal(&self) -> CommandError {
+    pub(super) fn refusal(&self) -> CommandError {
         let main = self.main.display();
         let why = format!(
             "this is a linked worktree of {main}, where the memory is stored; nothing was removed"

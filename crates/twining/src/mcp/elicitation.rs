@@ -33,7 +33,7 @@ const MOST_OPEN: usize = 32;
 
 /// What came of asking.
 #[derive(Debug)]
-pub enum PersonAnswer {
+pub(super) enum PersonAnswer {
     /// The person confirmed it.
     Yes,
     /// They declined.
@@ -46,7 +46,7 @@ pub enum PersonAnswer {
 
 /// The questions of one connection that no answer has come to yet.
 #[derive(Default)]
-pub struct PendingQuestions(Mutex<Vec<PendingQuestion>>);
+pub(super) struct PendingQuestions(Mutex<Vec<PendingQuestion>>);
 
 struct PendingQuestion {
     nonce: String,
@@ -83,12 +83,12 @@ impl PendingQuestions {
 }
 
 /// Whether the client can put a question to a person.
-pub fn can_be_asked(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn can_be_asked(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|client| client.elicitation.is_some())
 }
 
 /// Asks about a call, or takes the answer that a stateless client brought along.
-pub async fn ask(
+pub(super) async fn ask(
     context: &RequestContext<RoleServer>,
     open: &PendingQuestions,
     call: &CallToolRequestParams,
@@ -120,7 +120,7 @@ pub async fn ask(
 }
 
 /// What a model is told whose user said no.
-pub fn declined() -> CommandError {
+pub(super) fn declined() -> CommandError {
     CommandError::unavailable("DECLINED", "the user was asked and declined: nothing was changed")
         .with_hint("ask them what they want instead")
 }

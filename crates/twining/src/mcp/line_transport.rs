@@ -30,7 +30,7 @@ use crate::verbs::serde_messages;
 const LINE_BYTES: usize = 16 * limits::RECORD_BYTES;
 
 /// The transport.
-pub struct LineTransport<R, W> {
+pub(super) struct LineTransport<R, W> {
     input: BufReader<R>,
     line: Vec<u8>,
     /// Set while the rest of a line that is too long goes by.
@@ -48,7 +48,7 @@ enum ReadStep {
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
     /// Messages in from one stream, out to another.
-    pub fn new(input: R, output: W) -> Self {
+    pub(super) fn new(input: R, output: W) -> Self {
         Self {
             input: BufReader::new(input),
             line: Vec::new(),

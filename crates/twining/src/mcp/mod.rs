@@ -4,12 +4,12 @@
 //! when a client lists tools, and the memory is opened by the first call.
 
 #[cfg(feature = "conformance")]
-pub mod conformance;
+pub(crate) mod conformance;
 mod elicitation;
 mod line_transport;
 mod request_scanner;
 mod server;
 mod tool_list;
 
-pub use server::{ServerOptions, serve};
-pub use tool_list::ToolSelection;
+pub(crate) use server::{ServerOptions, serve};
+pub(crate) use tool_list::ToolSelection;

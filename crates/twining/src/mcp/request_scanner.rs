@@ -11,7 +11,7 @@ const TOKEN_BYTES: usize = 256;
 
 /// One pass over the bytes of a line.
 #[derive(Debug, Default)]
-pub struct RequestScanner {
+pub(super) struct RequestScanner {
     depth: usize,
     deepest: usize,
     quoted: bool,
@@ -24,21 +24,21 @@ pub struct RequestScanner {
 
 impl RequestScanner {
     /// A pass over a whole line.
-    pub fn of(line: &[u8]) -> Self {
+    pub(super) fn of(line: &[u8]) -> Self {
         let mut salvage = Self::default();
         salvage.feed(line);
         salvage
     }
 
     /// Goes on with the next bytes of the line.
-    pub fn feed(&mut self, bytes: &[u8]) {
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.step(byte);
         }
     }
 
     /// The request's id, if the line is a request at all.
-    pub fn id(&self) -> Option<RequestId> {
+    pub(super) fn id(&self) -> Option<RequestId> {
         if self.method.is_empty() {
             return None;
         }
@@ -46,12 +46,12 @@ impl RequestScanner {
     }
 
     /// Whether the request calls a tool.
-    pub fn calls_a_tool(&self) -> bool {
+    pub(super) fn calls_a_tool(&self) -> bool {
         self.method == br#""tools/call""#
     }
 
     /// How deep the line is nested.
-    pub fn deepest(&self) -> usize {
+    pub(super) fn deepest(&self) -> usize {
         self.deepest
     }
 

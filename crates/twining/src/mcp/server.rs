@@ -52,7 +52,7 @@ fn tools_named(text: &str) -> impl Iterator<Item = &str> {
 
 /// One connection's server.
 #[derive(Clone)]
-pub struct McpServer(Arc<ServerState>);
+pub(super) struct McpServer(Arc<ServerState>);
 
 struct ServerState {
     options: ServerOptions,
@@ -75,7 +75,7 @@ struct ServedProject {
 
 impl McpServer {
     /// A server that has opened nothing yet.
-    pub fn new(options: ServerOptions) -> Self {
+    pub(super) fn new(options: ServerOptions) -> Self {
         let session = project::session_of_host().unwrap_or_else(|| {
             project::session_named(IdSource::new(Box::new(SystemWorld)).next().as_str())
         });
@@ -91,7 +91,7 @@ impl McpServer {
     }
 
     /// Takes in what hooks queued while no server ran.
-    pub fn drain_in_background(&self) {
+    pub(super) fn drain_in_background(&self) {
         let state = self.0.clone();
         tokio::task::spawn_blocking(move || {
             if let Ok(project) = state.project() {
@@ -101,7 +101,7 @@ impl McpServer {
     }
 
     /// Leaves the project, with the files as git is to track them.
-    pub fn leave(&self) {
+    pub(super) fn leave(&self) {
         let open = self.0.project.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(open);
     }
@@ -328,7 +328,7 @@ impl ServerHandler for McpServer {
 
 /// How a server is started.
 #[derive(Clone, Debug, Default)]
-pub struct ServerOptions {
+pub(crate) struct ServerOptions {
     /// `--project`.
     pub project: Option<PathBuf>,
     /// `--agent`.
@@ -340,7 +340,7 @@ pub struct ServerOptions {
 }
 
 /// Serves until the client closes our input.
-pub fn serve(options: ServerOptions) -> Result<(), CommandError> {
+pub(crate) fn serve(options: ServerOptions) -> Result<(), CommandError> {
     let caller = crate::project::caller_over_mcp(options.agent.clone(), None, String::new());
     caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     // One thread for the wire; calls run on a few others, so that a slow one

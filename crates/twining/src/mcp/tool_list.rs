@@ -19,7 +19,7 @@ const LITE: [&str; 8] = ["assemble", "query", "post", "decide", "why", "next", "
 
 /// Which tools are offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ToolSelection {
+pub(crate) enum ToolSelection {
     /// All of them.
     #[default]
     Full,
@@ -31,7 +31,7 @@ pub enum ToolSelection {
 
 impl ToolSelection {
     /// Reads `lite`, `full` or `group,group`.
-    pub fn parse(words: &str) -> Result<Self, String> {
+    pub(crate) fn parse(words: &str) -> Result<Self, String> {
         match words.trim() {
             "full" => Ok(Self::Full),
             "lite" => Ok(Self::Lite),
@@ -40,7 +40,7 @@ impl ToolSelection {
     }
 
     /// Whether a verb is offered.
-    pub fn offers(&self, verb: &VerbEntry) -> bool {
+    pub(crate) fn offers(&self, verb: &VerbEntry) -> bool {
         match self {
             Self::Full => true,
             Self::Lite => LITE.contains(&verb.name),
@@ -49,14 +49,14 @@ impl ToolSelection {
     }
 
     /// The verb behind a tool's name.
-    pub fn find(&self, tool: &str) -> Option<&'static VerbEntry> {
+    pub(crate) fn find(&self, tool: &str) -> Option<&'static VerbEntry> {
         let name = tool.strip_prefix("twining_")?;
         VERBS.iter().find(|verb| verb.name == name && self.offers(verb))
     }
 
     /// The tools by their names alone, sorted: a list that changes its order
     /// breaks a model's cache. [`Unfolded`] puts the rest in.
-    pub fn named(&self) -> Vec<Tool> {
+    pub(crate) fn named(&self) -> Vec<Tool> {
         let mut names: Vec<String> =
             VERBS.iter().filter(|verb| self.offers(verb)).map(VerbEntry::tool_name).collect();
         names.sort();
@@ -64,7 +64,7 @@ impl ToolSelection {
     }
 
     /// The same with all that is to be known of them.
-    pub fn described(&self) -> Vec<Tool> {
+    pub(crate) fn described(&self) -> Vec<Tool> {
         let mut tools: Vec<Tool> =
             VERBS.iter().filter(|verb| self.offers(verb)).map(described).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -88,11 +88,11 @@ const NO_TOOLS: &[u8] = br#""tools":[]"#;
 /// The names in a list of tools that has nothing else, taken out of it, to be
 /// put back as what is published under them once the rest is written.
 #[derive(Debug, Default)]
-pub struct PublishedTools(Vec<Tool>);
+pub(super) struct PublishedTools(Vec<Tool>);
 
 impl PublishedTools {
     /// Takes them out, if there are such.
-    pub fn take_from(message: &mut ServerJsonRpcMessage) -> Self {
+    pub(super) fn take_from(message: &mut ServerJsonRpcMessage) -> Self {
         let JsonRpcMessage::Response(response) = message else { return Self::default() };
         let ServerResult::ListToolsResult(list) = &mut response.result else {
             return Self::default();
@@ -102,7 +102,7 @@ impl PublishedTools {
     }
 
     /// Puts them into the line that was written without them.
-    pub fn put_into(&self, line: Vec<u8>) -> Vec<u8> {
+    pub(super) fn put_into(&self, line: Vec<u8>) -> Vec<u8> {
         if self.0.is_empty() {
             return line;
         }
@@ -166,7 +166,7 @@ fn hints(effect: Effect) -> ToolAnnotations {
 }
 
 /// The result of a call that was carried out.
-pub fn succeeded(answer: Value) -> CallToolResult {
+pub(super) fn succeeded(answer: Value) -> CallToolResult {
     let answer = json_output::visible(answer);
     let mut result =
         CallToolResult::success(vec![ContentBlock::text(json_output::compact(&answer))]);
@@ -175,7 +175,7 @@ pub fn succeeded(answer: Value) -> CallToolResult {
 }
 
 /// The result of a call that was not.
-pub fn failed(problem: &CommandError) -> CallToolResult {
+pub(super) fn failed(problem: &CommandError) -> CallToolResult {
     let error = json_output::visible(problem.to_json());
     let mut result = CallToolResult::error(vec![ContentBlock::text(json_output::compact(&error))]);
     result.structured_content = Some(error);

@@ -36,7 +36,7 @@ impl From<ExitStatus> for ExitCode {
 
 /// A failure in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandError {
+pub(crate) struct CommandError {
     code: String,
     message: String,
     causes: Vec<String>,
@@ -45,7 +45,7 @@ pub struct CommandError {
 
 impl CommandError {
     /// An input that broke a rule.
-    pub fn refused(refused: &InvalidInput) -> Self {
+    pub(crate) fn refused(refused: &InvalidInput) -> Self {
         Self {
             code: "INVALID_INPUT".to_owned(),
             message: refused.to_string(),
@@ -55,7 +55,7 @@ impl CommandError {
     }
 
     /// A command line that makes no sense.
-    pub fn misuse(message: impl Into<String>) -> Self {
+    pub(crate) fn misuse(message: impl Into<String>) -> Self {
         Self {
             code: "INVALID_INPUT".to_owned(),
             message: message.into(),
@@ -65,12 +65,12 @@ impl CommandError {
     }
 
     /// Something this program cannot do as it is.
-    pub fn unavailable(code: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn unavailable(code: &str, message: impl Into<String>) -> Self {
         Self { code: code.to_owned(), message: message.into(), causes: Vec::new(), hint: None }
     }
 
     /// Something the machine would not do.
-    pub fn of_error(code: &str, error: &dyn Error) -> Self {
+    pub(crate) fn of_error(code: &str, error: &dyn Error) -> Self {
         Self {
             code: code.to_owned(),
             message: error.to_string(),
@@ -81,14 +81,14 @@ impl CommandError {
 
     /// Adds the next step.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// The error as a tool result holds it. The causes join the message: a
     /// model sees this object and nothing else.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let message = std::iter::once(&self.message)
             .chain(&self.causes)
             .map(String::as_str)
@@ -102,12 +102,12 @@ impl CommandError {
     }
 
     /// The error as a person reads it, with the escapes of its styles.
-    pub fn to_words(&self) -> String {
+    pub(crate) fn to_words(&self) -> String {
         self.styled("error", AnsiColor::Red)
     }
 
     /// The same for one that kept nobody from their work.
-    pub fn to_warning(&self) -> String {
+    pub(crate) fn to_warning(&self) -> String {
         self.styled("warning", AnsiColor::Yellow)
     }
 
@@ -132,7 +132,7 @@ impl CommandError {
     }
 
     /// How a command that met it ends.
-    pub fn ending(&self) -> ExitStatus {
+    pub(crate) fn ending(&self) -> ExitStatus {
         if self.code == "INVALID_INPUT" { ExitStatus::Misused } else { ExitStatus::Failed }
     }
 }

@@ -6,12 +6,12 @@ use serde_json::Value;
 use twining_model::text;
 
 /// One line.
-pub fn compact(value: &impl Serialize) -> String {
+pub(crate) fn compact(value: &impl Serialize) -> String {
     escaped(serde_json::to_string(value))
 }
 
 /// One field a line.
-pub fn pretty(value: &impl Serialize) -> String {
+pub(crate) fn pretty(value: &impl Serialize) -> String {
     escaped(serde_json::to_string_pretty(value))
 }
 
@@ -37,7 +37,7 @@ fn escaped(json: serde_json::Result<String>) -> String {
 
 /// The same with every character that acts spelled out: a client takes our
 /// escapes off again before a model reads the fields.
-pub fn visible(value: Value) -> Value {
+pub(crate) fn visible(value: Value) -> Value {
     match value {
         Value::String(text_value) if text_value.chars().any(text::is_unsafe_to_show) => {
             Value::String(text::visible(&text_value))
@@ -56,7 +56,7 @@ pub fn visible(value: Value) -> Value {
 /// How deep the deepest list or object of a value lies; a plain value has depth 0.
 ///
 /// Walks a list of its own: on the call stack a hostile depth would be a crash.
-pub fn depth(value: &Value) -> usize {
+pub(crate) fn depth(value: &Value) -> usize {
     let mut deepest = 0;
     let mut open = vec![(value, 0)];
     while let Some((value, above)) = open.pop() {
@@ -72,7 +72,7 @@ pub fn depth(value: &Value) -> usize {
 }
 
 /// About how many bytes a value takes as JSON; never less than its text.
-pub fn weight(value: &Value) -> usize {
+pub(crate) fn weight(value: &Value) -> usize {
     let mut bytes = 0;
     let mut open = vec![value];
     while let Some(value) = open.pop() {

@@ -13,48 +13,48 @@ const NARROWEST: usize = 24;
 
 /// A few words in one style.
 #[derive(Clone, Debug)]
-pub struct StyledText {
+pub(crate) struct StyledText {
     text: String,
     style: Style,
 }
 
 /// Words as they are.
-pub fn plain(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn plain(words: impl AsRef<str>) -> StyledText {
     styled(words, Style::new())
 }
 
 /// What matters most in a line.
-pub fn strong(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn strong(words: impl AsRef<str>) -> StyledText {
     styled(words, Style::new().bold())
 }
 
 /// What may be overlooked: ids, times, counts.
-pub fn dim(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn dim(words: impl AsRef<str>) -> StyledText {
     styled(words, Style::new().dimmed())
 }
 
 /// What is well.
-pub fn good(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn good(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Green.on_default())
 }
 
 /// What wants attention.
-pub fn warn(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn warn(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Yellow.on_default())
 }
 
 /// What is wrong.
-pub fn bad(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn bad(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Red.on_default())
 }
 
 /// A place in the project.
-pub fn place(words: impl AsRef<str>) -> StyledText {
+pub(crate) fn place(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Cyan.on_default())
 }
 
 /// Where a decision stands.
-pub fn standing(status: DecisionStatus) -> StyledText {
+pub(crate) fn standing(status: DecisionStatus) -> StyledText {
     match status {
         DecisionStatus::Active => good(status.as_str()),
         DecisionStatus::Provisional => warn(status.as_str()),
@@ -64,7 +64,7 @@ pub fn standing(status: DecisionStatus) -> StyledText {
 }
 
 /// What an entry is.
-pub fn kind(entry_type: &str) -> StyledText {
+pub(crate) fn kind(entry_type: &str) -> StyledText {
     match entry_type {
         "warning" => bad(entry_type),
         "need" | "question" => warn(entry_type),
@@ -74,7 +74,7 @@ pub fn kind(entry_type: &str) -> StyledText {
 }
 
 /// A stored time, to the minute.
-pub fn when(timestamp: &str) -> StyledText {
+pub(crate) fn when(timestamp: &str) -> StyledText {
     match Time::read(timestamp) {
         Some(time) => dim(format!(
             "{}Z",
@@ -85,7 +85,7 @@ pub fn when(timestamp: &str) -> StyledText {
 }
 
 /// A number with its noun: `1 decision`, `2 decisions`.
-pub fn count(number: u64, noun: &str) -> String {
+pub(crate) fn count(number: u64, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
@@ -113,29 +113,29 @@ impl StyledText {
 
 /// What a command has to say, before it is printed.
 #[derive(Debug, Default)]
-pub struct TextPage {
+pub(crate) struct TextPage {
     text: String,
     width: Option<usize>,
 }
 
 impl TextPage {
     /// A page for a terminal this wide, or for a file.
-    pub fn new(width: Option<usize>) -> Self {
+    pub(crate) fn new(width: Option<usize>) -> Self {
         Self { text: String::new(), width }
     }
 
     /// The page, with the escapes of its styles.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
     /// An empty line.
-    pub fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
     /// Words on one line, a space between them.
-    pub fn line(&mut self, cells: impl IntoIterator<Item = StyledText>) {
+    pub(crate) fn line(&mut self, cells: impl IntoIterator<Item = StyledText>) {
         for (i, cell) in cells.into_iter().enumerate() {
             if i > 0 {
                 self.text.push(' ');
@@ -146,7 +146,7 @@ impl TextPage {
     }
 
     /// A heading over what follows.
-    pub fn heading(&mut self, words: impl AsRef<str>) {
+    pub(crate) fn heading(&mut self, words: impl AsRef<str>) {
         if !self.text.is_empty() {
             self.blank();
         }
@@ -154,7 +154,7 @@ impl TextPage {
     }
 
     /// Stored text of any length, indented, line by line.
-    pub fn block(&mut self, indent: usize, stored: &str) {
+    pub(crate) fn block(&mut self, indent: usize, stored: &str) {
         let shown = text::visible(stored).replace('\t', "  ");
         for line in shown.lines() {
             for part in wrapped(line, self.width.map(|width| width.saturating_sub(indent))) {
@@ -166,7 +166,7 @@ impl TextPage {
     }
 
     /// A document as it is, made visible and never wrapped.
-    pub fn verbatim(&mut self, document: &str) {
+    pub(crate) fn verbatim(&mut self, document: &str) {
         self.text.push_str(&text::visible(document));
         if !document.ends_with('\n') {
             self.text.push('\n');
@@ -174,7 +174,7 @@ impl TextPage {
     }
 
     /// Rows with their columns aligned; the last column wraps on a terminal.
-    pub fn table(&mut self, indent: usize, rows: impl IntoIterator<Item = Vec<StyledText>>) {
+    pub(crate) fn table(&mut self, indent: usize, rows: impl IntoIterator<Item = Vec<StyledText>>) {
         let rows: Vec<_> = rows.into_iter().collect();
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)

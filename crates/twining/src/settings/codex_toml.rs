@@ -9,7 +9,7 @@ const CHOSEN: &str = "default_permissions";
 const PROFILES: &str = "permissions";
 
 /// The text with our server in it, started with these words.
-pub fn put(text: &str, args: &[String]) -> Result<String, String> {
+pub(crate) fn put(text: &str, args: &[String]) -> Result<String, String> {
     let mut document = read(text)?;
     let servers = document.entry(SERVERS).or_insert_with(|| {
         let mut table = Table::new();
@@ -33,7 +33,7 @@ pub fn put(text: &str, args: &[String]) -> Result<String, String> {
 }
 
 /// The text without it; nothing if that leaves nothing.
-pub fn take(text: &str) -> Result<Option<String>, String> {
+pub(crate) fn take(text: &str) -> Result<Option<String>, String> {
     let mut document = read(text)?;
     let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else {
         return Ok(Some(text.to_owned()));
@@ -52,7 +52,7 @@ pub fn take(text: &str) -> Result<Option<String>, String> {
 /// The text with a profile of ours for commands: they write in the project, but for this
 /// folder. Codex takes no profile that is not also chosen, so one that somebody
 /// has chosen stays, and nothing is put beside it.
-pub fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
+pub(crate) fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
     let mut document = read(text)?;
     let chosen = document.get(CHOSEN).map(|chosen| chosen.as_str() == Some(US));
     if chosen == Some(false)
@@ -90,7 +90,7 @@ pub fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
 }
 
 /// The text without that profile; nothing if that leaves nothing.
-pub fn take_read_only(text: &str) -> Result<Option<String>, String> {
+pub(crate) fn take_read_only(text: &str) -> Result<Option<String>, String> {
     let mut document = read(text)?;
     if !is_read_only(text) {
         return Ok(Some(text.to_owned()));
@@ -107,19 +107,19 @@ pub fn take_read_only(text: &str) -> Result<Option<String>, String> {
 }
 
 /// Whether our profile is chosen.
-pub fn is_read_only(text: &str) -> bool {
+pub(crate) fn is_read_only(text: &str) -> bool {
     read(text).is_ok_and(|document| document.get(CHOSEN).and_then(Item::as_str) == Some(US))
 }
 
 /// The command and its words, if the file starts us.
-pub fn entry(text: &str) -> Option<(String, Vec<String>)> {
+pub(crate) fn entry(text: &str) -> Option<(String, Vec<String>)> {
     let document = read(text).ok()?;
     let entry = document.get(SERVERS)?.get(US)?;
     Some((entry.get("command")?.as_str()?.to_owned(), words(entry.get("args"))))
 }
 
 /// What the file says, as JSON would say it: hooks are named in the same shape in both.
-pub fn as_json(text: &str) -> Result<serde_json::Value, String> {
+pub(crate) fn as_json(text: &str) -> Result<serde_json::Value, String> {
     Ok(table_as_json(read(text)?.as_table()))
 }
 

@@ -14,7 +14,7 @@ const BOM: char = '\u{feff}';
 
 /// Why a file cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub(crate) enum SettingsError {
     /// It is not what it should be.
     #[error("line {line}, column {column}: {what}")]
     Malformed {
@@ -37,14 +37,14 @@ pub enum SettingsError {
 }
 
 /// Settings that are open for surgery.
-pub struct JsoncFile {
+pub(crate) struct JsoncFile {
     root: CstRootNode,
     bom: bool,
 }
 
 impl JsoncFile {
     /// Takes a file apart; no file is an empty object.
-    pub fn read(text: Option<&str>) -> Result<Self, SettingsError> {
+    pub(crate) fn read(text: Option<&str>) -> Result<Self, SettingsError> {
         let whole = text.unwrap_or_default();
         let text = whole.strip_prefix(BOM).unwrap_or(whole);
         let bom = text.len() < whole.len();
@@ -77,7 +77,7 @@ impl JsoncFile {
     }
 
     /// The text as it is now.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = self.root.to_string();
         if self.bom {
             text.insert(0, BOM);
@@ -86,19 +86,19 @@ impl JsoncFile {
     }
 
     /// All that the settings say.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         self.root.to_serde_value().unwrap_or_default()
     }
 
     /// Whether nothing is left that says anything.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let bare = self.root.to_string();
         bare.split_whitespace().collect::<String>() == "{}"
     }
 
     /// The value at a path of keys, as hosts read it: of keys that stand twice the
     /// last one counts.
-    pub fn get(&self, path: &[&str]) -> Option<Value> {
+    pub(crate) fn get(&self, path: &[&str]) -> Option<Value> {
         let (last, above) = path.split_last()?;
         let object = above.iter().try_fold(self.root.object_value()?, |object, key| {
             last_named(&object, key)?.object_value()
@@ -107,7 +107,7 @@ impl JsoncFile {
     }
 
     /// Sets a key that is not there yet.
-    pub fn add(&self, path: &[&str], key: &str, value: &Value) -> Result<(), SettingsError> {
+    pub(crate) fn add(&self, path: &[&str], key: &str, value: &Value) -> Result<(), SettingsError> {
         let object = self.object(path)?;
         if last_named(&object, key).is_none() {
             object.append(key, input(value));
@@ -117,7 +117,7 @@ impl JsoncFile {
 
     /// Sets an entry that is ours, or that nobody has; one of the same name that
     /// somebody else wrote is left alone and told.
-    pub fn set(
+    pub(crate) fn set(
         &self,
         path: &[&str],
         key: &str,
@@ -142,7 +142,7 @@ impl JsoncFile {
     }
 
     /// Takes an entry of ours out, and with it the objects around it that are empty then.
-    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
+    pub(crate) fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
         if let Some(root) = self.root.object_value() {
             unset_in(&root, path, key, &is_ours);
         }
@@ -150,7 +150,7 @@ impl JsoncFile {
 
     /// Hangs a group of hooks under an event of `hooks`. Of ours there is exactly
     /// this one; others' stay where they are.
-    pub fn add_hook(&self, event: &str, group: &Value) -> Result<(), SettingsError> {
+    pub(crate) fn add_hook(&self, event: &str, group: &Value) -> Result<(), SettingsError> {
         let list = self.array(&["hooks"], event)?;
         let ours: Vec<Value> = list
             .elements()
@@ -166,7 +166,7 @@ impl JsoncFile {
     }
 
     /// Takes every hook of ours out, and what is empty then.
-    pub fn remove_hooks(&self) {
+    pub(crate) fn remove_hooks(&self) {
         let Some(root) = self.root.object_value() else { return };
         for found in named(&root, "hooks") {
             let Some(hooks) = found.object_value() else { continue };
@@ -187,7 +187,7 @@ impl JsoncFile {
     }
 
     /// Adds words to a list, each once, behind what stands there.
-    pub fn list(&self, path: &[&str], words: &[String]) -> Result<(), SettingsError> {
+    pub(crate) fn list(&self, path: &[&str], words: &[String]) -> Result<(), SettingsError> {
         let Some((key, above)) = path.split_last() else { return Ok(()) };
         let list = self.array(above, key)?;
         let there: Vec<Value> =
@@ -199,7 +199,7 @@ impl JsoncFile {
     }
 
     /// Takes words out of a list, and what is empty then.
-    pub fn unlist(&self, path: &[&str], words: &[String]) {
+    pub(crate) fn unlist(&self, path: &[&str], words: &[String]) {
         if let Some(root) = self.root.object_value() {
             unlist_in(&root, path, words);
         }
@@ -230,7 +230,7 @@ impl JsoncFile {
 
 /// Whether an entry is ours: its command, or its first word, is us, whatever became
 /// of the rest.
-pub fn starts_twining(entry: &Value) -> bool {
+pub(crate) fn starts_twining(entry: &Value) -> bool {
     match &entry["command"] {
         Value::String(command) => command == "twining",
         list => strings(list).next() == Some("twining"),
@@ -316,7 +316,7 @@ fn unlist_in(object: &CstObject, path: &[&str], words: &[String]) -> bool {
 }
 
 /// Whether a handler calls our hook.
-pub fn is_twining_hook(handler: &Value) -> bool {
+pub(crate) fn is_twining_hook(handler: &Value) -> bool {
     let Some(command) = handler["command"].as_str() else { return false };
     let mut words = command.split_whitespace().chain(strings(&handler["args"]));
     words.next().is_some_and(|program| program == "twining" || program.ends_with("/twining"))
@@ -324,7 +324,7 @@ pub fn is_twining_hook(handler: &Value) -> bool {
 }
 
 /// The handlers of a group; a flat entry is its own.
-pub fn handlers(group: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn handlers(group: &Value) -> impl Iterator<Item = &Value> {
     let flat = group.get("hooks").is_none().then_some(group);
     group["hooks"].as_array().into_iter().flatten().chain(flat)
 }

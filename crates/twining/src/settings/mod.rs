@@ -1,5 +1,5 @@
 //! The settings files of hosts, which people write by hand: what is ours comes and goes,
 //! everything else stays as it is.
 
-pub mod codex_toml;
-pub mod jsonc;
+pub(crate) mod codex_toml;
+pub(crate) mod jsonc;

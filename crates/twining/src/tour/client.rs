@@ -10,7 +10,7 @@ use twining_model::limits;
 
 /// How a client opens the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolEra {
+pub(crate) enum ProtocolEra {
     /// With `initialize`, as up to 2025-11-25.
     Handshake,
     /// With `server/discover` and metadata on each request, as of 2026-07-28.
@@ -19,7 +19,7 @@ pub enum ProtocolEra {
 
 /// What went wrong between client and server.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// The server could not be started.
     #[error("cannot start `{program}`")]
     Start {
@@ -42,7 +42,7 @@ pub enum ClientError {
 }
 
 /// A connected agent.
-pub struct McpClient {
+pub(crate) struct McpClient {
     name: &'static str,
     era: ProtocolEra,
     server: Child,
@@ -53,7 +53,7 @@ pub struct McpClient {
 
 impl McpClient {
     /// Starts a server for the agent `name` and opens the conversation.
-    pub fn start(
+    pub(crate) fn start(
         program: &Path,
         project: &Path,
         name: &'static str,
@@ -70,7 +70,7 @@ impl McpClient {
     }
 
     /// Starts a server as a host would, and opens the conversation.
-    pub fn open(
+    pub(crate) fn open(
         mut command: Command,
         name: &'static str,
         era: ProtocolEra,
@@ -106,20 +106,20 @@ impl McpClient {
     }
 
     /// The names of the tools it is offered.
-    pub fn tools(&mut self) -> Result<Vec<String>, ClientError> {
+    pub(crate) fn tools(&mut self) -> Result<Vec<String>, ClientError> {
         let listed = self.ask("tools/list", json!({}))?;
         let tools = listed["tools"].as_array().into_iter().flatten();
         Ok(tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect())
     }
 
     /// Calls a tool; a failure of the tool is an answer too.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, ClientError> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, ClientError> {
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}))?;
         Ok(result["structuredContent"].clone())
     }
 
     /// Closes the server's input and waits until it is gone.
-    pub fn leave(mut self) -> io::Result<()> {
+    pub(crate) fn leave(mut self) -> io::Result<()> {
         drop(self.input.take());
         self.server.wait().map(drop)
     }

@@ -5,7 +5,7 @@
 //! what they did on two branches. Nothing is staged; every line shown is what came
 //! back.
 
-pub mod client;
+pub(crate) mod client;
 mod play;
 
-pub use play::play;
+pub(crate) use play::play;

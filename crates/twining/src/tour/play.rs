@@ -20,7 +20,7 @@ const SESSION: &str =
 
 /// Makes a small project under git. Without git it is a folder, and the tour
 /// goes on: only the history is missing.
-pub fn plant(dir: &Path) -> io::Result<()> {
+pub(super) fn plant(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir.join("src/auth"))?;
     fs::write(dir.join("src/auth/session.ts"), SESSION)?;
     fs::write(dir.join("README.md"), "# shop\n")?;
@@ -35,7 +35,7 @@ pub fn plant(dir: &Path) -> io::Result<()> {
 }
 
 /// The files of the memory that git tracks, or would.
-pub fn tracked(dir: &Path) -> Vec<String> {
+pub(super) fn tracked(dir: &Path) -> Vec<String> {
     let git = Git::at(dir);
     let mut files = git.tracked_of(&[".twining".to_owned()]);
     files.extend(git.untracked_in(".twining").unwrap_or_default());
@@ -47,7 +47,7 @@ const FEATURES: &str =
     "{\n  \"features\": [\n    { \"id\": \"login\", \"tested\": false }\n  ]\n}\n";
 
 /// Ben calls his work tested, and nothing was.
-pub fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
+pub(super) fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     fs::write(project.join(LIST), FEATURES).map_err(TourError::StoreLocation)?;
     let edit = json!({"file_path": project.join(LIST), "old_string": "\"tested\": false", "new_string": "\"tested\": true"});
     let answer = asked_hook(program, project, "Edit", &edit)?;
@@ -101,7 +101,7 @@ const ADAS: &str = "token-issuer";
 const BENS: &str = "logout-service";
 
 /// Ada and Ben each know something the other does not, on branches of their own.
-pub fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
+pub(super) fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     let git = Git::at(project);
     let step = |words: &[&str]| git.run_in_throwaway(words).map_err(TourError::Run);
     let commit = |message: &str| {
@@ -243,7 +243,7 @@ pub(super) enum TourError {
 }
 
 /// Plays the tour.
-pub fn play() -> Result<ExitStatus, CommandError> {
+pub(crate) fn play() -> Result<ExitStatus, CommandError> {
     match story() {
         // Whoever read the tour has seen enough.
         Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -292,7 +292,7 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     let task = json!({"task": "replace login sessions with tokens", "scope": "src/auth/"});
     let empty = ada.call("twining_assemble", &task)?;
     show_page(|page| {
-        asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context)
+        asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context);
     })?;
 
     let trap = json!({"entry_type": "warning", "summary": "Server clocks differ by up to 5 minutes", "scope": "src/auth/",
@@ -306,12 +306,12 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
             "warning: Server clocks differ by up to 5 minutes",
             &posted,
             show_id,
-        )
+        );
     })?;
     let need = json!({"entry_type": "need", "summary": "Someone must write the key rotation", "scope": "src/auth/"});
     let posted = ada.call("twining_post", &need)?;
     show_page(|page| {
-        asked(page, "ada", "post", "need: Someone must write the key rotation", &posted, show_id)
+        asked(page, "ada", "post", "need: Someone must write the key rotation", &posted, show_id);
     })?;
 
     let choice = json!({
@@ -323,7 +323,7 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     });
     let decided = ada.call("twining_decide", &choice)?;
     show_page(|page| {
-        asked(page, "ada", "decide", "Stateless JWT, 15 minutes, RS256", &decided, show_decided)
+        asked(page, "ada", "decide", "Stateless JWT, 15 minutes, RS256", &decided, show_decided);
     })?;
     Ok(decided["id"].as_str().unwrap_or_default().to_owned())
 }
@@ -347,7 +347,7 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
             "what must I know for src/auth/session.ts?",
             &context,
             show_context,
-        )
+        );
     })?;
 
     show_page(|page| section_title(page, "3  They collide"))?;
@@ -361,8 +361,8 @@ pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Resu
     let touched = ben.call("twining_impact", &rests)?;
     show_page(|page| {
         asked(page, "ben", "impact", "what depends on Ada's choice?", &touched, |answer, page| {
-            note(page, &answer["summary"])
-        })
+            note(page, &answer["summary"]);
+        });
     })?;
     ben.leave().map_err(ClientError::Gone)?;
     Ok(())
@@ -375,14 +375,14 @@ pub(super) fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
     show_page(|page| asked(page, "ada", "why", "src/auth/session.ts", &why, show_why))?;
     let status = ada.call("twining_status", &json!({}))?;
     show_page(|page| {
-        asked(page, "ada", "status", "", &status, |answer, page| note(page, &answer["summary"]))
+        asked(page, "ada", "status", "", &status, |answer, page| note(page, &answer["summary"]));
     })?;
     let wrong =
         ada.call("twining_post", &json!({"entry_type": "rumour", "summary": "it is slow"}))?;
     show_page(|page| {
         asked(page, "ada", "post", "rumour: it is slow", &wrong, |answer, page| {
-            note(page, &answer["message"])
-        })
+            note(page, &answer["message"]);
+        });
     })
 }
 

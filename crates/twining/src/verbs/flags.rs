@@ -90,7 +90,7 @@ enum FlagShape {
 }
 
 /// Adds the flags of `T` to the command of this name, and the fields it takes as `words`.
-pub fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -> Command {
+pub(crate) fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -> Command {
     let fields = fields::<T>();
     let shorthands: Vec<&Field> = of_words(&fields, words).collect();
     let usage = usage(name, &fields, &shorthands);
@@ -106,7 +106,7 @@ pub fn with_flags<T: JsonSchema>(command: Command, name: &str, words: &[&str]) -
 }
 
 /// What was given, as the tool's JSON.
-pub fn read<T: JsonSchema>(
+pub(crate) fn read<T: JsonSchema>(
     matches: &ArgMatches,
     words: &[&str],
 ) -> Result<Map<String, Value>, InvalidInput> {
@@ -140,7 +140,7 @@ pub fn read<T: JsonSchema>(
 }
 
 /// The first field that must be given and is not, and its flag.
-pub fn missing<T: JsonSchema>(given: &Map<String, Value>) -> Option<(String, String)> {
+pub(crate) fn missing<T: JsonSchema>(given: &Map<String, Value>) -> Option<(String, String)> {
     let is_given = |field: &Field| given.get(&field.path).is_some_and(|value| !value.is_null());
     let mut fields = fields::<T>().into_iter();
     fields.find(|field| field.is_required && !is_given(field)).map(|field| (field.path, field.long))

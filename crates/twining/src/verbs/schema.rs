@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use twining_model::{InvalidInput, text};
 
 /// Words that a field is offered at a command line; models learn them from the refusal.
-pub const OFFERED: &str = "x-offered";
+pub(crate) const OFFERED: &str = "x-offered";
 
 /// The schema of what a verb takes. Models are shown the first paragraph of what is
 /// said of the fields in `described`.
-pub fn of_input<T: JsonSchema>(described: &[&str]) -> Map<String, Value> {
+pub(crate) fn of_input<T: JsonSchema>(described: &[&str]) -> Map<String, Value> {
     let mut schema = derived::<T>(Contract::Deserialize);
     slim(&mut schema);
     describe(&mut schema, described, "");
@@ -23,13 +23,13 @@ pub fn of_input<T: JsonSchema>(described: &[&str]) -> Map<String, Value> {
 }
 
 /// The schema of what a verb takes, with all that is said of its fields.
-pub fn whole<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn whole<T: JsonSchema>() -> Map<String, Value> {
     derived::<T>(Contract::Deserialize)
 }
 
 /// The schema of what a verb answers: the shape alone, since the names speak
 /// and no model is shown it.
-pub fn of_output<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn of_output<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = derived::<T>(Contract::Serialize);
     slim(&mut schema);
     describe(&mut schema, &[], "");
@@ -40,7 +40,7 @@ pub fn of_output<T: JsonSchema>() -> Map<String, Value> {
 fn describe(schema: &mut Map<String, Value>, described: &[&str], path: &str) {
     match schema.get_mut("description") {
         Some(Value::String(text)) if described.contains(&path) => {
-            text.truncate(text.find("\n\n").unwrap_or(text.len()))
+            text.truncate(text.find("\n\n").unwrap_or(text.len()));
         }
         _ => drop(schema.remove("description")),
     }
@@ -94,11 +94,11 @@ fn slim(schema: &mut Map<String, Value>) {
     for (key, value) in schema.iter_mut() {
         match (key.as_str(), value) {
             ("properties" | "$defs", Value::Object(fields)) => {
-                fields.values_mut().for_each(slim_value)
+                fields.values_mut().for_each(slim_value);
             }
             ("items" | "additionalProperties", value) => slim_value(value),
             ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => {
-                options.iter_mut().for_each(slim_value)
+                options.iter_mut().for_each(slim_value);
             }
             _ => {}
         }
@@ -157,7 +157,7 @@ fn words_of(schema: &mut Map<String, Value>) {
 
 /// Leaves out what is `null`, which is the same as not given, and refuses a list, a
 /// number or a truth where `T` wants an object.
-pub fn settle<T: JsonSchema>(fields: &mut Value) -> Result<(), InvalidInput> {
+pub(crate) fn settle<T: JsonSchema>(fields: &mut Value) -> Result<(), InvalidInput> {
     let Value::Object(fields) = fields else { return Ok(()) };
     fields.retain(|_, value| !value.is_null());
     // Most calls hold no list of anything but text and no object, and need no schema:

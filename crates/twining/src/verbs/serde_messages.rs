@@ -8,7 +8,7 @@ use twining_model::text;
 const MOST_REPEATED: usize = 80;
 
 /// The error, without the names of our types.
-pub fn plain_message(error: &str) -> String {
+pub(crate) fn plain_message(error: &str) -> String {
     if error.starts_with("EOF while parsing") {
         return format!("unexpected end of input{}", place_in(error).1);
     }
@@ -28,7 +28,7 @@ pub fn plain_message(error: &str) -> String {
 }
 
 /// What was given, as it may be repeated.
-pub fn short(given: &str) -> String {
+pub(crate) fn short(given: &str) -> String {
     text::excerpt(&secrets::redact_name(given).0, MOST_REPEATED)
 }
 

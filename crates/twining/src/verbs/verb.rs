@@ -18,12 +18,12 @@ use crate::verbs::schema;
 use crate::verbs::serde_messages;
 
 /// Verbs that share the first part of their name share a command, and what it is about.
-pub const FAMILIES: [(&str, &str); 1] =
+pub(crate) const FAMILIES: [(&str, &str); 1] =
     [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
 
 /// What verbs belong together; a client may ask for some groups only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum VerbGroup {
+pub(crate) enum VerbGroup {
     /// What agents tell each other.
     Blackboard,
     /// What was chosen, and why.
@@ -48,7 +48,7 @@ pub enum VerbGroup {
 
 impl VerbGroup {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Context,
         Self::Blackboard,
         Self::Decisions,
@@ -62,12 +62,12 @@ impl VerbGroup {
     ];
 
     /// The word for it in `--tools`.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         self.words().0
     }
 
     /// What it is about, in a line of help.
-    pub fn summary(self) -> &'static str {
+    pub(crate) fn summary(self) -> &'static str {
         self.words().1
     }
 
@@ -89,7 +89,7 @@ impl VerbGroup {
 
 /// What a verb does to the memory, from harmless to grave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Nothing.
     Reads,
     /// Adds a record where there is none like it; a second time nothing changes.
@@ -104,7 +104,7 @@ pub enum Effect {
 
 /// A verb, told of the engine's input: one engine call, and how a person sees the answer.
 /// Schema, flags and help come from the input's fields.
-pub trait Verb: DeserializeOwned + JsonSchema + 'static {
+pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
     /// Its name, in snake case.
     const NAME: &'static str;
     /// Its name for people.
@@ -161,7 +161,7 @@ pub trait Verb: DeserializeOwned + JsonSchema + 'static {
 }
 
 /// What a verb answered.
-pub trait VerbAnswer {
+pub(crate) trait VerbAnswer {
     /// As the tool's JSON.
     fn to_json(&self) -> Value;
     /// For a person.
@@ -171,20 +171,21 @@ pub trait VerbAnswer {
 }
 
 /// A verb's question to a person, its types erased.
-pub type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<String>;
+pub(crate) type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<String>;
 
 /// A verb's work, its types erased.
-pub type RunFn =
+pub(crate) type RunFn =
     fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
 
 /// A verb's questions about what was not given, its types erased.
-pub type AskFn = fn(Map<String, Value>, &ArgMatches) -> Result<Map<String, Value>, CommandError>;
+pub(crate) type AskFn =
+    fn(Map<String, Value>, &ArgMatches) -> Result<Map<String, Value>, CommandError>;
 
 /// Names a field that was not given, and its flag.
-pub type MissingFn = fn(&Map<String, Value>) -> Option<(String, String)>;
+pub(crate) type MissingFn = fn(&Map<String, Value>) -> Option<(String, String)>;
 
 /// A verb in the table, its types erased.
-pub struct VerbEntry {
+pub(crate) struct VerbEntry {
     /// [`Verb::NAME`].
     pub name: &'static str,
     /// What it belongs to.
@@ -219,7 +220,7 @@ pub struct VerbEntry {
 
 impl VerbEntry {
     /// The entry of `V`.
-    pub const fn of<V: Verb>(group: VerbGroup) -> Self {
+    pub(crate) const fn of<V: Verb>(group: VerbGroup) -> Self {
         Self {
             name: V::NAME,
             group,
@@ -242,23 +243,23 @@ impl VerbEntry {
     }
 
     /// The name MCP clients call it by.
-    pub fn tool_name(&self) -> String {
+    pub(crate) fn tool_name(&self) -> String {
         format!("twining_{}", self.name)
     }
 
     /// What calls it on the command line: one word, or two for a verb of a family.
-    pub fn command_name(&self) -> String {
+    pub(crate) fn command_name(&self) -> String {
         command_name(self.name)
     }
 
     /// The family it belongs to on the command line, and its name in it.
-    pub fn family(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn family(&self) -> Option<(&'static str, &'static str)> {
         family(self.name)
     }
 }
 
 /// What calls a verb on the command line.
-pub fn command_name(name: &'static str) -> String {
+pub(crate) fn command_name(name: &'static str) -> String {
     match family(name) {
         Some((family, name)) => format!("{family} {}", name.replace('_', "-")),
         None => name.replace('_', "-"),

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Project, Ran};
 
-pub const LIST: &str = ".claude/progress/feature-list.json";
+pub(crate) const LIST: &str = ".claude/progress/feature-list.json";
 
 /// A project that git knows, with a board, a decision and a feature.
-pub fn project() -> Project {
+pub(crate) fn project() -> Project {
     let project = Project::new();
     fs::remove_dir(project.path().join(".git")).expect("makes way");
     assert!(git(&project, &["init", "-q", "-b", "main"]).status.success());
@@ -26,17 +26,17 @@ pub fn project() -> Project {
     project
 }
 
-pub fn write(project: &Project, path: &str, text: &str) {
+pub(crate) fn write(project: &Project, path: &str, text: &str) {
     let path = project.path().join(path);
     fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
     fs::write(path, text).expect("writes");
 }
 
-pub fn read(project: &Project, path: &str) -> String {
+pub(crate) fn read(project: &Project, path: &str) -> String {
     fs::read_to_string(project.path().join(path)).expect("is there")
 }
 
-pub fn git(project: &Project, words: &[&str]) -> Output {
+pub(crate) fn git(project: &Project, words: &[&str]) -> Output {
     let mut git = std::process::Command::new("git");
     git.current_dir(project.path())
         .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"])
@@ -47,23 +47,23 @@ pub fn git(project: &Project, words: &[&str]) -> Output {
         .expect("git runs")
 }
 
-pub fn commit(project: &Project, message: &str) {
+pub(crate) fn commit(project: &Project, message: &str) {
     assert!(git(project, &["add", "-A"]).status.success());
     let made = git(project, &["commit", "-q", "-m", message]);
     assert!(made.status.success(), "{made:?}");
 }
 
-pub fn hook_in(project: &Project, session: &str, event: &str, mut told: Value) -> Ran {
+pub(crate) fn hook_in(project: &Project, session: &str, event: &str, mut told: Value) -> Ran {
     told["session_id"] = json!(session);
     told["cwd"] = json!(project.path());
     project.run_with(&["hook", event], &told.to_string())
 }
 
-pub fn hook(project: &Project, event: &str, told: Value) -> Ran {
+pub(crate) fn hook(project: &Project, event: &str, told: Value) -> Ran {
     hook_in(project, "s-1", event, told)
 }
 
-pub fn answer(ran: &Ran) -> Value {
+pub(crate) fn answer(ran: &Ran) -> Value {
     assert_eq!(ran.code, 0, "{ran:?}");
     if ran.stdout.is_empty() {
         Value::Null
@@ -72,21 +72,21 @@ pub fn answer(ran: &Ran) -> Value {
     }
 }
 
-pub fn start(project: &Project, session: &str) -> String {
+pub(crate) fn start(project: &Project, session: &str) -> String {
     let begun = answer(&hook_in(project, session, "SessionStart", json!({"source": "startup"})));
     begun["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
 }
 
-pub fn stop_in(project: &Project, session: &str) -> Value {
+pub(crate) fn stop_in(project: &Project, session: &str) -> Value {
     answer(&hook_in(project, session, "Stop", json!({"stop_hook_active": false})))
 }
 
-pub fn stop(project: &Project) -> Value {
+pub(crate) fn stop(project: &Project) -> Value {
     stop_in(project, "s-1")
 }
 
 /// Runs a command line in the project; it must end well.
-pub fn sh(project: &Project, line: &str) {
+pub(crate) fn sh(project: &Project, line: &str) {
     let mut shell = std::process::Command::new("sh");
     shell
         .args(["-ec", line])
@@ -102,29 +102,29 @@ pub fn sh(project: &Project, line: &str) {
 
 /// Runs what the agent's shell ran, and tells the hook afterwards that a script did it: what
 /// the guards would have said to the line is left out.
-pub fn agent_ran_in(project: &Project, session: &str, line: &str) {
+pub(crate) fn agent_ran_in(project: &Project, session: &str, line: &str) {
     sh(project, line);
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "sh ../script.sh"}, "tool_response": {"stdout": ""}});
     assert_eq!(hook_in(project, session, "PostToolUse", call).code, 0);
 }
 
-pub fn agent_ran(project: &Project, line: &str) {
+pub(crate) fn agent_ran(project: &Project, line: &str) {
     agent_ran_in(project, "s-1", line);
 }
 
 /// What the commit check says to what is staged.
-pub fn pre_commit(project: &Project) -> Ran {
+pub(crate) fn pre_commit(project: &Project) -> Ran {
     project.run(&["hook", "--agent", "git", "pre-commit"])
 }
 
 /// What a hook told without holding anybody.
-pub fn notice(answer: &Value) -> String {
+pub(crate) fn notice(answer: &Value) -> String {
     assert_eq!(answer["decision"], Value::Null, "{answer}");
     answer["systemMessage"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The summaries of warnings on the board.
-pub fn warnings(project: &Project) -> Vec<String> {
+pub(crate) fn warnings(project: &Project) -> Vec<String> {
     let board = read(project, ".twining/blackboard.jsonl");
     let entries = board.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     entries
@@ -133,12 +133,12 @@ pub fn warnings(project: &Project) -> Vec<String> {
         .collect()
 }
 
-pub fn reason(answer: &Value) -> String {
+pub(crate) fn reason(answer: &Value) -> String {
     assert_eq!(answer["decision"], "block", "{answer}");
     answer["reason"].as_str().expect("a reason").to_owned()
 }
 
-pub fn only_decision(project: &Project) -> String {
+pub(crate) fn only_decision(project: &Project) -> String {
     let mut names = fs::read_dir(project.path().join(".twining/decisions"))
         .expect("a folder")
         .filter_map(Result::ok);

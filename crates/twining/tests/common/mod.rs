@@ -3,10 +3,10 @@
 
 #![expect(dead_code, reason = "each test file uses its own part")]
 
-pub mod hooked;
-pub mod repository;
-pub mod terminal;
-pub mod workspace;
+pub(crate) mod hooked;
+pub(crate) mod repository;
+pub(crate) mod terminal;
+pub(crate) mod workspace;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// The program under test.
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_twining");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_twining");
 
 /// A throwaway project, with the settings of nobody beside it.
-pub struct Project(tempfile::TempDir, PathBuf);
+pub(crate) struct Project(tempfile::TempDir, PathBuf);
 
 impl Project {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("project");
         // Enough for the program to see where the project ends.
@@ -31,17 +31,17 @@ impl Project {
         Self(dir, path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.1
     }
 
     /// The program, in this project, with nothing inherited that would change what it does.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         self.command_of(PROGRAM, words)
     }
 
     /// Another program, in the same place.
-    pub fn command_of(&self, program: &str, words: &[&str]) -> Command {
+    pub(crate) fn command_of(&self, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(words).current_dir(self.path()).stdin(Stdio::null());
         for name in [
@@ -63,17 +63,17 @@ impl Project {
         command
     }
 
-    pub fn run(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
         Ran::of(self.command(words).output().expect("the program starts"))
     }
 
     /// Runs with this text on stdin.
-    pub fn run_with(&self, words: &[&str], input: &str) -> Ran {
+    pub(crate) fn run_with(&self, words: &[&str], input: &str) -> Ran {
         Self::finish(self.command(words), input)
     }
 
     /// The same by a host that ends with the call: whoever comes later descends from none.
-    pub fn run_by_host(&self, words: &[&str], input: &str) -> Ran {
+    pub(crate) fn run_by_host(&self, words: &[&str], input: &str) -> Ran {
         let words = [&["-c", "\"$@\"; exit $?", "host", PROGRAM], words].concat();
         Self::finish(self.command_of("sh", &words), input)
     }
@@ -95,14 +95,14 @@ impl Project {
     }
 
     /// Runs, must succeed, and gives the answer as JSON.
-    pub fn json(&self, words: &[&str]) -> Value {
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
         let ran = self.run(&words);
         assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
         serde_json::from_str(&ran.stdout).expect("prints JSON")
     }
 
-    pub fn decide(&self, summary: &str, scope: &str) -> String {
+    pub(crate) fn decide(&self, summary: &str, scope: &str) -> String {
         let decided = self.json(&[
             "decide",
             "--summary",
@@ -119,7 +119,7 @@ impl Project {
         decided["id"].as_str().expect("has an id").to_owned()
     }
 
-    pub fn server(&self, words: &[&str]) -> Server {
+    pub(crate) fn server(&self, words: &[&str]) -> Server {
         let words: Vec<&str> = ["mcp"].into_iter().chain(words.iter().copied()).collect();
         Server::start(self.command(&words))
     }
@@ -127,14 +127,14 @@ impl Project {
 
 /// What a run of the program left.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Ran {
-    pub fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).expect("prints UTF-8"),
@@ -144,14 +144,14 @@ impl Ran {
 }
 
 /// A server and its pipes.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Server {
-    pub fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -161,16 +161,16 @@ impl Server {
         Self { child, input, output: BufReader::new(output) }
     }
 
-    pub fn send_bytes(&mut self, line: &[u8]) {
+    pub(crate) fn send_bytes(&mut self, line: &[u8]) {
         let input = self.input.as_mut().expect("is open");
         input.write_all(line).and_then(|()| input.write_all(b"\n")).expect("the server reads");
     }
 
-    pub fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         self.send_bytes(message.to_string().as_bytes());
     }
 
-    pub fn receive(&mut self) -> Value {
+    pub(crate) fn receive(&mut self) -> Value {
         let mut line = String::new();
         assert!(
             self.output.read_line(&mut line).expect("prints UTF-8") > 0,
@@ -179,13 +179,13 @@ impl Server {
         serde_json::from_str(&line).expect("a line of stdout is JSON")
     }
 
-    pub fn ask(&mut self, message: &Value) -> Value {
+    pub(crate) fn ask(&mut self, message: &Value) -> Value {
         self.send(message);
         self.receive()
     }
 
     /// Opens the conversation as clients up to 2025-11-25 do.
-    pub fn initialize(&mut self) -> Value {
+    pub(crate) fn initialize(&mut self) -> Value {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test-client", "version": "1"}});
         let answer =
             self.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
@@ -194,7 +194,7 @@ impl Server {
     }
 
     /// Calls a tool; gives the whole result.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         let answer =
             self.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
@@ -202,7 +202,7 @@ impl Server {
     }
 
     /// Closes our end; how long the server took to go, and how it went.
-    pub fn leave(mut self) -> (Duration, Option<i32>) {
+    pub(crate) fn leave(mut self) -> (Duration, Option<i32>) {
         let start = Instant::now();
         drop(self.input.take());
         let status = self.child.wait().expect("the server ends");
@@ -218,7 +218,7 @@ impl Drop for Server {
 }
 
 /// Ids become `[ID-1]`, `[ID-2]` … in the order they appear, times `[TIME]`.
-pub fn normal(text: &str) -> String {
+pub(crate) fn normal(text: &str) -> String {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut out = String::new();
     let mut rest = text;

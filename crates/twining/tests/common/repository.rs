@@ -11,19 +11,19 @@ use std::process::{Command, Stdio};
 use super::Ran;
 
 /// A repository in `shop/`, a home in `home/`, programs in `bin/`.
-pub struct Repository(tempfile::TempDir);
+pub(crate) struct Repository(tempfile::TempDir);
 
 /// Every file below a folder: its bytes, and whether it can be started.
-pub type Tree = BTreeMap<String, (Vec<u8>, bool)>;
+pub(crate) type Tree = BTreeMap<String, (Vec<u8>, bool)>;
 
 impl Repository {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let made = Self::without_git();
         made.git(&["init", "-q", "-b", "main"]);
         made
     }
 
-    pub fn without_git() -> Self {
+    pub(crate) fn without_git() -> Self {
         let made = Self(tempfile::tempdir().expect("a temporary directory"));
         for folder in ["shop", "home", "bin"] {
             fs::create_dir(made.path(folder)).expect("makes a folder");
@@ -32,37 +32,37 @@ impl Repository {
     }
 
     /// A path beside the repository.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         fs::canonicalize(self.0.path()).expect("is there").join(name)
     }
 
     /// A path in it.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path("shop").join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let file = self.file(name);
         fs::create_dir_all(file.parent().expect("has a folder")).expect("makes a folder");
         fs::write(file, text).expect("writes");
     }
 
-    pub fn write_program(&self, name: &str, text: &str) {
+    pub(crate) fn write_program(&self, name: &str, text: &str) {
         self.write(name, text);
         fs::set_permissions(self.file(name), fs::Permissions::from_mode(0o755))
             .expect("may be started");
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    pub fn json(&self, name: &str) -> serde_json::Value {
+    pub(crate) fn json(&self, name: &str) -> serde_json::Value {
         serde_json::from_str(&self.read(name)).expect("is JSON")
     }
 
     /// Puts a program on the path; `twining` is the one under test.
-    pub fn program(&self, name: &str, script: &str) {
+    pub(crate) fn program(&self, name: &str, script: &str) {
         let file = self.path("bin").join(name);
         // What is there may be a link to the program under test.
         let _ = fs::remove_file(&file);
@@ -70,7 +70,7 @@ impl Repository {
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("may be started");
     }
 
-    pub fn twining_on_path(&self) {
+    pub(crate) fn twining_on_path(&self) {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_twining"), self.path("bin/twining"))
             .expect("links");
     }
@@ -87,7 +87,7 @@ impl Repository {
         }
     }
 
-    pub fn command_in(&self, dir: &Path, words: &[&str]) -> Command {
+    pub(crate) fn command_in(&self, dir: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_twining"));
         command.args(words);
         self.at_home(&mut command, dir);
@@ -95,30 +95,30 @@ impl Repository {
     }
 
     /// The same by a host that ends with the call.
-    pub fn host_in(&self, dir: &Path, words: &[&str]) -> Command {
+    pub(crate) fn host_in(&self, dir: &Path, words: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "\"$@\"; exit $?", "host", env!("CARGO_BIN_EXE_twining")]).args(words);
         self.at_home(&mut command, dir);
         command
     }
 
-    pub fn run(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
         self.run_in(&self.path("shop"), words)
     }
 
-    pub fn run_in(&self, dir: &Path, words: &[&str]) -> Ran {
+    pub(crate) fn run_in(&self, dir: &Path, words: &[&str]) -> Ran {
         Ran::of(self.command_in(dir, words).output().expect("the program starts"))
     }
 
     /// Runs, must end well, and gives the answer as JSON.
-    pub fn told(&self, words: &[&str]) -> serde_json::Value {
+    pub(crate) fn told(&self, words: &[&str]) -> serde_json::Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
         let ran = self.run(&words);
         assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
         serde_json::from_str(&ran.stdout).expect("prints JSON")
     }
 
-    pub fn run_with(&self, words: &[&str], input: &str) -> Ran {
+    pub(crate) fn run_with(&self, words: &[&str], input: &str) -> Ran {
         let mut command = self.command_in(&self.path("shop"), words);
         let mut child = command
             .stdin(Stdio::piped())
@@ -131,33 +131,33 @@ impl Repository {
     }
 
     /// Runs another program in the repository, if this machine has it.
-    pub fn program_ran(&self, name: &str, words: &[&str]) -> Option<Ran> {
+    pub(crate) fn program_ran(&self, name: &str, words: &[&str]) -> Option<Ran> {
         let mut command = Command::new(name);
         command.args(words);
         self.at_home(&mut command, &self.path("shop"));
         command.output().ok().map(Ran::of)
     }
 
-    pub fn git_ran(&self, words: &[&str]) -> Ran {
+    pub(crate) fn git_ran(&self, words: &[&str]) -> Ran {
         let mut git = Command::new("git");
         git.args(words);
         self.at_home(&mut git, &self.path("shop"));
         Ran::of(git.output().expect("git starts"))
     }
 
-    pub fn git(&self, words: &[&str]) -> String {
+    pub(crate) fn git(&self, words: &[&str]) -> String {
         let ran = self.git_ran(words);
         assert_eq!(ran.code, 0, "git {words:?}: {ran:?}");
         ran.stdout
     }
 
-    pub fn commit(&self, message: &str) {
+    pub(crate) fn commit(&self, message: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "-m", message]);
     }
 
     /// Everything there is, `.git` and the home included.
-    pub fn tree(&self) -> Tree {
+    pub(crate) fn tree(&self) -> Tree {
         let mut found = Tree::new();
         for top in ["shop", "home"] {
             let mut todo = vec![self.path(top)];
@@ -195,7 +195,7 @@ impl Repository {
 }
 
 /// What differs between two trees, for a message.
-pub fn changed(before: &Tree, after: &Tree) -> Vec<String> {
+pub(crate) fn changed(before: &Tree, after: &Tree) -> Vec<String> {
     let names = before.keys().chain(after.keys()).collect::<std::collections::BTreeSet<_>>();
     names.into_iter().filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
 }

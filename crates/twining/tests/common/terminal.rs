@@ -21,7 +21,7 @@ const MARKERS: [&str; 8] = [
 ];
 
 /// A terminal that is open.
-pub struct Terminal {
+pub(crate) struct Terminal {
     keys: fs::File,
     /// The file that programs read from and write to.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("opens a terminal");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("grants");
         let name =
@@ -39,13 +39,13 @@ impl Terminal {
         Self { keys: fs::File::from(master), name, open }
     }
 
-    pub fn types(&mut self, line: &str) {
+    pub(crate) fn types(&mut self, line: &str) {
         self.keys.write_all(format!("{line}\n").as_bytes()).expect("types");
     }
 
     /// What stands on it, what was typed included. Read up to a mark: what programs
     /// wrote may come in pieces.
-    pub fn shows(&mut self) -> String {
+    pub(crate) fn shows(&mut self) -> String {
         const MARK: u8 = 1;
         self.open.write_all(&[MARK]).expect("writes");
         let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
@@ -59,7 +59,12 @@ impl Terminal {
 }
 
 /// Runs at a terminal of its own, with these lines typed.
-pub fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<&str>) -> Ran {
+pub(crate) fn at_terminal(
+    project: &Project,
+    words: &[&str],
+    typed: &str,
+    host: Option<&str>,
+) -> Ran {
     let mut command = project.command(words);
     for marker in MARKERS {
         command.env_remove(marker);
@@ -71,7 +76,7 @@ pub fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<
 }
 
 /// Runs a command at a terminal, where somebody types this.
-pub fn typed_at_terminal(mut command: Command, typed: &str) -> Ran {
+pub(crate) fn typed_at_terminal(mut command: Command, typed: &str) -> Ran {
     let mut terminal = Terminal::open();
     let end = || Stdio::from(other_end(&terminal.name));
     let mut child =

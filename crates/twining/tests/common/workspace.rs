@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::{PROGRAM, Ran};
 
 /// The feature list of the workspace.
-pub const LIST: &str = ".claude/progress/feature-list.json";
+pub(crate) const LIST: &str = ".claude/progress/feature-list.json";
 /// The decision that rules `moment` out in `src/`.
-pub const NO_MOMENT: &str = ".twining/decisions/01K9Z7XW3N5R8QF2T6V4B1C0DM.json";
+pub(crate) const NO_MOMENT: &str = ".twining/decisions/01K9Z7XW3N5R8QF2T6V4B1C0DM.json";
 /// A decision without a clause.
-pub const USE_SQLITE: &str = ".twining/decisions/01K9Z81A5PHJ0E7YKB3S9GQ2RN.json";
+pub(crate) const USE_SQLITE: &str = ".twining/decisions/01K9Z81A5PHJ0E7YKB3S9GQ2RN.json";
 
 /// Files of the workspace before Twining is installed.
 const FILES: &[(&str, &str)] = &[
@@ -81,7 +81,7 @@ const FILES: &[(&str, &str)] = &[
 
 /// Who types a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Actor {
+pub(crate) enum Actor {
     /// Works in `shop/`, the checkout whose hooks are under test.
     Here,
     /// Works in `colleague/`, a clone without hooks.
@@ -89,7 +89,7 @@ pub enum Actor {
 }
 
 /// Folders beside each other: `shop/`, and where there is a team `origin.git/` and `colleague/`.
-pub struct Workspace {
+pub(crate) struct Workspace {
     root: PathBuf,
     /// Removes the folders at the end, where they are this process's own.
     _removal: Option<tempfile::TempDir>,
@@ -97,7 +97,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// A repository with one commit, with Twining installed for Claude Code.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let root = fs::canonicalize(folder.path()).expect("is there");
         Self { root, _removal: Some(folder) }.install()
@@ -125,7 +125,7 @@ impl Workspace {
     }
 
     /// The same, with a claim of alice on `src/payments/`.
-    pub fn claimed() -> Self {
+    pub(crate) fn claimed() -> Self {
         Self::new().with_claim()
     }
 
@@ -137,7 +137,7 @@ impl Workspace {
 
     /// The same for tests that only ask: nextest starts a process for each test, and these
     /// share one workspace for the whole run.
-    pub fn claimed_once() -> Self {
+    pub(crate) fn claimed_once() -> Self {
         let Ok(run) = std::env::var("NEXTEST_RUN_ID") else { return Self::claimed() };
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("workspaces");
         fs::create_dir_all(&shared).expect("makes a folder");
@@ -157,7 +157,7 @@ impl Workspace {
     }
 
     /// The same, with a remote and a colleague's clone of it.
-    pub fn with_team() -> Self {
+    pub(crate) fn with_team() -> Self {
         let workspace = Self::new();
         workspace.shell(
             "git clone -q --bare . ../origin.git && git remote add origin ../origin.git && git fetch -q && git branch -q -u origin/main",
@@ -167,36 +167,36 @@ impl Workspace {
     }
 
     /// A path beside the repository.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
     /// A path in the repository.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path("shop").join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let file = self.file(name);
         fs::create_dir_all(file.parent().expect("has a folder")).expect("makes a folder");
         fs::write(file, text).expect("writes");
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    pub fn append(&self, name: &str, text: &str) {
+    pub(crate) fn append(&self, name: &str, text: &str) {
         self.write(name, &(self.read(name) + text));
     }
 
-    pub fn replace(&self, name: &str, from: &str, to: &str) {
+    pub(crate) fn replace(&self, name: &str, from: &str, to: &str) {
         let before = self.read(name);
         assert!(before.contains(from), "{name} has {from:?}: {before}");
         self.write(name, &before.replacen(from, to, 1));
     }
 
-    pub fn claim(&self, path: &str, agent: &str, session: &str) {
+    pub(crate) fn claim(&self, path: &str, agent: &str, session: &str) {
         let mut claim = self.command(
             PROGRAM,
             &["claim", path, "--reason", "rewriting it", "--agent", agent, "--json"],
@@ -206,7 +206,7 @@ impl Workspace {
     }
 
     /// A program in the repository, with nothing inherited but a path.
-    pub fn command(&self, program: &str, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, program: &str, words: &[&str]) -> Command {
         self.command_in(&self.path("shop"), program, words)
     }
 
@@ -230,27 +230,27 @@ impl Workspace {
     }
 
     /// Runs a script that must end well.
-    pub fn shell(&self, script: &str) -> String {
+    pub(crate) fn shell(&self, script: &str) -> String {
         self.shell_of(Actor::Here, script)
     }
 
-    pub fn shell_of(&self, actor: Actor, script: &str) -> String {
+    pub(crate) fn shell_of(&self, actor: Actor, script: &str) -> String {
         let ran = self.try_shell(actor, script);
         assert_eq!(ran.code, 0, "{script}: {ran:?}");
         ran.stdout
     }
 
-    pub fn try_shell(&self, actor: Actor, script: &str) -> Ran {
+    pub(crate) fn try_shell(&self, actor: Actor, script: &str) -> Ran {
         let folder = self.path(if actor == Actor::Here { "shop" } else { "colleague" });
         Ran::of(self.command_in(&folder, "sh", &["-ec", script]).output().expect("a shell"))
     }
 
-    pub fn twining(&self, words: &[&str]) -> Ran {
+    pub(crate) fn twining(&self, words: &[&str]) -> Ran {
         Ran::of(self.command(PROGRAM, words).output().expect("the program starts"))
     }
 
     /// Hands an event of Claude Code to the hook; gives its answer, `null` where it says nothing.
-    pub fn hook(&self, event: &str, fields: Value) -> Value {
+    pub(crate) fn hook(&self, event: &str, fields: Value) -> Value {
         let ran = self.run_hook(event, fields);
         assert_eq!(ran.code, 0, "{event}: {ran:?}");
         if ran.stdout.trim().is_empty() {
@@ -260,7 +260,7 @@ impl Workspace {
         }
     }
 
-    pub fn run_hook(&self, event: &str, fields: Value) -> Ran {
+    pub(crate) fn run_hook(&self, event: &str, fields: Value) -> Ran {
         let mut payload = json!({
             "session_id": "s-1",
             "transcript_path": self.path("home/.claude/projects/shop/s-1.jsonl"),
@@ -288,13 +288,13 @@ impl Workspace {
         Ran::of(child.wait_with_output().expect("ends"))
     }
 
-    pub fn begin_session(&self) -> String {
+    pub(crate) fn begin_session(&self) -> String {
         let answer = self.hook("SessionStart", json!({"source": "startup"}));
         answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     }
 
     /// What the guards say to a tool call.
-    pub fn before_call(&self, tool: &str, input: &Value) -> Verdict {
+    pub(crate) fn before_call(&self, tool: &str, input: &Value) -> Verdict {
         let ran = self.run_hook(
             "PreToolUse",
             json!({"tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01"}),
@@ -303,7 +303,7 @@ impl Workspace {
     }
 
     /// An agent's command line from the question to what it printed; the note it gets afterwards.
-    pub fn agent_runs(&self, line: &str) -> String {
+    pub(crate) fn agent_runs(&self, line: &str) -> String {
         let verdict = self.before_call("Bash", &json!({"command": line}));
         assert!(verdict.is_allowed(), "{line}: {verdict:?}");
         let ran = self.try_shell(Actor::Here, line);
@@ -311,7 +311,7 @@ impl Workspace {
     }
 
     /// Tells the hook that a command ran, as the host does.
-    pub fn after_command(&self, line: &str, ran: &Ran) -> String {
+    pub(crate) fn after_command(&self, line: &str, ran: &Ran) -> String {
         let input = json!({"command": line});
         let answer = if ran.code == 0 {
             let response =
@@ -328,18 +328,18 @@ impl Workspace {
     }
 
     /// A run of tests as the hook sees it, with this output; nothing is really run.
-    pub fn test_run(&self, line: &str, code: i32, output: &str) -> String {
+    pub(crate) fn test_run(&self, line: &str, code: i32, output: &str) -> String {
         let verdict = self.before_call("Bash", &json!({"command": line}));
         assert!(verdict.is_allowed(), "{line}: {verdict:?}");
         self.after_command(line, &Ran { code, stdout: output.to_owned(), stderr: String::new() })
     }
 
-    pub fn stop(&self) -> Value {
+    pub(crate) fn stop(&self) -> Value {
         self.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}))
     }
 
     /// The feature of this id as the list has it.
-    pub fn feature(&self, id: &str) -> Value {
+    pub(crate) fn feature(&self, id: &str) -> Value {
         let list: Value = serde_json::from_str(&self.read(LIST)).expect("is JSON");
         let features = list["features"].as_array().expect("an array");
         features
@@ -349,7 +349,7 @@ impl Workspace {
             .unwrap_or_else(|| panic!("{id} in {list}"))
     }
 
-    pub fn report_passed(&self, feature: &str, more: &[&str]) -> Ran {
+    pub(crate) fn report_passed(&self, feature: &str, more: &[&str]) -> Ran {
         let words =
             [&["report", feature, "--role", "tester", "--outcome", "passed", "--json"], more]
                 .concat();
@@ -368,7 +368,7 @@ fn is_an_hour_old(entry: &fs::DirEntry) -> bool {
 
 /// What a hook answered to a tool call.
 #[derive(Debug)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// `allow`, `ask` or `deny`.
     pub permission: String,
     /// Why it was refused.
@@ -402,7 +402,7 @@ impl Verdict {
         }
     }
 
-    pub fn is_allowed(&self) -> bool {
+    pub(crate) fn is_allowed(&self) -> bool {
         self.permission == "allow"
     }
 }

@@ -102,7 +102,7 @@ fn records_gone_or_altered_are_found() {
     team.request(&[], |team| fs::remove_file(team.work().join(&file)).expect("removes"))
         .found(&[&format!("records error {file}")]);
     team.request(&[], |team| {
-        team.edit(".twining/blackboard.jsonl", "the cache is slow", "the cache is fast")
+        team.edit(".twining/blackboard.jsonl", "the cache is slow", "the cache is fast");
     })
     .found(&["records error .twining/blackboard.jsonl:2"]);
     let board = team.read(".twining/blackboard.jsonl");
@@ -120,7 +120,7 @@ fn silent_transitions_and_broken_files_are_found() {
     let team = Team::new();
     let file = team.decision_file();
     team.request(&[], |team| {
-        team.edit(&file, "\"status\": \"active\"", "\"status\": \"superseded\"")
+        team.edit(&file, "\"status\": \"active\"", "\"status\": \"superseded\"");
     })
     .found(&[&format!("records error {file}")]);
     team.request(&[], |team| team.write(&file, "{")).found(&[&format!("records error {file}")]);
@@ -129,7 +129,7 @@ fn silent_transitions_and_broken_files_are_found() {
     team.request(&[], |team| team.write(".twining/blackboard.jsonl", &format!("{board}{last}\n")))
         .found(&["records error .twining/blackboard.jsonl:4"]);
     team.request(&[], |team| {
-        team.write(".twining/blackboard.jsonl", &format!("{board}not JSON\n"))
+        team.write(".twining/blackboard.jsonl", &format!("{board}not JSON\n"));
     })
     .found(&["records error .twining/blackboard.jsonl:4"]);
     team.request(&["--approve", "policy"], |team| team.write(".twining/policy.yml", "guards: [\n"))
@@ -250,7 +250,7 @@ fn fewer_tests_than_the_base_fail_where_a_feature_becomes_tested() {
     let base = team.junit("base.xml", &[("logs in", "passed"), ("adds", "passed")]);
     let head = team.junit("head.xml", &[("logs in", "passed"), ("adds", "skipped")]);
     team.request(&["--junit", &head, "--base-junit", &base], |team| {
-        team.write(".twining/features.json", &features(true, false))
+        team.write(".twining/features.json", &features(true, false));
     })
     .found(&["features error "]);
     let honest =
@@ -263,7 +263,7 @@ fn fewer_tests_than_the_base_fail_where_a_feature_becomes_tested() {
 fn edited_skipped_and_removed_tests_are_listed_and_do_not_fail() {
     let team = Team::new();
     let changed = team.request(&[], |team| {
-        team.write("tests/app.test.ts", "it.skip('adds', () => { expect(1 + 1).toBe(2); });\n")
+        team.write("tests/app.test.ts", "it.skip('adds', () => { expect(1 + 1).toBe(2); });\n");
     });
     assert_eq!(
         (changed.code, changed.told()),
@@ -276,14 +276,14 @@ fn edited_skipped_and_removed_tests_are_listed_and_do_not_fail() {
         "{changed:?}"
     );
     let removed = team.request(&[], |team| {
-        fs::remove_file(team.work().join("tests/app.test.ts")).expect("removes")
+        fs::remove_file(team.work().join("tests/app.test.ts")).expect("removes");
     });
     assert!(
         removed.code == 0 && removed.report.to_string().contains("tests removed: adds"),
         "{removed:?}"
     );
     team.request(&[], |team| {
-        drop(team.git(&team.work(), &["mv", "tests/app.test.ts", "tests/all.test.ts"]))
+        drop(team.git(&team.work(), &["mv", "tests/app.test.ts", "tests/all.test.ts"]));
     })
     .is_clean();
 }
@@ -348,7 +348,7 @@ fn a_record_in_a_person_s_name_is_in_a_person_s_commit() {
         team.write(
             ".twining/blackboard.jsonl",
             &format!("{}{line}\n", team.read(".twining/blackboard.jsonl")),
-        )
+        );
     };
     team.request(&agents, forge).found(&["authors error .twining/blackboard.jsonl:4"]);
     let unsaid = team.verify(&[]);
@@ -397,11 +397,11 @@ fn a_secret_in_a_new_record_is_found() {
         team.write(
             ".twining/blackboard.jsonl",
             &format!("{}{line}\n", team.read(".twining/blackboard.jsonl")),
-        )
+        );
     })
     .found(&["secrets error .twining/blackboard.jsonl:4"]);
     team.request(&[], |team| {
-        drop(team.twining(&["post", "finding", &format!("use {secret}"), "--json"]))
+        drop(team.twining(&["post", "finding", &format!("use {secret}"), "--json"]));
     })
     .is_clean();
 }
@@ -445,7 +445,7 @@ fn findings_are_written_as_sarif() {
     let team = Team::new();
     let sarif = team.path().join("out.sarif");
     team.request(&["--sarif", &sarif.display().to_string()], |team| {
-        team.write("src/a b.ts", "import moment from 'moment';\n")
+        team.write("src/a b.ts", "import moment from 'moment';\n");
     })
     .found(&["clauses error src/a b.ts:1"]);
     let log: serde_json::Value =

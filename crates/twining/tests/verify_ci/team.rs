@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_twining");
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_twining");
 /// A person, and an agent, as git calls them.
-pub const ADA: &str = "Ada <ada@example.org>";
-pub const BOT: &str = "coder[bot] <bot@agents.example.org>";
+pub(super) const ADA: &str = "Ada <ada@example.org>";
+pub(super) const BOT: &str = "coder[bot] <bot@agents.example.org>";
 
-pub const POLICY: &str = "\
+pub(super) const POLICY: &str = "\
 gates:
   feature:
     overrides:
@@ -25,9 +25,9 @@ guards:
     say: pushing is for people
 ";
 
-pub const HOOKS: &str = r#"{"hooks":{"PreToolUse":[{"command":"twining hook PreToolUse"}],"Stop":[{"command":"twining hook Stop"}]}}"#;
+pub(super) const HOOKS: &str = r#"{"hooks":{"PreToolUse":[{"command":"twining hook PreToolUse"}],"Stop":[{"command":"twining hook Stop"}]}}"#;
 
-pub struct Team {
+pub(super) struct Team {
     dir: tempfile::TempDir,
     /// The decision that rules moment out.
     pub decision: String,
@@ -35,14 +35,14 @@ pub struct Team {
 
 /// What a run left.
 #[derive(Debug)]
-pub struct Verified {
+pub(super) struct Verified {
     pub code: i32,
     pub report: Value,
 }
 
 impl Team {
     /// A main branch with a decision, two entries, a feature list, a policy and hooks.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut team = Self { dir, decision: String::new() };
         team.git(Path::new("."), &["init", "-q", "--bare", "-b", "main", "origin.git"]);
@@ -78,15 +78,15 @@ impl Team {
         team
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub fn work(&self) -> PathBuf {
+    pub(super) fn work(&self) -> PathBuf {
         self.dir.path().join("work")
     }
 
-    pub fn git(&self, at: &Path, words: &[&str]) -> String {
+    pub(super) fn git(&self, at: &Path, words: &[&str]) -> String {
         let output = self.command("git", at).args(words).output().expect("git starts");
         assert!(
             output.status.success(),
@@ -97,7 +97,7 @@ impl Team {
     }
 
     /// A program, at a place below the team's folder, with nobody's settings.
-    pub fn command(&self, program: &str, at: &Path) -> Command {
+    pub(super) fn command(&self, program: &str, at: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir.path().join(at)).stdin(Stdio::null());
         for (name, value) in [
@@ -119,50 +119,50 @@ impl Team {
     }
 
     /// Runs the program among the records.
-    pub fn twining(&self, words: &[&str]) -> Value {
+    pub(super) fn twining(&self, words: &[&str]) -> Value {
         let output =
             self.command(PROGRAM, &self.work()).args(words).output().expect("the program starts");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         let path = self.work().join(path);
         fs::create_dir_all(path.parent().expect("has a folder")).expect("makes it");
         fs::write(path, text).expect("writes");
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(super) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.work().join(path)).expect("reads")
     }
 
-    pub fn edit(&self, path: &str, from: &str, to: &str) {
+    pub(super) fn edit(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
         assert!(text.contains(from), "{path} has {from}");
         self.write(path, &text.replace(from, to));
     }
 
-    pub fn commit(&self, author: &str, message: &str) {
+    pub(super) fn commit(&self, author: &str, message: &str) {
         self.git(&self.work(), &["add", "-A"]);
         self.git(&self.work(), &["commit", "-q", "--author", author, "-m", message]);
     }
 
     /// The file of the decision.
-    pub fn decision_file(&self) -> String {
+    pub(super) fn decision_file(&self) -> String {
         format!(".twining/decisions/{}.json", self.decision)
     }
 
     /// Begins a pull request.
-    pub fn branch(&self) {
+    pub(super) fn branch(&self) {
         self.git(&self.work(), &["checkout", "-q", "-B", "pr", "main"]);
     }
 
-    pub fn push(&self) {
+    pub(super) fn push(&self) {
         self.git(&self.work(), &["push", "-q", "-f", "origin", "pr"]);
     }
 
     /// Makes a pull request of one commit by an agent, and verifies it.
-    pub fn request(&self, words: &[&str], change: impl FnOnce(&Self)) -> Verified {
+    pub(super) fn request(&self, words: &[&str], change: impl FnOnce(&Self)) -> Verified {
         self.branch();
         change(self);
         self.commit(BOT, "change");
@@ -171,14 +171,14 @@ impl Team {
     }
 
     /// Verifies what was pushed, in a fresh clone.
-    pub fn verify(&self, words: &[&str]) -> Verified {
+    pub(super) fn verify(&self, words: &[&str]) -> Verified {
         let clone = self.dir.path().join("clone");
         let _ = fs::remove_dir_all(&clone);
         self.git(Path::new("."), &["clone", "-q", "origin.git", "clone"]);
         self.verify_at(&clone, "origin/main", "origin/pr", words)
     }
 
-    pub fn verify_at(&self, at: &Path, base: &str, head: &str, words: &[&str]) -> Verified {
+    pub(super) fn verify_at(&self, at: &Path, base: &str, head: &str, words: &[&str]) -> Verified {
         let mut command = self.command(PROGRAM, at);
         command.args(["verify", "--ci", "--json", "--base", base, "--head", head]).args(words);
         let output = command.output().expect("the program starts");
@@ -187,7 +187,7 @@ impl Team {
     }
 
     /// A JUnit report beside the clones.
-    pub fn junit(&self, name: &str, cases: &[(&str, &str)]) -> String {
+    pub(super) fn junit(&self, name: &str, cases: &[(&str, &str)]) -> String {
         let cases: String = cases
             .iter()
             .map(|(case, end)| match *end {
@@ -206,7 +206,7 @@ impl Team {
 }
 
 /// The feature list, with each feature tested or not.
-pub fn features(login: bool, search: bool) -> String {
+pub(super) fn features(login: bool, search: bool) -> String {
     let list = json!({"features": [
         {"id": "login", "description": "log in", "tested": login, "tests": ["logs in"]},
         {"id": "search", "description": "search", "tested": search},
@@ -216,7 +216,7 @@ pub fn features(login: bool, search: bool) -> String {
 
 impl Verified {
     /// `rule severity path:line` of each finding.
-    pub fn told(&self) -> Vec<String> {
+    pub(super) fn told(&self) -> Vec<String> {
         let findings = self.report["findings"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         findings
@@ -235,13 +235,13 @@ impl Verified {
     }
 
     /// Fails unless nothing was found, and the run passed.
-    pub fn is_clean(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         assert_eq!((self.code, self.told()), (0, vec![]), "{:#}", self.report);
         true
     }
 
     /// Fails unless exactly this was found, and the run failed.
-    pub fn found(&self, findings: &[&str]) {
+    pub(super) fn found(&self, findings: &[&str]) {
         assert_eq!(
             (self.code, self.told()),
             (3, findings.iter().map(|&found| found.to_owned()).collect()),

@@ -219,7 +219,7 @@ impl PolicyReader<'_> {
             {
                 match &nested.value {
                     YamlValue::List(profiles) => {
-                        profiles.iter().for_each(|profile| self.profile(profile, gate))
+                        profiles.iter().for_each(|profile| self.profile(profile, gate));
                     }
                     YamlValue::Nothing => {}
                     other => self.wrong(nested.at, "expected a list of profiles", other),

@@ -365,7 +365,7 @@ fn some_yaml() -> impl Strategy<Value = String> {
             for (name, lists) in roles {
                 yaml.push_str(&format!("  {name}:\n"));
                 lists.iter().for_each(|(key, items)| {
-                    yaml.push_str(&format!("    {key}: [{}]\n", items.join(", ")))
+                    yaml.push_str(&format!("    {key}: [{}]\n", items.join(", ")));
                 });
             }
             yaml.push_str("gates:\n");
@@ -375,7 +375,7 @@ fn some_yaml() -> impl Strategy<Value = String> {
                     (low + span).min(10)
                 ));
                 coverage.iter().for_each(|share| {
-                    yaml.push_str(&format!("        coverage_threshold: {share}\n"))
+                    yaml.push_str(&format!("        coverage_threshold: {share}\n"));
                 });
                 tests
                     .iter()

@@ -151,7 +151,7 @@ pub(super) fn read_junit(xml: &str) -> Result<(Vec<TestCase>, TestCounts), Repor
                 case = Some((TestCase { place, passed: None }, CaseResult::Passed));
             }
             "failure" | "error" => {
-                case = case.take().map(|(case, end)| (case, end.max(CaseResult::Failed)))
+                case = case.take().map(|(case, end)| (case, end.max(CaseResult::Failed)));
             }
             "skipped" => case = case.take().map(|(case, end)| (case, end.max(CaseResult::Skipped))),
             _ => {}

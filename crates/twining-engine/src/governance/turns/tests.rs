@@ -318,7 +318,7 @@ fn a_full_project_makes_room_from_its_completed_features() {
         ..turn("TASK", number)
     };
     (1..=10).for_each(|number| {
-        drop(record(&project, &of("FEAT-OLD", number, (number == 10).then_some(true))))
+        drop(record(&project, &of("FEAT-OLD", number, (number == 10).then_some(true))));
     });
     (1..=190).for_each(|number| drop(record(&project, &of("FEAT-RUNNING", number, None))));
     let recorded = record(&project, &of("FEAT-RUNNING", 191, None));

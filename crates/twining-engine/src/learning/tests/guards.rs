@@ -54,7 +54,7 @@ fn a_pattern_becomes_a_warning_with_its_backtest_and_a_person_makes_it_block() {
         call(&project, "Bash", &json!({"command": line}));
     }
     seen(&project, |seen| {
-        (seen.kind, seen.guessed, seen.call) = (TraceType::Correction, true, Some(taken_back))
+        (seen.kind, seen.guessed, seen.call) = (TraceType::Correction, true, Some(taken_back));
     });
     let created = create(&project, |input| input.id = Some("no-push".to_owned())).expect("creates");
     assert_eq!((created.action, created.status.as_str()), (Verdict::Warn, "proposed"));
@@ -147,7 +147,7 @@ fn conditions_that_are_given_count_and_a_guard_about_nothing_is_refused() {
         &json!({"file_path": "src/b.ts", "old_string": "import moment; x", "new_string": "import moment; y"}),
     );
     let created = create(&project, |input| {
-        (input.paths, input.adds) = (vec!["src/**".into()], vec!["import moment".into()])
+        (input.paths, input.adds) = (vec!["src/**".into()], vec!["import moment".into()]);
     })
     .expect("creates");
     assert_eq!((created.backtest.stopped, created.backtest.fine), (1, 1), "{:?}", created.backtest);

@@ -113,7 +113,7 @@ fn a_damaged_head_another_model_an_empty_file_and_noise_cost_every_vector_and_no
         |bytes: &mut Vec<u8>| bytes.truncate(HEAD - 3),
         |bytes: &mut Vec<u8>| bytes.clear(),
         |bytes: &mut Vec<u8>| {
-            bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7))
+            bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
         },
     ] {
         is_mended(|project| {

@@ -76,7 +76,7 @@ impl OutputCounts {
             }
             Some(SummaryLine::Executed(counts)) => {
                 self.executed =
-                    self.executed.filter(|known| known.run > counts.run).or(Some(counts))
+                    self.executed.filter(|known| known.run > counts.run).or(Some(counts));
             }
             Some(SummaryLine::Counts(counts))
                 if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) =>

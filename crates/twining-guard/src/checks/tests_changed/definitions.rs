@@ -321,10 +321,10 @@ impl SourceTokens<'_> {
         for at in 0..self.list.len() {
             match self.sign(at) {
                 "const" if matches!(self.sign(at + 3), "(" | "async") => {
-                    function = self.word(at + 1)
+                    function = self.word(at + 1);
                 }
                 "def" | "defp" | "fn" | "fun" | "func" | "function" => {
-                    function = self.word(at + 1).or(function)
+                    function = self.word(at + 1).or(function);
                 }
                 word if contains(CALLS, word) => function = None,
                 _ if self.is_assertion(at) => helpers.extend(function),

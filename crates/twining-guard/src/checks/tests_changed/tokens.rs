@@ -86,7 +86,7 @@ impl<'a> SourceTokens<'a> {
                         && (contains(OPERATORS, before) || !before.bytes().all(is_word)) => {}
                 (Some(text), _) if self.sign(at + 1) == ":" => out.extend(["\n", text]),
                 (Some(text), _) => {
-                    out.extend(["\n\"", &text.replace("\\'", "'").replace("\\\"", "\"")])
+                    out.extend(["\n\"", &text.replace("\\'", "'").replace("\\\"", "\"")]);
                 }
                 (None, sign) => out.extend(["\n", sign]),
             }

@@ -42,7 +42,7 @@ impl Interpreter {
         }
         match verb {
             "apply" if !arguments.has(&["check", "stat", "numstat", "summary", "cached"]) => {
-                self.note("the files of `git apply`".to_owned())
+                self.note("the files of `git apply`".to_owned());
             }
             "rm" | "mv" | "clean" if arguments.has(&["n", "cached"]) => {}
             "rm" => self.write_all(
@@ -52,14 +52,14 @@ impl Interpreter {
             ),
             "mv" => self.copy("mv", "git mv", words),
             "checkout" if !operands.is_empty() || arguments.has(&["f", "force"]) => {
-                self.discard(operands, "git checkout")
+                self.discard(operands, "git checkout");
             }
             "restore" if arguments.has(&["S", "staged"]) && !arguments.has(&["W", "worktree"]) => {}
             "restore" if !operands.is_empty() => self.discard(operands, "git restore"),
             "reset" if arguments.has(&["hard"]) => self.discard(&[], "git reset --hard"),
             // Only ignored files go with `-X`; with `-e` something is left out.
             "clean" if arguments.has(&["f", "force"]) && !arguments.has(&["e", "exclude", "X"]) => {
-                self.discard(operands, "git clean")
+                self.discard(operands, "git clean");
             }
             "stash" => match operands.split_first().map(|(verb, paths)| (verb.prefix(), paths)) {
                 None | Some(("save", _)) => self.discard(&[], STASH),

@@ -42,7 +42,7 @@ impl Interpreter {
         let first = words.first().map_or("", ShellWord::prefix);
         match name {
             "cd" | "pushd" | "popd" => {
-                self.state.dir.change(name, ProgramArguments::parse(words, "").operands.first())
+                self.state.dir.change(name, ProgramArguments::parse(words, "").operands.first());
             }
             "export" | "declare" | "local" | "readonly" | "typeset" => {
                 words
@@ -53,7 +53,7 @@ impl Interpreter {
             "read" | "mapfile" | "readarray" | "unset" | "getopts" | "printf"
                 if name != "printf" || first == "-v" =>
             {
-                words.iter().for_each(|word| self.forget(&word.text_lossy()))
+                words.iter().for_each(|word| self.forget(&word.text_lossy()));
             }
             ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "exit" | "return" | "mkdir" => {}
             "echo" => return program_text::echo(words),

@@ -205,7 +205,7 @@ impl ShellParser<'_, '_> {
                     if matches!(next, Some(b'$' | b'`' | b'\\' | b'\n'))
                         || (end.is_some() && next == end) =>
                 {
-                    self.escape(word)
+                    self.escape(word);
                 }
                 b'$' | b'`' => self.expansion(true, word)?,
                 _ => {
@@ -241,9 +241,9 @@ impl ShellParser<'_, '_> {
                 self.expect("}")?;
                 let is_plain = more.is_empty() && !name.is_empty();
                 if is_plain {
-                    self.variable(name, is_quoted, word)
+                    self.variable(name, is_quoted, word);
                 } else {
-                    word.push(WordPart::Unknown(format!("${{{name}…}}")))
+                    word.push(WordPart::Unknown(format!("${{{name}…}}")));
                 }
             }
             Some(b'\'') if !is_quoted => {

@@ -29,7 +29,7 @@ pub(in crate::index) struct EntryKeys<'e> {
 
 impl<'e> EntryKeys<'e> {
     /// Finds out.
-    pub fn of(entry: &'e Entry, folding: CaseFolding) -> Self {
+    pub(crate) fn of(entry: &'e Entry, folding: CaseFolding) -> Self {
         Self {
             id: &entry.id,
             at: time_of(&entry.timestamp, &entry.id),

@@ -36,51 +36,51 @@ pub(super) struct IndexFixture {
 pub(super) const NOW: i64 = 1_800_000_000_000;
 
 impl IndexFixture {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = TempDir::new().expect("a temporary directory");
         let project = dir.path().canonicalize().expect("it exists");
         let layout = Layout::make(&project, None).expect("makes the folder");
         Self { files: StoreFiles::new(&layout, &Arc::new(AtomicBool::new(true))), dir }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(".twining").join(name)
     }
 
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         fs::write(self.path(name), text).expect("writes");
     }
 
     /// Puts a new file in the old one's place, as git and editors do.
-    pub fn swap(&self, name: &str, text: impl AsRef<[u8]>) {
+    pub(super) fn swap(&self, name: &str, text: impl AsRef<[u8]>) {
         let temp = self.path("swap.tmp");
         fs::write(&temp, text).expect("writes");
         fs::rename(temp, self.path(name)).expect("renames");
     }
 
-    pub fn board(&self, lines: &[String]) {
+    pub(super) fn board(&self, lines: &[String]) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         self.swap("blackboard.jsonl", text);
     }
 
-    pub fn append(&self, text: impl AsRef<[u8]>) {
+    pub(super) fn append(&self, text: impl AsRef<[u8]>) {
         let mut file =
             fs::OpenOptions::new().append(true).open(self.path("blackboard.jsonl")).expect("opens");
         file.write_all(text.as_ref()).expect("appends");
     }
 
-    pub fn decision(&self, id: &str, fields: &str) {
+    pub(super) fn decision(&self, id: &str, fields: &str) {
         self.write(&format!("decisions/{id}.json"), format!("{{\"id\":\"{id}\"{fields}}}"));
     }
 
     /// The index on disk, brought up to the files.
-    pub fn index(&self) -> Index {
+    pub(super) fn index(&self) -> Index {
         let mut index = Index::open(&self.files).expect("opens");
         self.catch_up(&mut index);
         index
     }
 
-    pub fn catch_up(&self, index: &mut Index) {
+    pub(super) fn catch_up(&self, index: &mut Index) {
         index.catch_up(&self.files).expect("catches up");
         assert!(
             index.is_current(&self.files).expect("looks"),
@@ -89,7 +89,7 @@ impl IndexFixture {
     }
 
     /// What the index should hold: everything read anew.
-    pub fn rebuilt(&self) -> Index {
+    pub(super) fn rebuilt(&self) -> Index {
         let index = Index::in_memory().expect("opens");
         let board = catch_up::plan_board(&index.conn, &IndexedFiles::default(), &self.files)
             .expect("plans");
@@ -106,7 +106,7 @@ impl IndexFixture {
     }
 
     /// Checks that the index is what a new one would be, and sound in itself.
-    pub fn assert_right(&self, index: &Index) {
+    pub(super) fn assert_right(&self, index: &Index) {
         let (kept, anew) = (dump(&index.conn), dump(&self.rebuilt().conn));
         for (kept, anew) in kept.iter().zip(&anew) {
             assert_eq!(kept, anew);

@@ -131,7 +131,7 @@ fn perform(fixture: &IndexFixture, edit: &EditStep, index: &mut Index) {
     let rewrite = |lines: &[String]| fixture.board(lines);
     match edit {
         EditStep::Append(drafts) => {
-            append(fixture, &drafts.iter().map(|draft| draft.line() + "\n").collect::<String>())
+            append(fixture, &drafts.iter().map(|draft| draft.line() + "\n").collect::<String>());
         }
         EditStep::AppendText(text) => append(fixture, text),
         EditStep::Insert(at, draft) => {
@@ -160,7 +160,7 @@ fn perform(fixture: &IndexFixture, edit: &EditStep, index: &mut Index) {
         EditStep::RemoveBoard => drop(fs::remove_file(fixture.path("blackboard.jsonl"))),
         EditStep::Decide(n, fields) => fixture.decision(&ulid(*n), fields),
         EditStep::DropDecision(n) => {
-            drop(fs::remove_file(fixture.path(&format!("decisions/{}.json", ulid(*n)))))
+            drop(fs::remove_file(fixture.path(&format!("decisions/{}.json", ulid(*n)))));
         }
         EditStep::OddDecision(true) => fixture.write("decisions/odd.json", "{}"),
         EditStep::OddDecision(false) => drop(fs::remove_file(fixture.path("decisions/odd.json"))),

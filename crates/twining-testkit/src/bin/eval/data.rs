@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// What can go wrong, for people.
-pub type EvalOutcome<T> = Result<T, Box<dyn std::error::Error>>;
+pub(crate) type EvalOutcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// One set.
-pub struct EvalSet {
+pub(crate) struct EvalSet {
     pub corpus: Vec<Value>,
     pub queries: Vec<Value>,
     pub tasks: Vec<Value>,
@@ -17,7 +17,7 @@ pub struct EvalSet {
 }
 
 /// The names of the sets in a folder.
-pub fn names(dir: &Path) -> EvalOutcome<Vec<String>> {
+pub(crate) fn names(dir: &Path) -> EvalOutcome<Vec<String>> {
     let mut names: Vec<String> = fs::read_dir(dir)?
         .flatten()
         .filter(|entry| entry.path().join("corpus.jsonl").exists())
@@ -29,7 +29,7 @@ pub fn names(dir: &Path) -> EvalOutcome<Vec<String>> {
 
 impl EvalSet {
     /// Reads a set; a file that is not there is empty.
-    pub fn read(dir: &Path) -> EvalOutcome<Self> {
+    pub(crate) fn read(dir: &Path) -> EvalOutcome<Self> {
         let lines = |name: &str| -> EvalOutcome<Vec<Value>> {
             let text = fs::read_to_string(dir.join(name)).unwrap_or_default();
             Ok(text
@@ -47,7 +47,7 @@ impl EvalSet {
     }
 
     /// The stores of this set.
-    pub fn stores(&self) -> Vec<String> {
+    pub(crate) fn stores(&self) -> Vec<String> {
         let mut stores: Vec<String> =
             self.corpus.iter().map(|record| text(record, "store").to_owned()).collect();
         stores.sort();
@@ -57,17 +57,17 @@ impl EvalSet {
 }
 
 /// Those of a store.
-pub fn of<'a>(rows: &'a [Value], store: &'a str) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn of<'a>(rows: &'a [Value], store: &'a str) -> impl Iterator<Item = &'a Value> {
     rows.iter().filter(move |row| text(row, "store") == store)
 }
 
 /// A field that is a text.
-pub fn text<'a>(row: &'a Value, field: &str) -> &'a str {
+pub(crate) fn text<'a>(row: &'a Value, field: &str) -> &'a str {
     row[field].as_str().unwrap_or_default()
 }
 
 /// A field that is a list of texts.
-pub fn texts(row: &Value, field: &str) -> Vec<String> {
+pub(crate) fn texts(row: &Value, field: &str) -> Vec<String> {
     row[field]
         .as_array()
         .map(|list| list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
@@ -75,7 +75,7 @@ pub fn texts(row: &Value, field: &str) -> Vec<String> {
 }
 
 /// Writes a store's records as a project's files.
-pub fn write(project: &Path, records: &[&Value]) -> EvalOutcome<()> {
+pub(crate) fn write(project: &Path, records: &[&Value]) -> EvalOutcome<()> {
     let folder = project.join(".twining");
     fs::create_dir_all(folder.join("decisions"))?;
     let mut board = String::new();

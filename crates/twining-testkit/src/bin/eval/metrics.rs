@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 /// Answers that are looked at.
-pub const LIST: usize = 20;
+pub(crate) const LIST: usize = 20;
 
 /// Sums of one measure over the questions of a set.
 #[derive(Default)]
@@ -14,13 +14,13 @@ struct MetricSums {
 
 /// Set and verb, and what was measured.
 #[derive(Default)]
-pub struct MetricTable {
+pub(crate) struct MetricTable {
     rows: BTreeMap<(String, String), MetricSums>,
 }
 
 impl MetricTable {
     /// Adds what one question gave.
-    pub fn add(&mut self, set: &str, verb: &str, values: &[(&'static str, f64)]) {
+    pub(crate) fn add(&mut self, set: &str, verb: &str, values: &[(&'static str, f64)]) {
         let sums = self.rows.entry((verb.to_owned(), set.to_owned())).or_default();
         sums.n += 1;
         for (name, value) in values {
@@ -30,7 +30,7 @@ impl MetricTable {
 
     /// The averages, in percent, and under each verb the mean over its sets.
     #[expect(clippy::cast_precision_loss, reason = "averages of a few hundred")]
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let mut out = String::from("| verb | set | n | measures |\n|---|---|---|---|\n");
         let mut means: BTreeMap<&str, (usize, BTreeMap<&str, f64>)> = BTreeMap::new();
         for ((verb, set), sums) in &self.rows {
@@ -61,7 +61,7 @@ fn spelled(averages: &BTreeMap<&str, f64>) -> String {
 
 /// What one ranked list is worth.
 #[expect(clippy::cast_precision_loss, reason = "ranks up to twenty")]
-pub fn of_ranking(ranked: &[String], gold: &[String]) -> Vec<(&'static str, f64)> {
+pub(crate) fn of_ranking(ranked: &[String], gold: &[String]) -> Vec<(&'static str, f64)> {
     let gold: HashSet<&String> = gold.iter().collect();
     let mut seen = HashSet::new();
     let hits: Vec<usize> = ranked
@@ -87,6 +87,6 @@ pub fn of_ranking(ranked: &[String], gold: &[String]) -> Vec<(&'static str, f64)
 
 /// What share of these is among those.
 #[expect(clippy::cast_precision_loss, reason = "a few ids")]
-pub fn share(wanted: &[String], is_found: impl Fn(&String) -> bool) -> f64 {
+pub(crate) fn share(wanted: &[String], is_found: impl Fn(&String) -> bool) -> f64 {
     wanted.iter().filter(|id| is_found(id)).count() as f64 / wanted.len().max(1) as f64
 }

@@ -23,7 +23,7 @@ const BUDGETS: [(usize, &str, &str); 2] =
 
 /// Runs one set.
 #[expect(clippy::print_stderr, reason = "progress for people")]
-pub fn run(
+pub(crate) fn run(
     name: &str,
     set: &EvalSet,
     measure: &[Measure],

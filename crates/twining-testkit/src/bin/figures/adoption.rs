@@ -16,7 +16,7 @@ const COMMITS: usize = 30;
 const ALL: &str = "claude,codex,gemini,cursor,opencode";
 
 /// `init` on an empty repository, then commits with a young memory and a large one.
-pub fn adoption(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn adoption(bench: &mut Bench) -> BenchResult<()> {
     inits(bench)?;
     let mut table =
         FigureTable::new("commits", ["store", "what", "p50 ms", "p95 ms", "max ms", "goals"]);
@@ -98,7 +98,7 @@ fn change(path: &Path, number: usize, word: &str) -> BenchResult<()> {
 }
 
 /// Runs git as nobody in particular.
-pub fn git(path: &Path, words: &[&str]) -> BenchResult<Duration> {
+pub(crate) fn git(path: &Path, words: &[&str]) -> BenchResult<Duration> {
     let mut command = Command::new("git");
     command
         .args(words)
@@ -114,7 +114,7 @@ pub fn git(path: &Path, words: &[&str]) -> BenchResult<Duration> {
 }
 
 /// Runs `twining` with the project as its home.
-pub fn twining(twining: &Path, path: &Path, words: &[&str]) -> BenchResult<Duration> {
+pub(crate) fn twining(twining: &Path, path: &Path, words: &[&str]) -> BenchResult<Duration> {
     timed(
         Command::new(twining)
             .args(words)

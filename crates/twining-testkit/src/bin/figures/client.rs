@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// A measurement, or why there is none.
-pub type BenchResult<T> = Result<T, Box<dyn std::error::Error>>;
+pub(crate) type BenchResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The version of the protocol that is asked for.
 const PROTOCOL: &str = "2025-06-18";
@@ -17,7 +17,7 @@ const PROTOCOL: &str = "2025-06-18";
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server and the line to it.
-pub struct BenchClient {
+pub(crate) struct BenchClient {
     server: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -26,7 +26,7 @@ pub struct BenchClient {
 
 impl BenchClient {
     /// Starts a server on a project. Nothing has been said to it yet.
-    pub fn start(twining: &Path, project: &Path) -> BenchResult<Self> {
+    pub(crate) fn start(twining: &Path, project: &Path) -> BenchResult<Self> {
         let mut server = Command::new(twining)
             .args(["mcp", "--project"])
             .arg(project)
@@ -42,28 +42,28 @@ impl BenchClient {
     }
 
     /// A server that has been greeted.
-    pub fn ready(twining: &Path, project: &Path) -> BenchResult<Self> {
+    pub(crate) fn ready(twining: &Path, project: &Path) -> BenchResult<Self> {
         let mut client = Self::start(twining, project)?;
         client.greet()?;
         Ok(client)
     }
 
     /// `initialize`, and the word that it was understood.
-    pub fn greet(&mut self) -> BenchResult<()> {
+    pub(crate) fn greet(&mut self) -> BenchResult<()> {
         let who = json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "figures", "version": "1"}});
         self.request("initialize", &who)?;
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
     }
 
     /// How many tools there are.
-    pub fn list_tools(&mut self) -> BenchResult<usize> {
+    pub(crate) fn list_tools(&mut self) -> BenchResult<usize> {
         let (listed, _) = self.request("tools/list", &json!({}))?;
         Ok(listed["tools"].as_array().map_or(0, Vec::len))
     }
 
     /// Calls a tool: its answer, and the time from the first byte asked to the
     /// last byte answered.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> BenchResult<(Value, Duration)> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> BenchResult<(Value, Duration)> {
         let (mut result, took) =
             self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let answer = match result["structuredContent"].take() {
@@ -80,13 +80,13 @@ impl BenchClient {
     }
 
     /// Kibibytes in memory now.
-    pub fn resident_kib(&self) -> u64 {
+    pub(crate) fn resident_kib(&self) -> u64 {
         memory_kib(self.server.id(), "VmRSS:").unwrap_or_default()
     }
 
     /// Processor time of all its threads so far; other load moves it far less
     /// than it moves a latency.
-    pub fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.server.id()))
             .into_iter()
             .flatten()
@@ -99,7 +99,7 @@ impl BenchClient {
     }
 
     /// Ends the conversation; how long the server took to go.
-    pub fn close(mut self) -> BenchResult<Duration> {
+    pub(crate) fn close(mut self) -> BenchResult<Duration> {
         let closed = Instant::now();
         drop(self.requests.take());
         loop {
@@ -165,7 +165,7 @@ impl Drop for BenchClient {
 
 /// What a command that ran to its end took.
 #[derive(Clone, Copy, Debug)]
-pub struct CommandRun {
+pub(crate) struct CommandRun {
     /// From start to exit.
     pub took: Duration,
     /// The most kibibytes it had in memory.
@@ -173,7 +173,7 @@ pub struct CommandRun {
 }
 
 /// Runs a `twining` command on a project.
-pub fn run(twining: &Path, command: &str, project: &Path) -> BenchResult<CommandRun> {
+pub(crate) fn run(twining: &Path, command: &str, project: &Path) -> BenchResult<CommandRun> {
     let started = Instant::now();
     let mut child = Command::new(twining)
         .arg(command)
@@ -199,7 +199,7 @@ pub fn run(twining: &Path, command: &str, project: &Path) -> BenchResult<Command
 }
 
 /// Runs a `twining` command line on a project: from spawn to exit.
-pub fn once(twining: &Path, project: &Path, words: &[&str]) -> BenchResult<Duration> {
+pub(crate) fn once(twining: &Path, project: &Path, words: &[&str]) -> BenchResult<Duration> {
     let started = Instant::now();
     let status = Command::new(twining)
         .args(words)

@@ -28,7 +28,7 @@ const RECORDS: StoreSize =
     StoreSize { entries: 7_000, decisions: 3_000, entities: 500, relations: 1_000 };
 
 /// Tool calls, turns, commits, pull requests; then hostile calls.
-pub fn guards(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn guards(bench: &mut Bench) -> BenchResult<()> {
     log_progress("guards: a repository with records, a policy and a list");
     let project = bench.stores.copy(RECORDS)?;
     let home = bench.stores.empty()?;

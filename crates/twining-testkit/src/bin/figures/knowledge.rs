@@ -18,7 +18,7 @@ const KINDS: [&str; 4] = ["component", "interface", "pattern", "rule"];
 const COMPONENTS: [&str; 5] = ["auth", "billing", "search", "store", "web"];
 
 /// Every call that reads the whole graph.
-pub fn knowledge(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn knowledge(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new("knowledge", ["nodes", "call", "p50 ms", "max ms", "goals"]);
     for (nodes, goal) in SIZES {
         log_progress(&format!("a graph of {} nodes", thousands(nodes)));

@@ -21,7 +21,7 @@ const OUTSIDE_LINES: usize = 1_000;
 const MIB: f64 = 1024.0;
 
 /// What is measured, and on what.
-pub struct Bench {
+pub(crate) struct Bench {
     /// The program.
     pub twining: PathBuf,
     /// Stores to measure it on.
@@ -34,13 +34,16 @@ pub struct Bench {
 
 impl Bench {
     /// A greeted server on a project.
-    pub fn client(&self, project: &BenchProject) -> BenchResult<BenchClient> {
+    pub(crate) fn client(&self, project: &BenchProject) -> BenchResult<BenchClient> {
         BenchClient::ready(&self.twining, project.path())
     }
 
     /// A greeted server on a copy of a store, its index built: how long the
     /// call took that built it.
-    pub fn warm(&mut self, size: StoreSize) -> BenchResult<(BenchProject, BenchClient, Duration)> {
+    pub(crate) fn warm(
+        &mut self,
+        size: StoreSize,
+    ) -> BenchResult<(BenchProject, BenchClient, Duration)> {
         let project = self.stores.copy(size)?;
         let mut client = self.client(&project)?;
         let (status, took) = client.call("twining_status", &json!({}))?;
@@ -57,7 +60,7 @@ impl Bench {
 }
 
 /// Spawn to `tools/list`, memory after it, and the way out.
-pub fn start(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn start(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new(
         "start",
         ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"],
@@ -233,7 +236,7 @@ impl TimedStore {
 }
 
 /// `post` and `decide` on a small store and on a large one.
-pub fn writes(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn writes(bench: &mut Bench) -> BenchResult<()> {
     let mut sides =
         [TimedStore::warm(bench, StoreSize::SMALL)?, TimedStore::warm(bench, StoreSize::LARGE)?];
     // What the first writes left to do behind the scenes is not part of the next.
@@ -295,7 +298,7 @@ pub fn writes(bench: &mut Bench) -> BenchResult<()> {
 }
 
 /// The arguments of a post like any other.
-pub fn post_arguments(dice: &mut FixedRandom, number: usize) -> Value {
+pub(crate) fn post_arguments(dice: &mut FixedRandom, number: usize) -> Value {
     json!({
         "entry_type": "finding", "summary": format!("{number} {}", dice.sentence(8)), "detail": dice.sentence(40),
         "tags": [dice.sentence(1)], "scope": dice.file(), "agent_id": format!("agent-{}", number % 8),
@@ -338,7 +341,7 @@ const READS: [(&str, &str, ReadArguments); 8] = [
 ];
 
 /// Every read that has a goal, on the large store.
-pub fn reads(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn reads(bench: &mut Bench) -> BenchResult<()> {
     let (project, mut client, first_status) = bench.warm(StoreSize::LARGE)?;
     log_progress("reads");
     let mut table =
@@ -385,7 +388,7 @@ fn read_row(name: &str, timed: &TimedSample, table: &mut FigureTable) {
 }
 
 /// The index built anew, and caught up after others wrote.
-pub fn rebuild(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn rebuild(bench: &mut Bench) -> BenchResult<()> {
     rebuild_from_nothing(bench)?;
     catch_up(bench)
 }
@@ -495,7 +498,7 @@ fn write_outside(
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
     match outside {
         OutsideChange::Appended => {
-            OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?
+            OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?;
         }
         OutsideChange::Replaced => {
             let replacement = project.path().join("board.new");

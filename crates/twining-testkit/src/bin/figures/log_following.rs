@@ -18,7 +18,7 @@ const LINES: usize = 400;
 const AT_ONCE: usize = 64;
 
 /// Lines of a log, taken in by an empty folder.
-pub fn follow(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn follow(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new(
         "following a log",
         ["a line of 256 records", "records", "records/s", "goals"],

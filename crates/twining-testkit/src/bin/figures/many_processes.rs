@@ -34,7 +34,7 @@ const CHANGES: usize = 500;
 
 /// What one process of a crowd does.
 #[derive(Clone, Debug)]
-pub struct CrowdMember {
+pub(crate) struct CrowdMember {
     /// Where.
     pub project: PathBuf,
     /// How long.
@@ -47,7 +47,7 @@ pub struct CrowdMember {
 
 /// The life of one process of a crowd: says when it is ready, posts from the
 /// word on, and tells how long each post took in nanoseconds.
-pub fn be_member(member: &CrowdMember) -> BenchResult<()> {
+pub(crate) fn be_member(member: &CrowdMember) -> BenchResult<()> {
     let place = StoreLocation { project: member.project.clone(), ..StoreLocation::default() };
     let store = Arc::new(Store::open(place, ids())?);
     let housekeeper = Housekeeper::start(Arc::clone(&store));
@@ -79,7 +79,7 @@ pub fn be_member(member: &CrowdMember) -> BenchResult<()> {
 }
 
 /// The life of a writer that is to be killed: writes of every kind without end.
-pub fn be_victim(project: PathBuf) -> BenchResult<()> {
+pub(crate) fn be_victim(project: PathBuf) -> BenchResult<()> {
     let victim = StormWriter {
         project,
         acks: PathBuf::from("/dev/null"),
@@ -94,7 +94,7 @@ pub fn be_victim(project: PathBuf) -> BenchResult<()> {
 }
 
 /// Everything that takes more than one process, and R14.
-pub fn crowd(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn crowd(bench: &mut Bench) -> BenchResult<()> {
     posting_together(bench)?;
     after_a_kill(bench)?;
     array_elements(bench)

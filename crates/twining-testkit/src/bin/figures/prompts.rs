@@ -24,7 +24,7 @@ const CALLS: [(&str, &[&str]); 4] = [
 const POLICY: &str = "roles:\n  coach:\n    must_do_additions: [Check the contract]\ngates:\n  feature: {coverage_threshold: 0.9}\n";
 
 /// Each call on an empty folder, a young project and a large one, their index built.
-pub fn prompts(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn prompts(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new(
         "role, gates and prompt, one process each",
         ["store", "call", "p50 ms", "p95 ms", "max ms", "goals"],

@@ -28,7 +28,7 @@ const READS: [(&str, ReadCall); 2] =
     [("assemble, by words", assemble), ("status", |engine, _| engine.status().map(drop))];
 
 /// Reads a second with one, two and four threads.
-pub fn readers(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn readers(bench: &mut Bench) -> BenchResult<()> {
     let project = bench.stores.copy(SIZE)?;
     log_progress("threads that read at once");
     let place = StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() };

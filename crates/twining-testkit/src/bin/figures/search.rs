@@ -29,7 +29,7 @@ const SIZES: [(usize, Option<(f64, f64)>); 3] =
     [(1_000, None), (10_000, Some((15.0, 20.0))), (100_000, Some((50.0, 60.0)))];
 
 /// All of it.
-pub fn search(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn search(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new(
         "search",
         ["call", "records", "mode", "p50 ms", "p95 ms", "max ms", "goals"],

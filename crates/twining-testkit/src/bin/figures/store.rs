@@ -49,7 +49,7 @@ const CONFIG: &str = "version: 1\nproject_name: bench\narchive:\n  max_blackboar
 
 /// How much a store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StoreSize {
+pub(crate) struct StoreSize {
     /// Lines on the board.
     pub entries: usize,
     /// Decision files.
@@ -62,17 +62,17 @@ pub struct StoreSize {
 
 impl StoreSize {
     /// A young project.
-    pub const SMALL: Self =
+    pub(crate) const SMALL: Self =
         Self { entries: 1_000, decisions: 100, entities: 500, relations: 1_000 };
     /// The size the goals are set for.
-    pub const LARGE: Self =
+    pub(crate) const LARGE: Self =
         Self { entries: 100_000, decisions: 10_000, entities: 50_000, relations: 100_000 };
     /// A million entries.
-    pub const MILLION: Self = Self { entries: 1_000_000, ..Self::LARGE };
+    pub(crate) const MILLION: Self = Self { entries: 1_000_000, ..Self::LARGE };
 
     /// Hardly anything but a graph, with so many elements in each of its arrays.
     #[must_use]
-    pub fn of_graph(elements: usize) -> Self {
+    pub(crate) fn of_graph(elements: usize) -> Self {
         Self { entries: 100, decisions: 10, entities: elements, relations: elements }
     }
 }
@@ -90,7 +90,7 @@ impl std::fmt::Display for StoreSize {
 
 /// What one may ask a store about.
 #[derive(Debug, Default)]
-pub struct KnownRecords {
+pub(crate) struct KnownRecords {
     /// Names of entities.
     pub entities: Vec<String>,
     /// Ids of decisions.
@@ -98,7 +98,7 @@ pub struct KnownRecords {
 }
 
 /// A project of its own for one measurement, gone when dropped.
-pub struct BenchProject {
+pub(crate) struct BenchProject {
     dir: TempDir,
     /// What is in it.
     pub known: Rc<KnownRecords>,
@@ -107,26 +107,26 @@ pub struct BenchProject {
 impl BenchProject {
     /// Where it is.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
     /// The blackboard.
     #[must_use]
-    pub fn board(&self) -> PathBuf {
+    pub(crate) fn board(&self) -> PathBuf {
         self.path().join(".twining/blackboard.jsonl")
     }
 }
 
 /// The stores of a run.
-pub struct BenchStores {
+pub(crate) struct BenchStores {
     root: TempDir,
     made: BTreeMap<StoreSize, (PathBuf, Rc<KnownRecords>)>,
 }
 
 impl BenchStores {
     /// None yet; they will stand in `dir`, or where the system keeps temporary files.
-    pub fn new(dir: Option<&Path>) -> BenchResult<Self> {
+    pub(crate) fn new(dir: Option<&Path>) -> BenchResult<Self> {
         let builder = || tempfile::Builder::new().prefix("twining-figures-").to_owned();
         let root = dir.map_or_else(|| builder().tempdir(), |dir| builder().tempdir_in(dir))?;
         Ok(Self { root, made: BTreeMap::new() })
@@ -134,17 +134,17 @@ impl BenchStores {
 
     /// Where they stand.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.root.path()
     }
 
     /// A folder with nothing in it.
-    pub fn empty(&self) -> BenchResult<BenchProject> {
+    pub(crate) fn empty(&self) -> BenchResult<BenchProject> {
         Ok(BenchProject { dir: tempfile::tempdir_in(self.path())?, known: Rc::default() })
     }
 
     /// A copy of the store of this size, without any index.
-    pub fn copy(&mut self, size: StoreSize) -> BenchResult<BenchProject> {
+    pub(crate) fn copy(&mut self, size: StoreSize) -> BenchResult<BenchProject> {
         let (path, known) = match self.made.get(&size) {
             Some(made) => made.clone(),
             None => {
@@ -165,7 +165,7 @@ impl BenchStores {
 
 /// Chance that falls the same way every time.
 #[derive(Clone, Debug)]
-pub struct FixedRandom {
+pub(crate) struct FixedRandom {
     state: u64,
     words: Rc<[&'static str]>,
 }
@@ -173,12 +173,12 @@ pub struct FixedRandom {
 impl FixedRandom {
     /// Dice with their own series.
     #[must_use]
-    pub fn new(series: u64) -> Self {
+    pub(crate) fn new(series: u64) -> Self {
         Self { state: series, words: WORDS.split_whitespace().collect() }
     }
 
     /// A number below `sides`.
-    pub fn below(&mut self, sides: usize) -> usize {
+    pub(crate) fn below(&mut self, sides: usize) -> usize {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -186,28 +186,28 @@ impl FixedRandom {
     }
 
     /// One of these.
-    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 
     /// So many words.
-    pub fn sentence(&mut self, words: usize) -> String {
+    pub(crate) fn sentence(&mut self, words: usize) -> String {
         let known = Rc::clone(&self.words);
         (0..words).map(|_| self.pick(&known)).collect::<Vec<_>>().join(" ")
     }
 
     /// A directory of the project.
-    pub fn module(&mut self) -> String {
+    pub(crate) fn module(&mut self) -> String {
         format!("src/mod{}/", self.below(MODULES))
     }
 
     /// A file of the project.
-    pub fn file(&mut self) -> String {
+    pub(crate) fn file(&mut self) -> String {
         format!("{}file{}.rs", self.module(), self.below(FILES))
     }
 
     /// Something a decision may depend on: a function.
-    pub fn symbol(&mut self) -> String {
+    pub(crate) fn symbol(&mut self) -> String {
         format!("fn_{}", self.below(1000))
     }
 
@@ -221,7 +221,7 @@ impl FixedRandom {
 }
 
 /// An entry like the others, as a line.
-pub fn board_line(ids: &IdSource, dice: &mut FixedRandom) -> BenchResult<String> {
+pub(crate) fn board_line(ids: &IdSource, dice: &mut FixedRandom) -> BenchResult<String> {
     Ok(serde_json::to_string(&entry(ids, dice))? + "\n")
 }
 

@@ -5,23 +5,23 @@ use std::time::Duration;
 
 /// Durations of the same call, one after the other.
 #[derive(Clone, Debug, Default)]
-pub struct LatencySample(Vec<Duration>);
+pub(crate) struct LatencySample(Vec<Duration>);
 
 impl LatencySample {
     /// Adds one.
-    pub fn push(&mut self, took: Duration) {
+    pub(crate) fn push(&mut self, took: Duration) {
         self.0.push(took);
     }
 
     /// How many there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The nearest-rank percentile in milliseconds; zero of nothing.
     #[must_use]
-    pub fn percentile(&self, percent: f64) -> f64 {
+    pub(crate) fn percentile(&self, percent: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         #[expect(
@@ -35,13 +35,13 @@ impl LatencySample {
 
     /// The middle one, in milliseconds.
     #[must_use]
-    pub fn p50(&self) -> f64 {
+    pub(crate) fn p50(&self) -> f64 {
         self.percentile(50.0)
     }
 
     /// The longest, in milliseconds.
     #[must_use]
-    pub fn max(&self) -> f64 {
+    pub(crate) fn max(&self) -> f64 {
         self.percentile(100.0)
     }
 }
@@ -63,13 +63,13 @@ impl Extend<Duration> for LatencySample {
 
 /// Milliseconds with their fractions.
 #[must_use]
-pub fn ms(took: Duration) -> f64 {
+pub(crate) fn ms(took: Duration) -> f64 {
     took.as_secs_f64() * 1000.0
 }
 
 /// A number with as many digits as mean something.
 #[must_use]
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         size if size < 1.0 => format!("{value:.3}"),
         size if size < 10.0 => format!("{value:.2}"),
@@ -80,7 +80,7 @@ pub fn number(value: f64) -> String {
 
 /// A count with its thousands set apart.
 #[must_use]
-pub fn thousands(count: usize) -> String {
+pub(crate) fn thousands(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -94,19 +94,19 @@ pub fn thousands(count: usize) -> String {
 
 /// A goal beside what was measured: `p50 < 0.5 ok`.
 #[must_use]
-pub fn below(what: &str, measured: f64, goal: f64) -> String {
+pub(crate) fn below(what: &str, measured: f64, goal: f64) -> String {
     verdict(&format!("{what} < {goal}"), measured < goal)
 }
 
 /// A goal that may be reached exactly: `ratio ≤ 1.5 ok`.
 #[must_use]
-pub fn at_most(what: &str, measured: f64, goal: f64) -> String {
+pub(crate) fn at_most(what: &str, measured: f64, goal: f64) -> String {
     verdict(&format!("{what} ≤ {goal}"), measured <= goal)
 }
 
 /// A goal that wants more, not less: `slowest/fastest ≥ 0.25 ok`.
 #[must_use]
-pub fn at_least(what: &str, measured: f64, goal: f64) -> String {
+pub(crate) fn at_least(what: &str, measured: f64, goal: f64) -> String {
     verdict(&format!("{what} ≥ {goal}"), measured >= goal)
 }
 
@@ -116,7 +116,7 @@ fn verdict(goal: &str, is_met: bool) -> String {
 
 /// A table in the making.
 #[derive(Clone, Debug)]
-pub struct FigureTable {
+pub(crate) struct FigureTable {
     title: String,
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
@@ -125,7 +125,7 @@ pub struct FigureTable {
 impl FigureTable {
     /// A table with its title and the heads of its columns.
     #[must_use]
-    pub fn new<const N: usize>(title: &str, heads: [&str; N]) -> Self {
+    pub(crate) fn new<const N: usize>(title: &str, heads: [&str; N]) -> Self {
         Self {
             title: title.to_owned(),
             rows: vec![heads.map(str::to_owned).to_vec()],
@@ -134,12 +134,12 @@ impl FigureTable {
     }
 
     /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.into());
     }
 
     /// Adds a sentence under the table.
-    pub fn note(&mut self, sentence: impl Into<String>) {
+    pub(crate) fn note(&mut self, sentence: impl Into<String>) {
         self.notes.push(sentence.into());
     }
 }

@@ -16,7 +16,7 @@ use crate::table::{FigureTable, LatencySample, at_most, number, thousands};
 use crate::{log_progress, show};
 
 /// Every verb that writes tracked files, each in a repository of its own.
-pub fn acknowledged(bench: &mut Bench) -> BenchResult<()> {
+pub(crate) fn acknowledged(bench: &mut Bench) -> BenchResult<()> {
     let mut table = FigureTable::new(
         "acknowledged",
         ["verb", "tries", "without the record", "p50 ms", "p99 ms", "goals"],

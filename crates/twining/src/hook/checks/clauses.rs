@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 8;
 const MAX_SOURCES: usize = 200;
 
 /// Uses that are in none of the versions before.
-pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let guards = comparison.guards;
     let judged: Vec<String> = comparison
         .changed

@@ -12,7 +12,7 @@ use crate::project::Project;
 
 /// What a notice asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NoticeLevel {
+pub(crate) enum NoticeLevel {
     /// It is told and posted.
     Tell,
     /// It holds an agent once, or refuses a commit.
@@ -21,7 +21,7 @@ pub enum NoticeLevel {
 
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckNotice {
+pub(crate) struct CheckNotice {
     /// The rule it is about.
     pub rule: String,
     /// The file it is about, from the project's root.
@@ -33,10 +33,10 @@ pub struct CheckNotice {
 }
 
 /// A check.
-pub type CheckFn = fn(&TreeComparison<'_>) -> Vec<CheckNotice>;
+pub(super) type CheckFn = fn(&TreeComparison<'_>) -> Vec<CheckNotice>;
 
 /// What is looked at when a turn ends.
-pub const TURN_CHECKS: [CheckFn; 5] = [
+pub(crate) const TURN_CHECKS: [CheckFn; 5] = [
     super::records::in_working_tree,
     super::clauses::check,
     super::features::check,
@@ -44,7 +44,7 @@ pub const TURN_CHECKS: [CheckFn; 5] = [
     super::tests_changed::check,
 ];
 /// What is looked at before a commit.
-pub const COMMIT_CHECKS: [CheckFn; 5] = [
+pub(crate) const COMMIT_CHECKS: [CheckFn; 5] = [
     super::records::staged,
     super::clauses::check,
     super::features::check,
@@ -54,7 +54,7 @@ pub const COMMIT_CHECKS: [CheckFn; 5] = [
 
 /// When the comparison is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// At the end of a turn: the working tree against HEAD and the merge base.
     TurnEnd,
     /// Before a commit: the index against what the commit is made from.
@@ -62,7 +62,7 @@ pub enum Stage {
 }
 
 /// Two states of a project.
-pub struct TreeComparison<'a> {
+pub(crate) struct TreeComparison<'a> {
     /// The project.
     pub project: &'a Project,
     /// Its guards.
@@ -90,7 +90,7 @@ pub struct TreeComparison<'a> {
 
 impl<'a> TreeComparison<'a> {
     /// Compares nothing yet.
-    pub fn new(
+    pub(crate) fn new(
         project: &'a Project,
         guards: &'a GuardSet,
         files: &'a WorkingTree,
@@ -113,27 +113,27 @@ impl<'a> TreeComparison<'a> {
     }
 
     /// Everything that the checks find.
-    pub fn run(&self, checks: &[CheckFn]) -> Vec<CheckNotice> {
+    pub(crate) fn run(&self, checks: &[CheckFn]) -> Vec<CheckNotice> {
         checks.iter().flat_map(|check| check(self)).collect()
     }
 
     /// The versions of a file before, those that there are.
-    pub fn versions_before(&self, path: &str) -> Vec<String> {
+    pub(crate) fn versions_before(&self, path: &str) -> Vec<String> {
         self.versions_on(&self.before, path)
     }
 
     /// The versions of a file on some of these sides.
-    pub fn versions_on(&self, sides: &[String], path: &str) -> Vec<String> {
+    pub(crate) fn versions_on(&self, sides: &[String], path: &str) -> Vec<String> {
         sides.iter().filter_map(|side| self.stored_text(side, path)).collect()
     }
 
     /// The commit that this turn's work began on, where it was committed meanwhile.
-    pub fn work_base(&self) -> Option<&String> {
+    pub(crate) fn work_base(&self) -> Option<&String> {
         self.base.as_ref().filter(|_| self.has_committed)
     }
 
     /// The file as it is now: in the working tree, or staged.
-    pub fn text_after(&self, path: &str) -> Option<String> {
+    pub(crate) fn text_after(&self, path: &str) -> Option<String> {
         match self.stage {
             Stage::TurnEnd => self.files.text(path),
             Stage::Commit => self.stored_text("", path),
@@ -141,7 +141,7 @@ impl<'a> TreeComparison<'a> {
     }
 
     /// Reads many files from git at once: a process for each would take longer than all else.
-    pub fn prefetch(&self, paths: &[String]) {
+    pub(crate) fn prefetch(&self, paths: &[String]) {
         let now = (self.stage == Stage::Commit).then(String::new);
         let sides: Vec<&String> = self.before.iter().chain(self.work_base()).chain(&now).collect();
         let mut names: Vec<String> = paths
@@ -158,7 +158,7 @@ impl<'a> TreeComparison<'a> {
     }
 
     /// A file of a commit, or of the index where no side is named, to the byte.
-    pub fn stored(&self, side: &str, path: &str) -> Option<Vec<u8>> {
+    pub(crate) fn stored(&self, side: &str, path: &str) -> Option<Vec<u8>> {
         let name = self.name_of(side, path);
         if let Some(known) = self.blobs.borrow().get(&name) {
             return known.clone();

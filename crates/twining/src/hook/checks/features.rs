@@ -8,7 +8,7 @@ use twining_model::text;
 use super::comparison::{CheckNotice, NoticeLevel, Stage, TreeComparison};
 
 /// Features of each list that changed.
-pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let is_on = comparison.guards.blocks(TESTED);
     let lists =
         comparison.changed.iter().filter(|path| is_on && FEATURE_LISTS.contains(&path.as_str()));

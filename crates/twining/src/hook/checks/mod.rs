@@ -8,4 +8,6 @@ mod policy;
 mod records;
 mod tests_changed;
 
-pub use comparison::{COMMIT_CHECKS, CheckNotice, NoticeLevel, Stage, TURN_CHECKS, TreeComparison};
+pub(super) use comparison::{
+    COMMIT_CHECKS, CheckNotice, NoticeLevel, Stage, TURN_CHECKS, TreeComparison,
+};

@@ -9,7 +9,7 @@ use twining_guard::policy::policy_weakened;
 use super::comparison::{CheckNotice, NoticeLevel, TreeComparison};
 
 /// What the newest version before stops and this one does not.
-pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let watched = comparison
         .changed
         .iter()

@@ -16,7 +16,7 @@ const MAX_NAMED: usize = 5;
 
 /// Compares the working tree with HEAD and with the merge base. Who did it nobody can
 /// tell, so nobody is held.
-pub fn in_working_tree(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+pub(super) fn in_working_tree(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let located = &comparison.project.located;
     let is_compared = located.checkout == located.place.project && comparison.base.is_none();
     // Most turns change no record, and git need not be asked again.
@@ -37,7 +37,7 @@ pub fn in_working_tree(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
 }
 
 /// Compares what is staged with HEAD. What nobody could read any more is refused.
-pub fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+pub(super) fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let is_record = |path: &&String| {
         path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some())
     };

@@ -10,7 +10,7 @@ const RULE: &str = "tests-changed";
 const MAX_FILES: usize = 500;
 
 /// What changed in tests since the oldest state before.
-pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let changes = changes(comparison);
     let Some(summary) = changes.summary() else { return Vec::new() };
     let text = format!("Tests changed: {summary}. Say why when you report the work.");
@@ -18,7 +18,7 @@ pub fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
 }
 
 /// The changes themselves.
-pub fn changes(comparison: &TreeComparison<'_>) -> TestChanges {
+pub(super) fn changes(comparison: &TreeComparison<'_>) -> TestChanges {
     let is_ours =
         |path: &&String| comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
     let paths: Vec<String> = comparison

@@ -34,7 +34,7 @@ const EVENTS: [(&str, Option<&str>); 12] = [
 ];
 
 /// What Claude Code needs.
-pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+pub(super) fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let entry =
         json!({"type": "stdio", "command": "twining", "args": environment.server_words(None)});
     let worker =

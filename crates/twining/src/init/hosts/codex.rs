@@ -19,7 +19,7 @@ const EVENTS: [(&str, Option<&str>); 9] = [
 ];
 
 /// What Codex needs.
-pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+pub(super) fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let handler = |event: &str| json!({"type": "command", "command": in_words(HostKind::Codex, event), "timeout": HOOK_TIMEOUT_SECONDS});
     let hooks = EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec();
     let mut patches = vec![

@@ -21,7 +21,7 @@ const EVENTS: [&str; 10] = [
 ];
 
 /// What Cursor needs.
-pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+pub(super) fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let entry = json!({"command": "twining", "args": environment.server_words(Some("lite"))});
     let hooks = EVENTS.map(|event| (event, handler(event))).to_vec();
     let mut patches = vec![

@@ -19,7 +19,7 @@ const EVENTS: [(&str, Option<&str>); 7] = [
 ];
 
 /// What Gemini CLI needs.
-pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+pub(super) fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let entry = json!({"command": "twining", "args": environment.server_words(Some("lite"))});
     let handler = |event: &str| json!({"name": "twining", "type": "command", "command": in_words(HostKind::Gemini, event), "timeout": HOOK_TIMEOUT_SECONDS * 1000});
     let hooks = EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec();

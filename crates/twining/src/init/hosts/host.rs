@@ -9,14 +9,14 @@ use crate::init::marked_block::MarkerStyle;
 use crate::init::patch::{FilePatch, PatchKind};
 
 /// Seconds a host waits for a hook; one takes milliseconds.
-pub const HOOK_TIMEOUT_SECONDS: u64 = 5;
+pub(super) const HOOK_TIMEOUT_SECONDS: u64 = 5;
 
 /// What agents are told, in every host.
-pub const INSTRUCTIONS: &str = include_str!("../texts/instructions.md");
+pub(super) const INSTRUCTIONS: &str = include_str!("../texts/instructions.md");
 
 /// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HostKind {
+pub(crate) enum HostKind {
     /// Claude Code.
     Claude,
     /// Codex.
@@ -31,7 +31,7 @@ pub enum HostKind {
 
 /// Who may see what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visibility {
+pub(crate) enum Visibility {
     /// Everybody who clones the repository.
     Team,
     /// Whoever runs it; git tracks none of it.
@@ -40,7 +40,7 @@ pub enum Visibility {
 
 /// Where hosts are installed.
 #[derive(Clone, Debug)]
-pub struct InstallEnvironment {
+pub(crate) struct InstallEnvironment {
     /// The working tree.
     pub checkout: PathBuf,
     /// The user's home, where there is one.
@@ -55,11 +55,11 @@ pub struct InstallEnvironment {
 
 impl HostKind {
     /// All of them.
-    pub const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::OpenCode];
 
     /// Its name in `--agent`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
             Self::Codex => "codex",
@@ -70,7 +70,7 @@ impl HostKind {
     }
 
     /// Reads `claude,codex`; `none` is none of them.
-    pub fn list(words: &str) -> Result<Vec<Self>, String> {
+    pub(crate) fn list(words: &str) -> Result<Vec<Self>, String> {
         if words.trim() == "none" {
             return Ok(Vec::new());
         }
@@ -88,7 +88,7 @@ impl HostKind {
     }
 
     /// What it needs of us.
-    pub fn patches(self, environment: &InstallEnvironment) -> Vec<FilePatch> {
+    pub(crate) fn patches(self, environment: &InstallEnvironment) -> Vec<FilePatch> {
         match self {
             Self::Claude => super::claude::patches(environment),
             Self::Codex => super::codex::patches(environment),
@@ -100,12 +100,12 @@ impl HostKind {
 
     /// Whether its settings may hold comments. Claude Code and Codex read nothing of a
     /// file that has one.
-    pub fn takes_comments(self) -> bool {
+    pub(crate) fn takes_comments(self) -> bool {
         matches!(self, Self::Gemini | Self::Cursor | Self::OpenCode)
     }
 
     /// Why it reads nothing of a settings file, if so.
-    pub fn overlooks(self, file: &Path, text: &str) -> Option<String> {
+    pub(crate) fn overlooks(self, file: &Path, text: &str) -> Option<String> {
         let is_json = file.extension().is_some_and(|ending| ending == "json");
         if self.takes_comments() || !is_json || text.trim().is_empty() {
             return None;
@@ -116,7 +116,7 @@ impl HostKind {
     }
 
     /// What a person has to do that we cannot.
-    pub fn advice(self, visibility: Visibility) -> &'static str {
+    pub(crate) fn advice(self, visibility: Visibility) -> &'static str {
         match (self, visibility) {
             (Self::Claude, Visibility::Team) => {
                 "Claude Code asks once whether it may start the server in .mcp.json; answer yes"
@@ -134,7 +134,7 @@ impl HostKind {
     }
 
     /// Whether this project, or this person, uses it.
-    pub fn is_here(self, environment: &InstallEnvironment) -> bool {
+    pub(crate) fn is_here(self, environment: &InstallEnvironment) -> bool {
         let (traces, programs): (&[&str], &[&str]) = match self {
             Self::Claude => (&[".claude", "CLAUDE.md", ".mcp.json"], &["claude"]),
             Self::Codex => (&[".codex"], &["codex"]),
@@ -159,7 +159,7 @@ impl HostKind {
 
 impl InstallEnvironment {
     /// Where Claude Code's settings of this project are.
-    pub fn claude_settings(&self) -> &'static str {
+    pub(crate) fn claude_settings(&self) -> &'static str {
         if self.visibility == Visibility::Stealth {
             ".claude/settings.local.json"
         } else {
@@ -168,7 +168,7 @@ impl InstallEnvironment {
     }
 
     /// A piece of a file in the working tree.
-    pub fn patch(&self, file: &str, part: PatchKind) -> FilePatch {
+    pub(crate) fn patch(&self, file: &str, part: PatchKind) -> FilePatch {
         FilePatch { file: self.checkout.join(file), within: self.checkout.clone(), part }
     }
 
@@ -207,7 +207,7 @@ pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
 
 /// The file agents of several hosts read. One that only points to another is
 /// left alone: the other is told.
-pub fn instructions_file(checkout: &Path, file: &str) -> String {
+pub(super) fn instructions_file(checkout: &Path, file: &str) -> String {
     let text = std::fs::read_to_string(checkout.join(file)).unwrap_or_default();
     if file == "CLAUDE.md" && text.lines().any(|line| line.trim() == "@AGENTS.md") {
         "AGENTS.md".to_owned()

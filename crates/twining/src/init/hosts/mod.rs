@@ -8,4 +8,4 @@ mod gemini;
 mod host;
 mod opencode;
 
-pub use host::{HostKind, InstallEnvironment, Visibility};
+pub(crate) use host::{HostKind, InstallEnvironment, Visibility};

@@ -7,7 +7,7 @@ use super::host::InstallEnvironment;
 use crate::init::patch::{FilePatch, PatchKind};
 
 /// What OpenCode needs.
-pub fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
+pub(super) fn patches(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let file = if environment.checkout.join("opencode.jsonc").exists() {
         "opencode.jsonc"
     } else {

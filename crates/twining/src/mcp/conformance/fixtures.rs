@@ -48,7 +48,7 @@ enum ListChange {
 
 /// The product's server and the fixtures.
 #[derive(Clone)]
-pub struct Fixtures {
+pub(super) struct Fixtures {
     product: McpServer,
     listed: Arc<FixtureList>,
     codec: Arc<RequestStateCodec>,
@@ -58,7 +58,7 @@ pub struct Fixtures {
 
 impl Fixtures {
     /// Fixtures with a key of their own.
-    pub fn new(sessions: Arc<LocalSessionManager>) -> Result<Self, BoxError> {
+    pub(super) fn new(sessions: Arc<LocalSessionManager>) -> Result<Self, BoxError> {
         let mut key = [0_u8; 32];
         getrandom::fill(&mut key)?;
         Ok(Self {

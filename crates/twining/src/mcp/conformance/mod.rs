@@ -7,4 +7,4 @@ mod fixtures;
 mod rounds;
 mod serve;
 
-pub use serve::asked;
+pub(crate) use serve::asked;

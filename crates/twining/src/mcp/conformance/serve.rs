@@ -18,7 +18,7 @@ pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves if `twining conformance product|fixtures` was called; says where on
 /// stdout, and ends with its stdin.
-pub fn asked() -> Option<ExitCode> {
+pub(crate) fn asked() -> Option<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let ended = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["conformance", "product"] => run(Arc::new(LocalSessionManager::default()), |_| {

@@ -166,7 +166,7 @@ pub(super) fn attempt(
     let super::intended_graph::CorrectedText { text, values, blanked, mismatches } =
         merger.intended.corrected(text)?;
     clashes.extend(mismatches);
-    Ok(MergeAttempt { text, clashes, written: values, blanked: blanked })
+    Ok(MergeAttempt { text, clashes, written: values, blanked })
 }
 
 /// What to do to one attribute of ours.
@@ -348,7 +348,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
                         match by_statement(&name, &verdict, &node.attributes, &other.attributes) {
                             AttributeAction::Keep => {}
                             AttributeAction::Set(value) => {
-                                self.plan.set_node_attr(id, &name, &value)?
+                                self.plan.set_node_attr(id, &name, &value)?;
                             }
                             AttributeAction::Unset => self.plan.remove_node_attr(id, &name)?,
                         }
@@ -360,7 +360,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
                     continue;
                 }
                 (Some(_), None) => {
-                    self.clash(Subject::Node(id.clone()), DotClashKind::RemovedByTheirs)
+                    self.clash(Subject::Node(id.clone()), DotClashKind::RemovedByTheirs);
                 }
                 (None, None) => {}
             }
