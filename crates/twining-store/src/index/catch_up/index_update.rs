@@ -28,6 +28,8 @@ const REWRITE_BYTES: u64 = 8 * 1024 * 1024;
 const SEGMENTS: &str = "SELECT start, line, hash FROM segment ORDER BY start";
 const CLOSE_SEGMENT: &str = "INSERT INTO segment(start, line, hash) VALUES(?1, ?2, ?3)";
 const FORGET_SEGMENTS: &str = "DELETE FROM segment WHERE start >= ?1";
+const REOPEN_SEGMENT: &str = "DELETE FROM segment WHERE start = (SELECT max(start) FROM segment)
+    RETURNING start, line, hash";
 
 /// What to do about the blackboard.
 pub(in crate::index) struct BoardPlan {
@@ -147,7 +149,9 @@ impl IndexUpdate<'_> {
         let mark = &mut self.known.board;
         if from < mark.offset {
             self.conn.prepare_cached(FORGET_SEGMENTS)?.execute([from.cast_signed()])?;
-            mark.segment = Segment { start: from, line, hash: 0 };
+            // A segment is closed by the line after it, which is gone now.
+            let last = self.conn.prepare_cached(REOPEN_SEGMENT)?.query_row([], segment_of);
+            mark.segment = last.optional()?.unwrap_or_default();
         }
         mark.offset = from;
         mark.line = line;
@@ -223,11 +227,13 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
 /// The stretches of lines that are known.
 fn segments(conn: &Connection, mark: &BoardPosition) -> Result<Vec<Segment>, StoreError> {
     let mut statement = conn.prepare_cached(SEGMENTS)?;
-    let closed = statement.query_map([], |row| {
-        let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
-        Ok(Segment { start: number(0)?, line: number(1)?, hash: number(2)? })
-    })?;
+    let closed = statement.query_map([], segment_of)?;
     Ok(closed.chain([Ok(mark.segment)]).collect::<Result<_, _>>()?)
+}
+
+fn segment_of(row: &Row<'_>) -> rusqlite::Result<Segment> {
+    let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+    Ok(Segment { start: number(0)?, line: number(1)?, hash: number(2)? })
 }
 
 /// Up to where the file agrees with what we know, by these of its segments, the last

@@ -215,6 +215,22 @@ proptest! {
     }
 }
 
+#[test]
+fn a_removed_line_that_began_a_segment_opens_the_segment_before_it_again() {
+    let fixture = IndexFixture::new();
+    let mut index = fixture.index();
+    let mut lines: Vec<String> =
+        (0..6).map(|n| line(&ulid(n), "finding", &"x".repeat(14_000), "")).collect();
+    for remove in [false, true] {
+        if remove {
+            lines.pop();
+        }
+        fixture.board(&lines);
+        fixture.catch_up(&mut index);
+        fixture.assert_right(&index);
+    }
+}
+
 /// A clock that goes on by a second whenever somebody looks.
 struct Ticking(AtomicI64);
 
