@@ -1,16 +1,11 @@
 // Nothing but `twining init`, and each client holds to it.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { geminiApi, messagesApi, responsesApi, say, told, use } from "./lib/loopback.mjs";
 import { clients, onStage } from "./lib/stage.mjs";
 
 const TESTED = JSON.stringify({ features: [{ id: "F1", description: "log out", tested: true }] });
-
-// Left out where the program under test has no `init` yet.
-const knows = spawnSync(process.env.TWINING_BIN, ["init", "--help"]).status === 0;
-const skip = knows ? false : "this program has no `init`";
 
 /** Wires a client up, runs it against a model, and sees that the list was not written while another file was. */
 function holds(agent, serve, play, run) {
@@ -30,7 +25,7 @@ function holds(agent, serve, play, run) {
   });
 }
 
-test("init: Claude Code", { skip }, () =>
+test("init: Claude Code", () =>
   holds(
     "claude",
     messagesApi,
@@ -46,7 +41,7 @@ test("init: Claude Code", { skip }, () =>
       }),
   ));
 
-test("init: Codex", { skip }, () => {
+test("init: Codex", () => {
   const patch = (input) => ({ type: "custom_tool_call", call_id: "call_patch", name: "apply_patch", input });
   const done = { type: "message", role: "assistant", content: [{ type: "output_text", text: "done" }] };
   const change = `-{"features":[{"id":"F1","description":"log out","tested":false}]}\n+${TESTED}`;
@@ -67,7 +62,7 @@ test("init: Codex", { skip }, () => {
   );
 });
 
-test("init: Gemini CLI", { skip }, () =>
+test("init: Gemini CLI", () =>
   holds(
     "gemini",
     geminiApi,
@@ -84,7 +79,7 @@ test("init: Gemini CLI", { skip }, () =>
     },
   ));
 
-test("init: OpenCode", { skip }, () =>
+test("init: OpenCode", () =>
   holds(
     "opencode",
     messagesApi,
@@ -111,3 +106,22 @@ test("init: OpenCode", { skip }, () =>
       });
     },
   ));
+
+test("init: the plugin of OpenCode stops what the hooks of others stop", () =>
+  onStage(async (stage) => {
+    await stage.ran("twining", ["init", "--agent", "opencode"]);
+    stage.write(
+      "try.mjs",
+      `import { Twining } from "./.opencode/plugin/twining.js";
+const hooks = await Twining({ directory: process.cwd() });
+const call = (tool, args) =>
+  hooks["tool.execute.before"]({ tool, sessionID: "s" }, { args }).then(() => "let through", (why) => why.message);
+console.log(await call("write", { filePath: ".twining/blackboard.jsonl", content: "x" }));
+console.log(await call("bash", { command: "echo x >> .twining/blackboard.jsonl" }));
+console.log(await call("write", { filePath: "a.txt", content: "x" }));
+`,
+    );
+    const { stdout, stderr } = await stage.run(process.execPath, ["try.mjs"]);
+    const stopped = stdout.trim().split("\n").map((line) => line.includes("[protect-twining-state]"));
+    assert.deepEqual(stopped, [true, true, false], stdout + stderr);
+  }));

@@ -1,7 +1,6 @@
 //! `twining init` and `twining uninstall` on real repositories.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 
@@ -590,29 +589,6 @@ fn each_host_gets_the_format_it_reads() {
         json!(["twining", "mcp", "--tools", "lite"])
     );
     assert!(shop.read(".opencode/plugin/twining.js").contains("tool.execute.before"));
-}
-
-#[test]
-fn the_plugin_of_opencode_stops_what_the_hooks_of_others_stop() {
-    let shop = Repository::new();
-    shop.twining_on_path();
-    shop.told(&["init", "--agent", "opencode"]);
-    shop.write(
-        "try.mjs",
-        "import { Twining } from './.opencode/plugin/twining.js'\n\
-         const hooks = await Twining({ directory: process.cwd() })\n\
-         const call = (tool, args) => hooks['tool.execute.before']({ tool, sessionID: 's' }, { args }).then(() => 'let through', (why) => why.message)\n\
-         console.log(await call('write', { filePath: '.twining/blackboard.jsonl', content: 'x' }))\n\
-         console.log(await call('bash', { command: 'echo x >> .twining/blackboard.jsonl' }))\n\
-         console.log(await call('write', { filePath: 'a.txt', content: 'x' }))\n",
-    );
-    let Some(ran) = shop.program_ran("node", &["try.mjs"]) else {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no node on this machine");
-        return;
-    };
-    let told: Vec<bool> =
-        ran.stdout.lines().map(|line| line.contains("[protect-twining-state]")).collect();
-    assert_eq!(told, [true, true, false], "{ran:?}");
 }
 
 #[test]

@@ -102,6 +102,20 @@ impl Repository {
         command
     }
 
+    /// Runs as somebody whom file modes hold back, root too.
+    pub(crate) fn run_held_by_modes(&self, words: &[&str]) -> Ran {
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = Command::new("setpriv");
+            command.arg("--bounding-set=-dac_override").arg(env!("CARGO_BIN_EXE_twining"));
+            command
+        } else {
+            Command::new(env!("CARGO_BIN_EXE_twining"))
+        };
+        command.args(words);
+        self.at_home(&mut command, &self.path("shop"));
+        Ran::of(command.output().expect("the program starts"))
+    }
+
     pub(crate) fn run(&self, words: &[&str]) -> Ran {
         self.run_in(&self.path("shop"), words)
     }
@@ -128,14 +142,6 @@ impl Repository {
             .expect("starts");
         child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("takes the input");
         Ran::of(child.wait_with_output().expect("ends"))
-    }
-
-    /// Runs another program in the repository, if this machine has it.
-    pub(crate) fn program_ran(&self, name: &str, words: &[&str]) -> Option<Ran> {
-        let mut command = Command::new(name);
-        command.args(words);
-        self.at_home(&mut command, &self.path("shop"));
-        command.output().ok().map(Ran::of)
     }
 
     pub(crate) fn git_ran(&self, words: &[&str]) -> Ran {
