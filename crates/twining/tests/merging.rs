@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use twining_testkit::TestProject;
 
 /// Records a branch adds; `TWINING_MERGE_RECORDS` for more.
-fn each() -> usize {
+fn records_each() -> usize {
     std::env::var("TWINING_MERGE_RECORDS")
         .ok()
         .and_then(|number| number.parse().ok())
@@ -223,12 +223,12 @@ fn two_branches_of_a_thousand_records_each_come_together() {
         let project = repository(with);
         for branch in ["left", "right"] {
             project.git(["checkout", "-q", "-b", branch, "main"]);
-            work(&project, branch, each());
+            work(&project, branch, records_each());
         }
         project.git(["checkout", "-q", "main"]);
         merge(&project, "left");
         merge(&project, "right");
-        assert_all_there(&project, &["left", "right"], each(), with);
+        assert_all_there(&project, &["left", "right"], records_each(), with);
     }
 }
 
@@ -333,7 +333,7 @@ fn five_branches_give_the_same_bytes_in_any_order() {
     let project = repository(With::Drivers);
     for branch in branches {
         project.git(["checkout", "-q", "-b", branch, "main"]);
-        work(&project, branch, each());
+        work(&project, branch, records_each());
     }
     let mut seen = BTreeSet::new();
     for (name, order) in
@@ -346,7 +346,7 @@ fn five_branches_give_the_same_bytes_in_any_order() {
         seen.insert(project.git(["rev-parse", "HEAD^{tree}"]));
     }
     assert_eq!(seen.len(), 1, "the order of merging shows");
-    assert_all_there(&project, &branches, each(), With::Drivers);
+    assert_all_there(&project, &branches, records_each(), With::Drivers);
 }
 
 #[test]
