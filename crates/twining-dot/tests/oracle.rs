@@ -32,7 +32,10 @@ fn sources_are_read_as_graphviz_reads_them() {
         ("digraph { a:port:ne -> b:s }", Ok((2, 1))),
         ("digraph { \"one\" + \"two\" -> onetwo }", Ok((1, 1))),
         ("digraph { a [label=<<b>x</b> &lt; y>] b [label=\"say \\\"hi\\\"\"] }", Ok((2, 0))),
-        ("/* c */ digraph { // x\n# a line for the preprocessor\na -> b /* \n */ -> c }", Ok((3, 2))),
+        (
+            "/* c */ digraph { // x\n# a line for the preprocessor\na -> b /* \n */ -> c }",
+            Ok((3, 2)),
+        ),
         ("DiGraph { A -> a; EDGE [x=y]; Node [z=w] }", Ok((2, 1))),
         ("digraph g { a; ; b;; }", Err(1)),
         ("digraph { a [x=1, y=2; z=3] [w=4] }", Ok((1, 0))),

@@ -58,6 +58,10 @@ words! {
     }
 }
 
+/// The domain of a decision that was given none. Nothing is known of what it is about, so it
+/// contradicts no other.
+pub const GENERAL_DOMAIN: &str = "general";
+
 /// An option that was not taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {

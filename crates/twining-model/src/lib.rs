@@ -25,7 +25,8 @@ mod words;
 pub use agent::{Agent, Claim, ClaimList, Handoff, HandoffResult, HandoffSnapshot};
 pub use change::{Amendment, Change, DocumentText, HandoffFile, TurnFile};
 pub use decision::{
-    Alternative, Authority, CommitLink, Confidence, Decision, DecisionStatus, StatusChange,
+    Alternative, Authority, CommitLink, Confidence, Decision, DecisionStatus, GENERAL_DOMAIN,
+    StatusChange,
 };
 pub use entry::{Channel, Entry, EntryType, Origin, Trust};
 pub use graph::{Entity, EntityType, Relation, RelationType};

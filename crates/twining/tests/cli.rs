@@ -202,7 +202,19 @@ fn a_command_line_that_makes_no_sense_is_told_in_words_and_in_json() {
         assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{words:?}: {ran:?}");
         serde_json::from_str::<Value>(&ran.stdout).expect("prints JSON")
     };
-    assert_eq!(told(&["--json", "statu"])["message"], "unrecognized subcommand 'statu'");
+    for (words, near) in [
+        (&["--json", "statu"][..], Some("twining status")),
+        (&["--json", "decid"], Some("twining decide")),
+        (&["--json", "wy"], Some("twining why")),
+        (&["--json", "docter"], Some("twining doctor")),
+        (&["--json", "knowledge", "chek"], Some("twining knowledge check")),
+        (&["--json", "banana"], None),
+    ] {
+        let refused = told(words);
+        let hint = refused["hint"].as_str().unwrap_or_default();
+        let wanted = near.map(|near| format!("did you mean `{near}`?"));
+        assert_eq!(hint, wanted.as_deref().unwrap_or("twining --help lists the commands"));
+    }
 }
 
 #[test]
@@ -215,7 +227,7 @@ fn a_summary_and_a_reason_make_a_decision() {
     assert_eq!(
         (&stored["domain"], &stored["scope"], &stored["context"], &stored["rationale"]),
         (
-            &json!("implementation"),
+            &json!("general"),
             &json!("project"),
             &json!("not given"),
             &json!("no session store to run")
@@ -227,7 +239,13 @@ fn a_summary_and_a_reason_make_a_decision() {
         "twining_decide",
         &json!({"summary": "Log to stderr", "rationale": "stdout is data", "scope": "src/"}),
     );
-    assert_eq!(by_tool["structuredContent"]["status"], "provisional", "{by_tool}");
+    assert_eq!(by_tool["structuredContent"]["status"], "active", "no domain: {by_tool}");
+    let mut choose = |summary: &str| {
+        let fields =
+            json!({"summary": summary, "rationale": "r", "domain": "api", "scope": "src/"});
+        server.call("twining_decide", &fields)["structuredContent"]["status"].clone()
+    };
+    assert_eq!((choose("REST"), choose("GraphQL")), (json!("active"), json!("provisional")));
 }
 
 #[test]

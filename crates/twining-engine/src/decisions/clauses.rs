@@ -98,7 +98,8 @@ fn is_contested(decision: &Decision) -> bool {
         && !decision.history.iter().any(|change| change.status == DecisionStatus::Provisional)
 }
 
-fn items_of(decision: &Decision) -> Vec<String> {
+/// The libraries and paths that it rules out.
+pub(super) fn items_of(decision: &Decision) -> Vec<String> {
     decision.constraints.iter().flat_map(|constraint| ruled_out(constraint)).collect()
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use twining_guard::ruled_out;
 use twining_model::{
     Alternative, Amendment, Authority, Change, CommitLink, Confidence, Decision, DecisionStatus,
-    Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time, limits, text,
+    GENERAL_DOMAIN, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time, limits, text,
 };
 use twining_store::{Durability, StoreError, View};
 
@@ -63,6 +63,9 @@ pub struct DecideOutcome {
     /// Further conflicts, not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub omitted_conflicts: u64,
+    /// Libraries and paths it rules out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules_out: Vec<String>,
     /// The decision it replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded: Option<Id>,
@@ -142,6 +145,7 @@ pub(crate) fn record(
         status,
         conflicts: rivals.into_iter().map(conflict).collect(),
         omitted_conflicts: omitted as u64,
+        rules_out: clauses::items_of(&decision),
         superseded,
         still_ruled_out: None,
     };
@@ -229,7 +233,8 @@ pub struct DecideInput {
     pub summary: String,
     /// architecture, implementation, testing, dependency, api, data, …
     ///
-    /// Default: implementation
+    /// Only decisions of one domain can contradict each other; default: general, which
+    /// contradicts nothing
     #[serde(default = "default_domain")]
     pub domain: String,
     /// File, directory, module or `project`
@@ -277,7 +282,7 @@ pub struct DecideInput {
 }
 
 fn default_domain() -> String {
-    "implementation".to_owned()
+    GENERAL_DOMAIN.to_owned()
 }
 
 fn default_scope() -> String {

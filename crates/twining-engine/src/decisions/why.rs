@@ -12,6 +12,7 @@ pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
 use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via, View};
 
+use crate::decisions::clauses;
 use crate::decisions::commits::{CommitDetails, decisions_of_commit, linked};
 use crate::decisions::lookup::unreadable_files;
 use crate::engine::Engine;
@@ -71,6 +72,9 @@ pub struct WhyDecision {
     pub scope: String,
     /// How it relates to the scope: exact, file, moved, symbol, inside, around, project; to a commit: linked, trailer, files.
     pub matched: String,
+    /// Libraries and paths it rules out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules_out: Vec<String>,
     /// Commits that carry it out.
     pub commit_hashes: Vec<String>,
     /// What replaced it.
@@ -326,6 +330,7 @@ pub(super) fn why_decision(
 ) -> WhyDecision {
     let merge_clashes = clashes_of(&decision);
     WhyDecision {
+        rules_out: clauses::items_of(&decision),
         id: decision.id,
         summary: decision.summary,
         rationale: decision.rationale,

@@ -3,7 +3,9 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use twining_model::scope::CaseFolding;
-use twining_model::{Confidence, Decision, DecisionStatus, Id, Scope, Time, limits};
+use twining_model::{
+    Confidence, Decision, DecisionStatus, GENERAL_DOMAIN, Id, Scope, Time, limits,
+};
 
 use super::catch_up::{domain_key, file_state};
 use super::embeddings;
@@ -105,9 +107,13 @@ impl Decisions<'_> {
         ids(&first_column::<String>(self.conn, BEGINNING, params![low, high, row_limit(limit)])?)
     }
 
-    /// Active decisions of the same domain whose scope overlaps, ordered by id.
+    /// Active decisions of the same domain whose scope overlaps, ordered by id. The general
+    /// domain has none.
     pub fn rivals(&self, domain: &str, scope: &Scope) -> Result<Vec<Decision>, StoreError> {
         let (domain, key) = (domain_key(domain), scope.key(self.folding));
+        if domain == GENERAL_DOMAIN {
+            return Ok(Vec::new());
+        }
         let mut nums: Vec<i64> = Vec::new();
         for (from, to) in overlapping(&key) {
             nums.extend(first_column::<i64>(self.conn, RIVALS, params![domain, from, to])?);
@@ -126,6 +132,9 @@ impl Decisions<'_> {
         limit: usize,
     ) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
+        if domain == GENERAL_DOMAIN {
+            return Ok(Vec::new());
+        }
         let mut statement = self.conn.prepare_cached(CONTESTING)?;
         let mut found: Vec<Id> = Vec::new();
         for status in statuses.iter().map(|status| status.as_str()) {

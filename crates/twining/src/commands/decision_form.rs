@@ -1,7 +1,7 @@
 //! A decision written in an editor: a form with a line for each field.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::process::Command;
 
 use serde_json::{Map, Value};
@@ -29,8 +29,7 @@ pub(super) fn editor() -> Option<String> {
 /// Lets the person write what is given, and more.
 pub(super) fn edit(given: Map<String, Value>) -> Result<Map<String, Value>, CommandError> {
     let failed = |error: io::Error| CommandError::of_error("EDITOR", &error);
-    let dir = tempfile::tempdir().map_err(failed)?;
-    let file = dir.path().join("decision.txt");
+    let file = tempfile::tempdir().map_err(failed)?.keep().join("decision.txt");
     fs::write(&file, form(&given)).map_err(failed)?;
     // Through a shell, as git does it: an editor may be named with its flags.
     let call = format!("{} \"$@\"", editor().unwrap_or_else(|| "vi".to_owned()));
@@ -39,7 +38,13 @@ pub(super) fn edit(given: Map<String, Value>) -> Result<Map<String, Value>, Comm
     if !ended.success() {
         return Err(CommandError::unavailable("EDITOR", "nothing was recorded: the editor failed"));
     }
-    Ok(read(&fs::read_to_string(&file).map_err(failed)?, given))
+    let written = read(&fs::read_to_string(&file).map_err(failed)?, given);
+    if !written.contains_key("summary") {
+        return Err(CommandError::misuse("nothing was recorded: there is no summary".to_owned()));
+    }
+    // It may still be refused, and what was written is not lost then.
+    let _ = writeln!(io::stderr(), "your text is in {}", file.display());
+    Ok(written)
 }
 
 fn form(given: &Map<String, Value>) -> String {

@@ -66,7 +66,11 @@ impl Verb for DecideInput {
         }
         for (field, question) in [("summary", "The choice, in one line"), ("rationale", "Why")] {
             if !given.contains_key(field) {
-                given.insert(field.to_owned(), person_check::ask(question)?.into());
+                let answer = person_check::ask(question)?;
+                if answer.trim().is_empty() {
+                    return Err(CommandError::misuse("nothing was recorded".to_owned()));
+                }
+                given.insert(field.to_owned(), answer.into());
             }
         }
         Ok(given)
@@ -74,6 +78,9 @@ impl Verb for DecideInput {
 
     fn show(decided: &DecideOutcome, page: &mut TextPage) {
         page.line([good("decided"), plain(&decided.id), standing(decided.status)]);
+        if !decided.rules_out.is_empty() {
+            page.line([dim("rules out"), plain(decided.rules_out.join(", "))]);
+        }
         if let Some(old) = &decided.superseded {
             page.line([dim("replaces"), plain(old)]);
         }
@@ -209,6 +216,9 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
     page.table(2, [about.to_vec()]);
     page.block(2, &decision.rationale);
     let mut notes = Vec::new();
+    if !decision.rules_out.is_empty() {
+        notes.push(vec![dim("rules out"), plain(decision.rules_out.join(", "))]);
+    }
     if decision.alternatives_count > 0 {
         notes.push(vec![dim(format!(
             "{} rejected",
