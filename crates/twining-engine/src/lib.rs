@@ -90,6 +90,7 @@ pub use search::{
 pub use secret_scan::{SecretFinding, SecretScan};
 pub use secrets::Redaction;
 pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
+pub use suggestions::nearest;
 pub use verify::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};
 pub use workflow::{
     EvidenceInput, Feature, FeatureProofs, FeaturesInput, FeaturesOutcome, NextAction, NextBrief,

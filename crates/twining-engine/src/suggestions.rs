@@ -49,14 +49,11 @@ pub(crate) fn suggest<'k>(field: &str, given: &str, known: &[&'k str]) -> Option
 }
 
 /// The candidate that differs least, if it differs by a slip of the pen only.
-pub(super) fn nearest<'k>(
-    given: &str,
-    candidates: impl Iterator<Item = &'k str>,
-) -> Option<&'k str> {
+pub fn nearest<'k>(given: &str, candidates: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let length = given.chars().count();
     let slips = match length {
-        0..3 => 0,
-        3 => 1,
+        0..2 => 0,
+        2..4 => 1,
         _ => 2,
     };
     let close = candidates

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::json;
+use twining_engine::workflow::FeatureCounts;
 use twining_engine::{Changes, StatusReport};
 
 use crate::output::{self, OutputFormat};
@@ -34,7 +35,11 @@ pub(crate) fn show(
     let report = project.engine.status()?;
     let changed = project.history.changed_files("HEAD", None).unwrap_or_default();
     let is_code = |file: &&String| !file.starts_with(".twining/");
-    let steps = next_steps(&report, changed.iter().filter(is_code).count() as u64);
+    // A list that cannot be read is reported by `doctor`.
+    let list = project.engine.feature_list().ok().and_then(|(_, list)| list);
+    let counts = list.map(|list| FeatureCounts::of(&list)).unwrap_or_default();
+    let changed = changed.iter().filter(is_code).count() as u64;
+    let steps = next_steps(&report, changed, counts.pending + counts.in_progress + counts.blocked);
     let to_json = || json!({ "project": report.project, "summary": report.summary, "next": steps });
     let ending = output::answer(
         style,
@@ -82,12 +87,13 @@ fn suggest(steps: &[SuggestedCommand], page: &mut TextPage) {
 }
 
 /// What waits, the most urgent first; where nothing does, what is always of use.
-fn next_steps(report: &StatusReport, changed: u64) -> Vec<SuggestedCommand> {
+fn next_steps(report: &StatusReport, changed: u64, features: u64) -> Vec<SuggestedCommand> {
     let waiting = [
         (report.warnings.len() as u64, "twining status", "see to", "notice"),
         (report.unanswered_questions, "twining read --type question", "answer", "open question"),
         (report.open_needs, "twining read --type need", "look at", "open need"),
         (report.open_warnings, "twining read --type warning", "look at", "open warning"),
+        (features, "twining next", "what to do about", "unfinished feature"),
         (changed, "twining why", "the decisions that bear on", "changed file"),
     ];
     let waiting = waiting.into_iter().filter(|(number, ..)| *number > 0).map(
@@ -98,7 +104,11 @@ fn next_steps(report: &StatusReport, changed: u64) -> Vec<SuggestedCommand> {
     );
     let always = [
         ("twining decide \"…\" --why \"…\"", "record a choice that others must follow"),
-        ("twining recent", "what agents posted last"),
+        if report.blackboard_entries == 0 {
+            ("twining doctor", "check that your agents are set up")
+        } else {
+            ("twining recent", "what agents posted last")
+        },
         ("twining --help", "every command"),
     ];
     let always = always.map(|(command, why)| SuggestedCommand { command, why: why.to_owned() });

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
+use twining_engine::nearest;
 use twining_model::InvalidInput;
 
 use crate::cli::hyphen_values;
@@ -22,11 +23,13 @@ pub(crate) fn tell(
     if error.kind() == ErrorKind::UnknownArgument {
         return output::problem(style, &unknown_argument(&error, command, words));
     }
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        return output::problem(style, &unknown_command(&error, command, words));
+    }
     redact_values(&mut error);
     if error.use_stderr() && style == OutputFormat::Json {
         return output::problem(style, &problem(&error));
     }
-    deduplicate_suggestions(&mut error);
     // A reader that has gone away is no error.
     let _ = error.print();
     if error.use_stderr() { ExitStatus::Misused } else { ExitStatus::Done }
@@ -69,8 +72,35 @@ fn unknown_argument(error: &Error, command: &Command, words: &[OsString]) -> Com
     CommandError::misuse(format!("`{name}` has no flag `{shown}`")).with_hint(hint)
 }
 
-/// The command that these words call.
+/// A command that does not exist, with the one that was probably meant.
+fn unknown_command(error: &Error, command: &Command, words: &[OsString]) -> CommandError {
+    let given = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(given)) => given.replace('_', "-"),
+        _ => String::new(),
+    };
+    let (level, name) = level_named(command, words);
+    let names: Vec<&str> = level
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set())
+        .map(Command::get_name)
+        .collect();
+    let begins = names.iter().find(|known| given.len() > 1 && known.starts_with(given.as_str()));
+    let near = nearest(&given, names.iter().copied()).or(begins.copied());
+    let hint = match near {
+        Some(near) => format!("did you mean `{name} {near}`?"),
+        None => format!("{name} --help lists the commands"),
+    };
+    let shown = serde_messages::short(&given);
+    CommandError::misuse(format!("`{name}` has no command `{shown}`")).with_hint(hint)
+}
+
+/// The name of the command that these words call.
 fn command_named(command: &Command, words: &[OsString]) -> String {
+    level_named(command, words).1
+}
+
+/// The command that these words call, and its name.
+fn level_named<'c>(command: &'c Command, words: &[OsString]) -> (&'c Command, String) {
     let (mut level, mut name) = (command, "twining".to_owned());
     for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
         if let Some(inner) = level.find_subcommand(word) {
@@ -78,7 +108,7 @@ fn command_named(command: &Command, words: &[OsString]) -> String {
             level = inner;
         }
     }
-    name
+    (level, name)
 }
 
 /// What was typed is repeated only where it is short and no secret: this goes to
@@ -105,20 +135,6 @@ fn redact_values(error: &mut Error) {
         {
             error.remove(kind);
         }
-    }
-}
-
-/// A command goes by its name with hyphens and with underscores; one will do.
-fn deduplicate_suggestions(error: &mut Error) {
-    for kind in [ContextKind::SuggestedSubcommand, ContextKind::ValidSubcommand] {
-        let Some(ContextValue::Strings(names)) = error.get(kind) else { continue };
-        let mut once: Vec<String> = Vec::new();
-        for name in names.iter().map(|name| name.replace('_', "-")) {
-            if !once.contains(&name) {
-                once.push(name);
-            }
-        }
-        error.insert(kind, ContextValue::Strings(once));
     }
 }
 

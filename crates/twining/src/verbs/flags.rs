@@ -19,7 +19,7 @@ const GLOBAL: [&str; 4] = ["agent", "project", "json", "json-input"];
 
 /// Fields whose flag is not their name; what is one thing is one flag in every verb.
 /// Their names, and those of others with that flag, are taken too.
-const SPELLED: [(&str, &str); 25] = [
+const SPELLED: [(&str, &str); 26] = [
     ("acceptance_criteria", "criterion"),
     ("acceptance_criteria_status", "criterion"),
     ("adds", "adds"),
@@ -33,6 +33,7 @@ const SPELLED: [(&str, &str); 25] = [
     ("entry_types", "type"),
     ("entry_type", "type"),
     ("files_modified", "file"),
+    ("last", "limit"),
     ("lessons_from_turn", "lesson"),
     ("max_results", "limit"),
     ("n", "limit"),
@@ -254,6 +255,8 @@ impl Field {
             .map(|name| name.replace('_', "-"))
             .filter(|name| *name != self.long)
             .collect();
+        // What a claim covers is its scope.
+        names.extend((self.path == "paths").then(|| "scope".to_owned()));
         names.sort();
         names.dedup();
         names
