@@ -4,6 +4,7 @@
 //! report that is cut off or strange is a problem to be named; it is never taken
 //! for a report without failures.
 
+mod json_reports;
 mod lcov;
 mod read;
 #[cfg(test)]

@@ -53,6 +53,12 @@ pub enum ReportFormat {
     Cobertura,
     /// lcov's tracefile.
     Lcov,
+    /// The JSON lines of `cargo nextest` and of Rust's own test runner.
+    Libtest,
+    /// pytest's JSON report, or its report log.
+    Pytest,
+    /// `go test -json`.
+    GoTest,
 }
 
 /// What a report says.
@@ -146,12 +152,17 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
             other => Err(format!("is XML of an unknown kind: <{}>", text::excerpt(other, 40))),
         };
     }
-    if words.starts_with(['{', '[']) {
-        return Err("is JSON, which is not read here; write JUnit instead: `[profile.default.junit]` for cargo nextest, \
-             `--junitxml` for pytest, `gotestsum --junitfile` for go test"
-            .to_owned());
+    if let Some(tests) = super::json_reports::read_pytest(words)? {
+        return Ok((ReportFormat::Pytest, ReportContent::Tests(tests)));
+    }
+    if let Some((format, tests)) = super::json_reports::read_stream(words)? {
+        return Ok((format, ReportContent::Tests(tests)));
     }
     let lines =
         super::lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
-    lines.ok_or_else(|| "is not in a supported format: JUnit, Cobertura or lcov".to_owned())
+    lines.ok_or_else(|| {
+        "is not in a supported format: JUnit, Cobertura, lcov, or the JSON of nextest, pytest or \
+         go test"
+            .to_owned()
+    })
 }

@@ -74,6 +74,10 @@ fn a_report_that_was_cut_off_is_no_report() {
         assert!(understand(&whole.as_bytes()[..end]).is_err(), "{}", &whole[..end]);
     }
     assert_eq!(problem("SF:a.rs\nDA:1,1\n"), "is cut off: the last record has no end");
+    assert_eq!(
+        problem("{\"Action\":\"run\",\"Test\":\"A\",\"Package\":\"p\"}\n{\"Action\":\"pa"),
+        "is cut off or broken in line 2"
+    );
 }
 
 #[test]
@@ -124,18 +128,123 @@ fn lcov_counts_a_line_once_however_often_it_is_listed() {
 }
 
 #[test]
+fn nextest_and_the_rust_test_runner_are_counted_by_event() {
+    let report = r#"{ "type": "suite", "event": "started", "test_count": 3 }
+{ "type": "test", "event": "started", "name": "a" }
+{ "type": "test", "name": "a", "event": "ok" }
+{ "type": "test", "event": "started", "name": "b" }
+{ "type": "test", "name": "b", "event": "failed", "stdout": "no" }
+{ "type": "test", "event": "ignored", "name": "c" }
+{ "type": "suite", "event": "failed", "passed": 1, "failed": 1, "ignored": 1 }
+"#;
+    assert_eq!(tests(report), (ReportFormat::Libtest, 2, 1, 1));
+    let killed = report.lines().take(4).collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        tests(&killed),
+        (ReportFormat::Libtest, 2, 1, 1),
+        "a test that never ended has failed"
+    );
+    assert_eq!(
+        tests(
+            r#"{"type":"suite","event":"started","test_count":0}
+{"type":"suite","event":"ok","passed":0,"failed":0}"#
+        ),
+        (ReportFormat::Libtest, 0, 0, 0)
+    );
+}
+
+#[test]
+fn go_test_is_counted_by_test_and_a_package_that_does_not_build_has_failed() {
+    let report = r#"{"Time":"2026-11-15T09:00:00Z","Action":"start","Package":"p"}
+{"Action":"run","Package":"p","Test":"A"}
+{"Action":"output","Package":"p","Test":"A","Output":"=== RUN A\n"}
+{"Action":"pass","Package":"p","Test":"A","Elapsed":0}
+{"Action":"run","Package":"p","Test":"B"}
+{"Action":"skip","Package":"p","Test":"B"}
+{"Action":"pass","Package":"p"}
+"#;
+    assert_eq!(tests(report), (ReportFormat::GoTest, 1, 1, 0));
+    assert_eq!(
+        tests(&format!(
+            "{report}FAIL q [build failed]\n{{\"ImportPath\":\"q\",\"Action\":\"build-fail\"}}\n{{\"Action\":\"fail\",\"Package\":\"q\"}}\n"
+        )),
+        (ReportFormat::GoTest, 2, 1, 1)
+    );
+    assert_eq!(
+        tests(&format!("{report}{{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"C\"}}\n")),
+        (ReportFormat::GoTest, 2, 1, 1),
+        "it never ended"
+    );
+}
+
+#[test]
+fn pytest_is_counted_from_its_report_and_from_its_log() {
+    let report = r#"{"created": 1, "exitcode": 1, "root": "/x", "summary": {"passed": 3, "failed": 1, "error": 1, "skipped": 2, "xfailed": 4, "total": 11}, "tests": []}"#;
+    assert_eq!(tests(report), (ReportFormat::Pytest, 5, 3, 2));
+    assert_eq!(
+        tests(r#"{"exitcode": 5, "summary": {"total": 0, "collected": 0}}"#),
+        (ReportFormat::Pytest, 0, 0, 0)
+    );
+    assert_eq!(
+        tests(r#"{"exitcode": 2, "summary": {"passed": 4}}"#),
+        (ReportFormat::Pytest, 5, 4, 1),
+        "it was interrupted"
+    );
+    let log = r#"{"pytest_version": "8", "$report_type": "SessionStart"}
+{"nodeid": "", "outcome": "passed", "$report_type": "CollectReport"}
+{"nodeid": "t::a", "when": "setup", "outcome": "passed", "$report_type": "TestReport"}
+{"nodeid": "t::a", "when": "call", "outcome": "passed", "$report_type": "TestReport"}
+{"nodeid": "t::a", "when": "teardown", "outcome": "failed", "$report_type": "TestReport"}
+{"nodeid": "t::b", "when": "call", "outcome": "passed", "$report_type": "TestReport"}
+{"nodeid": "t::c", "when": "setup", "outcome": "skipped", "$report_type": "TestReport"}
+"#;
+    assert_eq!(tests(log), (ReportFormat::Pytest, 2, 1, 1));
+}
+
+#[test]
 fn what_is_no_report_is_said_to_be_none() {
     for (text, starts) in [
         ("", "is empty"),
         ("<html><body/></html>", "is XML of an unknown kind: <html>"),
         ("ok: 3 passed", "is not in a supported format"),
-        ("{\"a\": 1}", "is JSON, which is not read here"),
-        ("[1, 2]", "is JSON, which is not read here"),
+        ("{\"a\": 1}", "is not in a supported format"),
+        ("[1, 2]", "is not in a supported format"),
         ("<", "is "),
         ("\u{0}\u{1}", "is not in a supported format"),
     ] {
         assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
     }
+}
+
+#[test]
+fn what_is_left_out_of_a_report_is_no_test_that_passed() {
+    let go = "{\"Action\":\"start\",\"Package\":\"p\"}\n{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"A\"}\n{\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"A\"}\n";
+    assert_eq!(problem(go), "is cut off: package `p` never ended");
+    let begun = format!(
+        "{go}{{\"Action\":\"pass\",\"Package\":\"p\"}}\n{{\"Action\":\"start\",\"Package\":\"q\"}}\n"
+    );
+    assert_eq!(problem(&begun), "is cut off: package `q` never ended");
+    let log = "{\"$report_type\":\"SessionStart\"}\n{\"nodeid\":\"t::a\",\"when\":\"call\",\"outcome\":\"passed\",\"$report_type\":\"TestReport\"}\n";
+    assert_eq!(problem(log), "is cut off: it has no `SessionFinish`");
+    let finished = |status: u8| {
+        format!("{log}{{\"exitstatus\":{status},\"$report_type\":\"SessionFinish\"}}\n")
+    };
+    assert_eq!(tests(&finished(0)), (ReportFormat::Pytest, 1, 1, 0));
+    assert_eq!(tests(&finished(2)), (ReportFormat::Pytest, 2, 1, 1), "it was interrupted");
+    let rust = "{\"type\":\"suite\",\"event\":\"started\"}\n{\"type\":\"test\",\"event\":\"ok\",\"name\":\"a\"}\n{\"type\":\"suite\",\"event\":\"ok\",\"passed\":3}\n";
+    assert_eq!(problem(rust), "is incomplete: it speaks of 3 tests that passed and lists 1");
+    assert_eq!(
+        problem(r#"{"summary":{"passed":2,"total":5,"collected":5}}"#),
+        "speaks of 5 tests and tells how 2 of them ended"
+    );
+    assert_eq!(
+        problem(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":1}}"#),
+        "is incomplete: 5 tests were collected, and of 2 it tells how they ended"
+    );
+    assert_eq!(
+        tests(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":3}}"#),
+        (ReportFormat::Pytest, 2, 2, 0)
+    );
 }
 
 #[test]
