@@ -261,6 +261,16 @@ fn what_is_not_carried_over_is_told() {
 }
 
 #[test]
+fn one_edge_of_a_chain_is_told_apart_when_it_differs() {
+    let base = "digraph {\n  a -> b -> c [x=1];\n}\n";
+    let theirs = "digraph {\n  a -> b [x=1];\n  b -> c [x=1, y=2];\n}\n";
+    let told_apart = merged(base, &base.replace("  a", "  d;\n  a"), theirs);
+    assert_eq!(text(&told_apart), theirs.replace("  a", "  d;\n  a"));
+    let changed = merged(base, &base.replace("  a", "  d;\n  a"), &base.replace("x=1", "x=2"));
+    assert_eq!(text(&changed), "digraph {\n  d;\n  a -> b [x=2];\n  b -> c [x=2];\n}\n");
+}
+
+#[test]
 fn ports_that_theirs_changed_stay_ours_and_are_told() {
     let base = "strict digraph {\n  a:x -> b;\n}\n";
     let merged = merged(base, &base.replace("a:x", "c; a:x"), &base.replace("a:x", "a:y"));
