@@ -65,7 +65,7 @@ pub use document::{DotCheck, DotDocument, check};
 pub use draw::{
     DrawOptions, GraphLayout, LabelSource, LayoutDirection, NodeBox, dot, layout, mermaid, svg,
 };
-pub use edit::{EdgeRemoval, EdgeSelector, EditError};
+pub use edit::{EdgeSelector, EditError};
 pub use graph::{Attribute, AttributeOrigin, Attributes, Edge, Graph, Node, Subgraph};
 pub use id::DotId;
 pub use lexer::{Keyword, Token, TokenKind};

@@ -226,9 +226,9 @@ fn new_nodes_go_into_their_subgraph_and_new_subgraphs_come_along() {
     let theirs = base.replace("    x;\n  }\n", "    x;\n    n [v=1];\n  }\n  subgraph cluster_b {\n    label=B;\n    m;\n    subgraph inner { k [v=\"2\n3\"] }\n  }\n  {rank=same; x; m}\n");
     let merged = merged(base, &ours, &theirs);
     let expected = "digraph {\n  subgraph cluster_a {\n    label=A;\n    x;\n    n [v=1];\n  }\n  y;\n  subgraph cluster_b {\n    label=B;\n    m;\n    \
-         subgraph inner {\n      k [v=\"2\n3\"];\n    };\n  };\n  { rank=same; m; x };\n}\n";
+         subgraph inner {\n      k [v=\"2\n3\"];\n    };\n  };\n}\n";
     assert_eq!(text(&merged), expected);
-    assert_eq!(merged.clashes, []);
+    assert_eq!(told(&merged), ["the graph: theirs adds a subgraph without a name; ours was kept"]);
 }
 
 #[test]
@@ -258,6 +258,24 @@ fn what_is_not_carried_over_is_told() {
             "the graph: theirs names it G; ours was kept"
         ]
     );
+}
+
+#[test]
+fn one_edge_of_a_chain_is_told_apart_when_it_differs() {
+    let base = "digraph {\n  a -> b -> c [x=1];\n}\n";
+    let theirs = "digraph {\n  a -> b [x=1];\n  b -> c [x=1, y=2];\n}\n";
+    let told_apart = merged(base, &base.replace("  a", "  d;\n  a"), theirs);
+    assert_eq!(text(&told_apart), theirs.replace("  a", "  d;\n  a"));
+    let changed = merged(base, &base.replace("  a", "  d;\n  a"), &base.replace("x=1", "x=2"));
+    assert_eq!(text(&changed), "digraph {\n  d;\n  a -> b [x=2];\n  b -> c [x=2];\n}\n");
+}
+
+#[test]
+fn ports_that_theirs_changed_stay_ours_and_are_told() {
+    let base = "strict digraph {\n  a:x -> b;\n}\n";
+    let merged = merged(base, &base.replace("a:x", "c; a:x"), &base.replace("a:x", "a:y"));
+    assert_eq!(text(&merged), "strict digraph {\n  c; a:x -> b;\n}\n");
+    assert_eq!(told(&merged), ["the edge a -> b: its ports differ in theirs; ours was kept"]);
 }
 
 #[test]

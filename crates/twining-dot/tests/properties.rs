@@ -3,8 +3,8 @@
 use crate::support::{IDS, Meaning, Rich, id, meaning, meaning_of, source};
 use proptest::prelude::*;
 use twining_dot::{
-    DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeRemoval, EdgeSelector, Resolution,
-    Subject, check, dot, merge, mermaid, svg,
+    DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeSelector, Resolution, Subject, check, dot,
+    merge, mermaid, svg,
 };
 
 fn printed(document: &DotDocument) -> Vec<u8> {
@@ -139,7 +139,7 @@ proptest! {
     fn a_node_is_removed_with_its_edges_and_nothing_else(source in source(Rich::Full), id in id()) {
         let mut document = DotDocument::parse(source);
         let expected = without(meaning(&document), &document, &read(&id));
-        if document.remove_node(read(&id), EdgeRemoval::Remove).is_ok() {
+        if document.remove_node(read(&id)).is_ok() {
             prop_assert_eq!(meaning(&document), expected);
         }
     }
@@ -162,23 +162,6 @@ proptest! {
                 prop_assert_eq!(found, expected);
             }
             Err(_) => prop_assert_eq!(count, 0),
-        }
-    }
-
-    #[test]
-    fn an_edge_attribute_is_set_and_removed_again(source in source(Rich::Full), from in id(), to in id(), value in "[a-z ]{0,4}") {
-        let mut document = DotDocument::parse(source);
-        let (from, to) = (read(&from), read(&to));
-        let selector = EdgeSelector::new(&from, &to);
-        let expected = meaning(&document);
-        if document.set_edge_attr(&selector, "w", value.as_str()).is_ok() {
-            let found = meaning(&document);
-            prop_assert_eq!(&found.nodes, &expected.nodes);
-            prop_assert_eq!(found.edges.len(), expected.edges.len());
-            let changed: Vec<_> = found.edges.iter().filter(|(.., values)| values.contains_key("w")).collect();
-            prop_assert_eq!(changed.len(), 1);
-            document.remove_edge_attr(&selector, "w").expect("it was set");
-            prop_assert_eq!(meaning(&document), expected);
         }
     }
 
@@ -285,7 +268,7 @@ fn edited(source: &str, edits: &[Edit]) -> Vec<u8> {
             Edit::SetNode(id, name, value) => {
                 document.set_node_attr(read(id), name, value.as_str())
             }
-            Edit::DropNode(id) => document.remove_node(read(id), EdgeRemoval::Remove),
+            Edit::DropNode(id) => document.remove_node(read(id)),
             Edit::AddNode(id, value) => document.add_node(id.as_str(), &[("w", DotId::new(value))]),
             Edit::AddEdge(from, to, value) => {
                 document.add_edge(read(from), to.as_str(), &[("x", DotId::new(value))])

@@ -74,21 +74,6 @@ pub struct Replacement {
     pub everywhere: bool,
 }
 
-/// An edit of a notebook's cell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotebookCell {
-    /// The cell's id.
-    pub id: Option<String>,
-    /// Its place, where it has no id.
-    pub number: Option<usize>,
-    /// What it says from now on.
-    pub source: String,
-    /// `code` or `markdown`.
-    pub kind: String,
-    /// `replace`, `insert` (behind the cell) or `delete`.
-    pub mode: String,
-}
-
 /// What a tool is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -123,8 +108,8 @@ pub enum ToolAction {
     Notebook {
         /// Which notebook.
         path: String,
-        /// What becomes of which cell.
-        cell: NotebookCell,
+        /// What the cell says from now on.
+        source: String,
     },
     /// May write these, nobody knows what.
     Touches(Vec<String>),
@@ -276,7 +261,9 @@ pub fn action(tool: &str, input: &Value) -> ToolAction {
         },
         (Some(ToolKind::Edit), Some(path)) => edit(path, input),
         (Some(ToolKind::Notebook), Some(path)) => {
-            ToolAction::Notebook { path, cell: notebook_cell(input) }
+            let is_code = text(input, "cell_type").as_deref() != Some("markdown");
+            let source = text(input, "new_source source").filter(|_| is_code).unwrap_or_default();
+            ToolAction::Notebook { path, source }
         }
         _ => unknown(&name.to_lowercase(), input),
     }
@@ -290,17 +277,6 @@ fn edit(path: String, input: &Value) -> ToolAction {
     match replacements {
         Some(replacements) => ToolAction::Edit { path, replacements },
         None => ToolAction::Touches(vec![path]),
-    }
-}
-
-fn notebook_cell(input: &Value) -> NotebookCell {
-    let number = input.get("cell_number").and_then(Value::as_u64);
-    NotebookCell {
-        id: text(input, "cell_id"),
-        number: number.and_then(|at| usize::try_from(at).ok()),
-        source: text(input, "new_source source").unwrap_or_default(),
-        kind: text(input, "cell_type").unwrap_or_default(),
-        mode: text(input, "edit_mode").unwrap_or_default(),
     }
 }
 

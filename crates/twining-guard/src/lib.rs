@@ -18,7 +18,7 @@ mod verdict;
 pub use checks::claims::{Claimant, ForeignClaims};
 pub use checks::forbidden_use::ForbiddenUse;
 pub use effects::{Effects, FileAccess};
-pub use event::{EventKind, GuardEvent, NotebookCell, Replacement, ToolAction, action};
+pub use event::{EventKind, GuardEvent, Replacement, ToolAction, action};
 pub use facts::{
     ActiveClaim, ClaimLookup, EvidenceLookup, Facts, FeatureProof, NoClaims, NoEvidence,
 };

@@ -21,14 +21,6 @@ pub enum EditError {
     /// A node that is to be added has a statement already.
     #[error("the node {0} exists already")]
     NodeExists(DotId),
-    /// A node that is to be removed has edges.
-    #[error("the node {id} has {edges} edges")]
-    HasEdges {
-        /// The node.
-        id: DotId,
-        /// How many edges it has.
-        edges: usize,
-    },
     /// No edge is selected.
     #[error("there is no edge {from} -> {to} with these attributes")]
     NoEdge {
@@ -36,16 +28,6 @@ pub enum EditError {
         from: DotId,
         /// Its head.
         to: DotId,
-    },
-    /// More than one edge is selected.
-    #[error("there are {count} such edges {from} -> {to}; name an attribute that tells them apart")]
-    SeveralEdges {
-        /// Their tail.
-        from: DotId,
-        /// Their head.
-        to: DotId,
-        /// How many.
-        count: usize,
     },
     /// The attribute to be removed is not there.
     #[error("there is no attribute `{0}` here")]
@@ -64,15 +46,6 @@ pub enum EditError {
     /// The file would not read back as intended.
     #[error("the edit would break the file at {line}:{column}: {message}", line = .0.line, column = .0.column, message = .0.message)]
     WouldBreak(Diagnostic),
-}
-
-/// What happens to the edges of a node that is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EdgeRemoval {
-    /// They go with it.
-    Remove,
-    /// A node that has any stays.
-    Refuse,
 }
 
 /// Which edges are meant: those between two nodes that have all these attributes.
@@ -109,15 +82,6 @@ impl EdgeSelector {
             .iter()
             .filter(|edge| graph.connects(edge, &self.from, &self.to) && has(edge))
             .collect()
-    }
-
-    fn select_one<'a>(&self, document: &'a DotDocument) -> Result<&'a Edge, EditError> {
-        let (from, to) = (self.from.clone(), self.to.clone());
-        match self.select(document).as_slice() {
-            [] => Err(EditError::NoEdge { from, to }),
-            [edge] => Ok(edge),
-            several => Err(EditError::SeveralEdges { from, to, count: several.len() }),
-        }
     }
 }
 
@@ -169,23 +133,14 @@ impl DotDocument {
         self.edit(|plan| plan.remove_node_attr(&id, name))
     }
 
-    /// Removes a node from every statement that mentions it.
+    /// Removes a node from every statement that mentions it, and its edges with it.
     ///
     /// # Errors
-    /// There is no such node, or it has edges and they were not to go.
-    pub fn remove_node(
-        &mut self,
-        id: impl Into<DotId>,
-        edges: EdgeRemoval,
-    ) -> Result<(), EditError> {
+    /// There is no such node.
+    pub fn remove_node(&mut self, id: impl Into<DotId>) -> Result<(), EditError> {
         let id = id.into();
-        let graph = self.graph();
-        if graph.node(&id).is_none() {
+        if self.graph().node(&id).is_none() {
             return Err(EditError::NoNode(id));
-        }
-        let joined = graph.edges.iter().filter(|edge| edge.from == id || edge.to == id).count();
-        if edges == EdgeRemoval::Refuse && joined > 0 {
-            return Err(EditError::HasEdges { id, edges: joined });
         }
         self.edit(|plan| {
             plan.remove_node(&id);
@@ -228,39 +183,6 @@ impl DotDocument {
             }
         })?;
         Ok(removed)
-    }
-
-    /// Sets an attribute of the one edge that is selected.
-    ///
-    /// # Errors
-    /// No edge is selected, or several.
-    pub fn set_edge_attr(
-        &mut self,
-        selector: &EdgeSelector,
-        name: &str,
-        value: impl Into<DotId>,
-    ) -> Result<(), EditError> {
-        let value = value.into();
-        self.edit(|plan| {
-            let edge = selector.select_one(plan.document)?;
-            plan.set_edge_attr(edge, name, &value);
-            Ok(())
-        })
-    }
-
-    /// Takes an attribute from the one edge that is selected.
-    ///
-    /// # Errors
-    /// No edge is selected, or several; there is no such attribute, or a default gives it.
-    pub fn remove_edge_attr(
-        &mut self,
-        selector: &EdgeSelector,
-        name: &str,
-    ) -> Result<(), EditError> {
-        self.edit(|plan| {
-            let edge = selector.select_one(plan.document)?;
-            plan.remove_edge_attr(edge, name)
-        })
     }
 
     fn edit(

@@ -8,7 +8,7 @@ mod plan;
 mod statement_index;
 
 pub(crate) use apply::{Splices, carry_out};
-pub use document_edits::{EdgeRemoval, EdgeSelector, EditError};
+pub use document_edits::{EdgeSelector, EditError};
 pub(crate) use file_style::{FileStyle, line_end_of};
 pub(crate) use plan::{EditPlan, NewStatement};
 pub(crate) use statement_index::{StatementIndex, StatementShape};

@@ -2,15 +2,14 @@
 //! what one side alone took away goes. They are told by what they say and stand
 //! with the statement they stood with.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::diagnostics::Span;
 pub(super) use crate::document::Charset;
 use crate::document::{DotDocument, syntax_errors};
 use crate::edit::{FileStyle, Splices, StatementIndex, StatementShape};
-use crate::id::DotId;
 use crate::lexer::{DotLexer, TokenKind};
-use crate::syntax::{Endpoint, Statement, StatementKind, Target};
+use crate::syntax::{Endpoint, Statement, StatementKind};
 
 /// The merged text with the comments of both sides in it. A comment that cannot be
 /// written where it belongs is left out rather than making the file wrong.
@@ -20,30 +19,36 @@ pub(super) fn merge_comments(
     theirs: &DotDocument,
     merged: Vec<u8>,
 ) -> Vec<u8> {
-    let wanted =
-        wanted([base, ours, theirs].map(|side| CommentCounts::of(side.bytes(), side.charset)));
-    let present = CommentCounts::of(&merged, Charset::of(&merged));
-    let differ: Vec<&(String, usize)> =
-        wanted.iter().filter(|(text, wanted)| present.count(text) != *wanted).collect();
+    let [before, in_ours, in_theirs] =
+        [base, ours, theirs].map(|side| counts(side.bytes(), side.charset));
+    let present = counts(&merged, Charset::of(&merged));
+    let is_wanted = |text: &str| {
+        let [before, ours, theirs] =
+            [&before, &in_ours, &in_theirs].map(|side| side.contains_key(text));
+        if before { ours && theirs } else { ours || theirs }
+    };
     // Most merges touch no comment, and need not look where they stand.
-    if differ.is_empty() {
+    if in_ours
+        .keys()
+        .chain(in_theirs.keys())
+        .chain(present.keys())
+        .all(|text| is_wanted(text) == present.contains_key(text))
+    {
         return merged;
     }
     let document = DotDocument::parse(merged.as_slice());
-    let [ours, theirs, present] = [ours, theirs, &document].map(CommentIndex::of);
+    let [ours, theirs, result] = [ours, theirs, &document].map(CommentIndex::of);
     let mut splices = Splices::default();
-    for (text, wanted) in differ {
-        let has = present.count(text);
-        let from = if theirs.count(text) >= *wanted { &theirs } else { &ours };
-        for comment in from.with_text(text).skip(has).take(wanted.saturating_sub(has)) {
-            present.insert(text, &comment.place, &mut splices);
+    let only_in_ours = ours.comments.iter().filter(|(text, ..)| !in_theirs.contains_key(text));
+    for (text, _, place) in theirs.comments.iter().chain(only_in_ours) {
+        if is_wanted(text) && !present.contains_key(text) {
+            result.insert(text, place, &mut splices);
         }
+    }
+    for (text, span, place) in &result.comments {
         // Of several that say the same none can be told to be the one that went.
-        if (has, *wanted) == (1, 0)
-            && let Some(comment) = present.with_text(text).next()
-            && theirs.holds(&comment.place)
-        {
-            splices.remove(present.alone(comment.span));
+        if !is_wanted(text) && present[text] == 1 && theirs.holds(place) {
+            splices.remove(result.alone(*span));
         }
     }
     match splices.apply(&merged, Span::new(0, merged.len()), document.charset) {
@@ -52,56 +57,18 @@ pub(super) fn merge_comments(
     }
 }
 
-/// How often each comment is to stand, in the order in which they first appear in theirs, ours and the base.
-fn wanted([base, ours, theirs]: [CommentCounts; 3]) -> Vec<(String, usize)> {
-    let mut seen: HashSet<&str> = HashSet::new();
-    let all = theirs.order.iter().chain(&ours.order).chain(&base.order);
-    let texts = all.filter(|text| seen.insert(text.as_str()));
-    let settled = texts.map(|text| {
-        let wanted = match (base.count(text), ours.count(text), theirs.count(text)) {
-            (before, ours, theirs) if ours == before => theirs,
-            (before, ours, theirs) if theirs == before => ours,
-            (_, ours, theirs) => ours.max(theirs),
-        };
-        (text.clone(), wanted)
-    });
-    settled.collect()
-}
-
 /// What the comments of a text say, and how often.
-struct CommentCounts {
-    order: Vec<String>,
-    counts: HashMap<String, usize>,
-}
-
-impl CommentCounts {
-    fn of(source: &[u8], charset: Charset) -> Self {
-        let (mut order, mut counts) = (Vec::new(), HashMap::new());
-        for token in DotLexer::new(source).filter(|token| token.kind == TokenKind::Comment) {
-            let comment_text = comment_text(source, charset, token.span);
-            let count: &mut usize = counts.entry(comment_text.clone()).or_default();
-            if *count == 0 {
-                order.push(comment_text);
-            }
-            *count += 1;
-        }
-        Self { order, counts }
+fn counts(source: &[u8], charset: Charset) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for token in DotLexer::new(source).filter(|token| token.kind == TokenKind::Comment) {
+        *counts.entry(comment_text(source, charset, token.span)).or_default() += 1;
     }
-
-    fn count(&self, text: &str) -> usize {
-        self.counts.get(text).copied().unwrap_or_default()
-    }
+    counts
 }
 
 /// What a comment says, whatever ends its lines.
 fn comment_text(source: &[u8], charset: Charset, span: Span) -> String {
     charset.decode(span.of(source)).trim_end().replace("\r\n", "\n")
-}
-
-/// A comment and where it stands.
-struct Comment {
-    span: Span,
-    place: CommentAnchor,
 }
 
 /// Where a comment stands, told in a way that another version of the file understands.
@@ -110,86 +77,38 @@ enum CommentAnchor {
     /// Before the graph begins.
     Head,
     /// Over a statement, or inside it.
-    Above(StatementKey),
+    Above(String),
     /// Behind a statement, on its line.
-    Behind(StatementKey),
+    Behind(String),
     /// At the end of the graph.
     Last,
     /// Behind the graph.
     Tail,
 }
 
-/// What a statement is told by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum StatementKey {
-    Node(DotId),
-    Edge(DotId, DotId),
-    Group(DotId),
-    Defaults(Target),
-    Assign(DotId),
-    Other(String),
-}
-
-/// A document, its comments and its statements.
+/// A document, its comments and its statements by [`key`].
 struct CommentIndex<'a> {
     document: &'a DotDocument,
     style: FileStyle<'a>,
-    comments: Vec<Comment>,
-    by_text: HashMap<String, Vec<usize>>,
-    statements: HashMap<StatementKey, &'a Statement>,
+    comments: Vec<(String, Span, CommentAnchor)>,
+    statements: HashMap<String, &'a Statement>,
 }
 
 impl<'a> CommentIndex<'a> {
     fn of(document: &'a DotDocument) -> Self {
         let sites = StatementIndex::of(document);
-        let style = FileStyle::of(document, &sites);
-        let mut statements: HashMap<StatementKey, &'a Statement> = HashMap::new();
+        let mut statements = HashMap::new();
         for site in &sites.all {
-            statements.entry(key(document, site.statement, site.shape)).or_insert(site.statement);
+            statements.entry(key(document, site.statement)).or_insert(site.statement);
         }
-        let mut made =
-            Self { document, style, comments: Vec::new(), by_text: HashMap::new(), statements };
-        let order = StatementOrder::of(document, &sites);
-        for token in document.tokens().filter(|token| token.kind == TokenKind::Comment) {
-            let place = made.place(token.span, &order);
+        let ends = sites.all.iter().map(|site| (site.statement.span.end, site.statement)).collect();
+        let comments = document.tokens().filter(|token| token.kind == TokenKind::Comment);
+        let comments = comments.map(|token| {
             let text = comment_text(document.bytes(), document.charset, token.span);
-            made.by_text.entry(text).or_default().push(made.comments.len());
-            made.comments.push(Comment { span: token.span, place });
-        }
-        made
-    }
-
-    fn place(&self, span: Span, order: &StatementOrder) -> CommentAnchor {
-        let Some(graph) = self.document.syntax() else { return CommentAnchor::Head };
-        if span.start < graph.body.span.start {
-            return CommentAnchor::Head;
-        }
-        if span.start >= graph.span.end {
-            return CommentAnchor::Tail;
-        }
-        if let Some((statement, key)) = order.began_before(span.start)
-            && span.end <= statement.end
-            && !matches!(key, StatementKey::Group(_))
-        {
-            return CommentAnchor::Above(key.clone());
-        }
-        if let Some((statement, key)) = order.ended_before(span.start) {
-            let gap = self.document.bytes().get(statement.end..span.start).unwrap_or(b"\n");
-            if gap.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
-                return CommentAnchor::Behind(key.clone());
-            }
-        }
-        order
-            .begins_behind(span.start)
-            .map_or(CommentAnchor::Last, |(_, key)| CommentAnchor::Above(key.clone()))
-    }
-
-    fn count(&self, text: &str) -> usize {
-        self.by_text.get(text).map_or(0, Vec::len)
-    }
-
-    fn with_text(&self, text: &str) -> impl Iterator<Item = &Comment> {
-        self.by_text.get(text).into_iter().flatten().map(|&index| &self.comments[index])
+            (text, token.span, place(document, &sites, &ends, token.span))
+        });
+        let comments = comments.collect();
+        Self { document, style: FileStyle::of(document, &sites), comments, statements }
     }
 
     /// Whether what a comment stands with is here too: then a comment that is not here was taken away.
@@ -206,39 +125,33 @@ impl<'a> CommentIndex<'a> {
         let eol = self.style.eol;
         let text = text.replace('\n', eol);
         let Some(graph) = self.document.syntax() else { return };
-        let found = |key: &StatementKey| self.statements.get(key).copied();
+        let found = |key: &str| self.statements.get(key).copied();
         match place {
             CommentAnchor::Head => splices.insert(graph.span.start, format!("{text}{eol}")),
             CommentAnchor::Tail => {
                 let before = if self.document.bytes().ends_with(b"\n") { "" } else { eol };
                 splices.insert(self.document.bytes().len(), format!("{before}{text}{eol}"));
             }
+            // A `#` is a comment for everybody only where it begins a line.
             CommentAnchor::Behind(key)
-                if found(key).is_some_and(|statement| self.ends_line(statement)) =>
+                if !text.starts_with('#')
+                    && found(key).is_some_and(|statement| self.ends_line(statement)) =>
             {
                 let end = found(key).map_or(graph.span.end, |statement| statement.span.end);
-                // A `#` is a comment for everybody only where it begins a line.
-                if text.starts_with('#') {
-                    self.over(end, &text, found(key), splices);
-                } else {
-                    splices.insert(end, format!(" {text}"));
-                }
+                splices.insert(end, format!(" {text}"));
             }
             CommentAnchor::Above(key) | CommentAnchor::Behind(key) => {
-                let statement = found(key);
-                let at =
-                    statement.map_or(graph.body.span.end - 1, |statement| statement.span.start);
-                self.over(at, &text, statement, splices);
+                self.over(found(key), &text, splices);
             }
-            CommentAnchor::Last => self.over(graph.body.span.end - 1, &text, None, splices),
+            CommentAnchor::Last => self.over(None, &text, splices),
         }
     }
 
     /// Writes a comment on a line of its own, over a statement or over the closing brace.
-    fn over(&self, at: usize, text: &str, statement: Option<&Statement>, splices: &mut Splices) {
-        let at = statement.map_or(at, |statement| statement.span.start);
-        let eol = self.style.eol;
+    fn over(&self, statement: Option<&Statement>, text: &str, splices: &mut Splices) {
         let Some(graph) = self.document.syntax() else { return };
+        let eol = self.style.eol;
+        let at = statement.map_or(graph.body.span.end - 1, |statement| statement.span.start);
         match self.style.indent(at) {
             Some(indent) => {
                 let indent =
@@ -260,11 +173,7 @@ impl<'a> CommentIndex<'a> {
     fn alone(&self, span: Span) -> Span {
         let source = self.document.bytes();
         let line = self.style.line_start(span.start);
-        let before = source[..span.start]
-            .iter()
-            .rev()
-            .take_while(|byte| matches!(byte, b' ' | b'\t'))
-            .count();
+        let before = blanks_before(source, span.start);
         let end =
             source[span.end..].iter().position(|byte| *byte == b'\n').map(|end| span.end + end + 1);
         match end {
@@ -279,64 +188,52 @@ impl<'a> CommentIndex<'a> {
     }
 }
 
-/// The statements of a document by where they begin and where they end.
-struct StatementOrder {
-    begin: Vec<(Span, StatementKey)>,
-    end: Vec<(Span, StatementKey)>,
+fn place(
+    document: &DotDocument,
+    sites: &StatementIndex<'_>,
+    ends: &HashMap<usize, &Statement>,
+    span: Span,
+) -> CommentAnchor {
+    let Some(graph) = document.syntax() else { return CommentAnchor::Head };
+    if span.start < graph.body.span.start {
+        return CommentAnchor::Head;
+    }
+    if span.start >= graph.span.end {
+        return CommentAnchor::Tail;
+    }
+    let next = sites.all.partition_point(|site| site.statement.span.start < span.start);
+    if let Some(site) = next.checked_sub(1).map(|before| &sites.all[before])
+        && span.end <= site.statement.span.end
+        && site.shape != StatementShape::Subgraph
+    {
+        return CommentAnchor::Above(key(document, site.statement));
+    }
+    if let Some(statement) = ends.get(&(span.start - blanks_before(document.bytes(), span.start))) {
+        return CommentAnchor::Behind(key(document, statement));
+    }
+    let next = sites.all.get(next);
+    next.map_or(CommentAnchor::Last, |site| CommentAnchor::Above(key(document, site.statement)))
 }
 
-impl StatementOrder {
-    fn of(document: &DotDocument, sites: &StatementIndex<'_>) -> Self {
-        let mut begin: Vec<(Span, StatementKey)> = sites
-            .all
-            .iter()
-            .map(|site| (site.statement.span, key(document, site.statement, site.shape)))
-            .collect();
-        let mut end = begin.clone();
-        begin.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
-        end.sort_by_key(|(span, _)| (span.end, std::cmp::Reverse(span.start)));
-        Self { begin, end }
-    }
-
-    fn began_before(&self, offset: usize) -> Option<&(Span, StatementKey)> {
-        self.begin[..self.begin.partition_point(|(span, _)| span.start < offset)].last()
-    }
-
-    fn begins_behind(&self, offset: usize) -> Option<&(Span, StatementKey)> {
-        self.begin.get(self.begin.partition_point(|(span, _)| span.start < offset))
-    }
-
-    fn ended_before(&self, offset: usize) -> Option<&(Span, StatementKey)> {
-        self.end[..self.end.partition_point(|(span, _)| span.end <= offset)].last()
-    }
+fn blanks_before(source: &[u8], at: usize) -> usize {
+    source[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-fn key(document: &DotDocument, statement: &Statement, shape: StatementShape) -> StatementKey {
-    let text = || {
-        StatementKey::Other(
-            document.charset.decode(statement.bare.of(document.bytes())).into_owned(),
-        )
-    };
-    match (&statement.kind, shape) {
-        (StatementKind::Assign(assign), _) => StatementKey::Assign(assign.name.id.clone()),
-        (StatementKind::Defaults { target, .. }, _) => StatementKey::Defaults(*target),
-        (StatementKind::Chain { endpoints, .. }, _) => match endpoints.as_slice() {
-            [Endpoint::Nodes(nodes)] if shape == StatementShape::Node => {
-                nodes.first().map_or_else(text, |node| StatementKey::Node(node.id.id.clone()))
+/// What a statement is told by: its text up to what it says of its subject,
+/// without quotes.
+fn key(document: &DotDocument, statement: &Statement) -> String {
+    let start_of = |lists: &[crate::syntax::AttrList]| lists.first().map(|list| list.span.start);
+    let end = match &statement.kind {
+        StatementKind::Assign(assign) => Some(assign.name.span.end),
+        StatementKind::Defaults { lists, .. } => start_of(lists),
+        StatementKind::Chain { endpoints, lists } => match endpoints.as_slice() {
+            [Endpoint::Subgraph(subgraph)] if subgraph.name.is_some() => {
+                Some(subgraph.body.span.start)
             }
-            [Endpoint::Nodes(tail), Endpoint::Nodes(head)] if shape == StatementShape::Edge => {
-                match (tail.first(), head.first()) {
-                    (Some(tail), Some(head)) => {
-                        StatementKey::Edge(tail.id.id.clone(), head.id.id.clone())
-                    }
-                    _ => text(),
-                }
-            }
-            [Endpoint::Subgraph(subgraph)] => subgraph
-                .name
-                .as_ref()
-                .map_or_else(text, |name| StatementKey::Group(name.id.clone())),
-            _ => text(),
+            _ => start_of(lists),
         },
-    }
+    };
+    let span = Span::new(statement.bare.start, end.unwrap_or(statement.bare.end));
+    let text = document.charset.decode(span.of(document.bytes()));
+    text.replace('"', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }

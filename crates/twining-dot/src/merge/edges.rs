@@ -1,7 +1,6 @@
 //! Edges: told by their ends and by what the policy names, whoever says it, a default too.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use crate::edit::NewStatement;
 use crate::graph::Edge;
@@ -30,10 +29,11 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                 (base, Some((other, attributes))) => {
                     let verdicts =
                         self.compared(&subject, &base.unwrap_or_default(), &intended, &attributes);
-                    if self.moved(&name, edge, &subject) {
-                        self.move_edge(edge, other, intended, verdicts);
-                        join(edge);
-                        continue;
+                    let ports = |edge: &Edge| (edge.from_port.clone(), edge.to_port.clone());
+                    let before = self.base.edge(&name).map(|(_, edge, _)| ports(edge));
+                    if ports(other) != ports(edge) && ports(other) != before.unwrap_or_default() {
+                        let what = "its ports differ in theirs".to_owned();
+                        self.clash(subject, DotClashKind::NotCarriedOver(what));
                     }
                     for (name, verdict) in verdicts {
                         match by_statement(&name, &verdict, &edge.attributes, &other.attributes) {
@@ -69,13 +69,14 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                 }
                 None => {}
             }
-            self.add_edge(edge, in_order(&edge.attributes), intended);
+            self.add_edge(edge, intended);
             join(edge);
         }
         Ok(joined)
     }
 
-    fn add_edge(&mut self, edge: &Edge, attributes: Vec<(String, DotId)>, intended: OwnAttributes) {
+    fn add_edge(&mut self, edge: &Edge, intended: OwnAttributes) {
+        let attributes = in_order(&edge.attributes);
         let from = (edge.from.clone(), edge.from_port.clone());
         let to = (edge.to.clone(), edge.to_port.clone());
         match self.home_of(edge) {
@@ -99,52 +100,6 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
         let site = edge.origins.first().and_then(|origin| self.their_sites.at(origin.statement))?;
         let group = self.their_sites.bodies[self.their_sites.all[site].body].group;
         Some(path_of(self.theirs.document.graph(), group)).filter(|path| !path.is_empty())
-    }
-
-    /// Whether theirs moved an edge to other ports, which only edges that are told by their ends can be.
-    fn moved(&mut self, name: &EdgeKey, ours: &Edge, subject: &Subject) -> bool {
-        let ports = |edge: &Edge| (edge.from_port.clone(), edge.to_port.clone());
-        let Some(theirs) = self.theirs.edge(name).map(|(_, edge, _)| ports(edge)) else {
-            return false;
-        };
-        let base = self.base.edge(name).map_or((None, None), |(_, edge, _)| ports(edge));
-        let ours = ports(ours);
-        if theirs == ours || theirs == base {
-            return false;
-        }
-        if ours != base {
-            self.clash(
-                subject.clone(),
-                DotClashKind::NotCarriedOver("its ports differ in theirs".to_owned()),
-            );
-        }
-        ours == base
-    }
-
-    /// Ports are part of the mention, so a moved edge is written anew.
-    fn move_edge(
-        &mut self,
-        ours: &Edge,
-        theirs: &Edge,
-        mut intended: OwnAttributes,
-        verdicts: Vec<(Arc<str>, AttributeAction)>,
-    ) {
-        let mut attributes = in_order(&ours.attributes);
-        for (name, verdict) in verdicts {
-            match by_statement(&name, &verdict, &ours.attributes, &theirs.attributes) {
-                AttributeAction::Keep => {}
-                AttributeAction::Unset => attributes.retain(|(known, _)| **known != *name),
-                AttributeAction::Set(value) => {
-                    match attributes.iter_mut().find(|(known, _)| **known == *name) {
-                        Some((_, known)) => *known = value,
-                        None => attributes.push((name.to_string(), value)),
-                    }
-                }
-            }
-            intended.apply(&name, verdict);
-        }
-        self.plan.remove_edge(ours);
-        self.add_edge(theirs, attributes, intended);
     }
 
     fn edge_subject(&self, name: &EdgeKey) -> Subject {

@@ -1,9 +1,9 @@
 //! Where in ours the new nodes of theirs go, and what becomes of subgraphs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::policy::{DotClashKind, DotMergePolicy, Subject};
-use super::side::{MergeSide, own};
+use super::side::{MergeSide, OwnAttributes, all, own};
 use super::three_way::{Merger, NodesBySubgraph, in_order};
 use crate::diagnostics::Span;
 use crate::document::DotDocument;
@@ -52,14 +52,8 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     fn add_fresh(&mut self, id: &'a DotId, body: usize) {
         let Some(node) = self.theirs.document.graph().node(id) else { return };
         let behind = self.plan.sites.bodies[body].last_node;
-        let statement = match (
-            self.verbatim.as_ref(),
-            self.verbatim.as_ref().map(|theirs| theirs.sites.mentioning(id)),
-        ) {
-            (Some(theirs), Some(mentions)) => theirs.statement(mentions),
-            _ => None,
-        };
-        let statement = statement.unwrap_or_else(|| NewStatement::Node {
+        let copy = self.verbatim.as_ref().and_then(|theirs| theirs.statement(id));
+        let statement = copy.unwrap_or_else(|| NewStatement::Node {
             id: id.clone(),
             attributes: in_order(&node.attributes),
         });
@@ -215,34 +209,15 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         }
     }
 
-    /// `{rank=same; a; b}`: told by what it says. New ones are added, none is taken away.
+    /// `{rank=same; a; b}` has no name to be known by: a new one is told, not carried over.
     fn unnamed_groups(&mut self) {
         let known: HashSet<UnnamedSubgraph> = [&self.base, &self.ours]
             .iter()
             .flat_map(|side| unnamed(side.document.graph()))
             .collect();
-        let ours = self.ours.document.graph();
-        let mut added = Vec::new();
-        for subgraph in unnamed(self.theirs.document.graph()) {
-            let stays = |id: &&DotId| {
-                self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id)
-            };
-            if !known.contains(&subgraph) {
-                let (attributes, nodes) = &subgraph;
-                let attributes =
-                    attributes.iter().map(|(name, value)| format!("{}={value}", DotId::new(name)));
-                let removed =
-                    |id: &&DotId| ours.node(*id).is_none() && self.base.nodes.contains_key(*id);
-                let nodes =
-                    nodes.iter().filter(stays).filter(|id| !removed(id)).map(DotId::to_string);
-                added.push(format!(
-                    "{{ {} }}",
-                    attributes.chain(nodes).collect::<Vec<_>>().join("; ")
-                ));
-            }
-        }
-        for text in added {
-            self.plan.add(NewStatement::Text(text), None, 0);
+        if unnamed(self.theirs.document.graph()).any(|subgraph| !known.contains(&subgraph)) {
+            let what = "theirs adds a subgraph without a name".to_owned();
+            self.clash(Subject::Graph, DotClashKind::NotCarriedOver(what));
         }
     }
 }
@@ -264,8 +239,8 @@ impl<'a> SourceCopier<'a> {
         Some(Self { sites, style, document: theirs })
     }
 
-    fn statement(&self, mentions: &[usize]) -> Option<NewStatement> {
-        let mut alone = mentions.iter().filter(|site| {
+    fn statement(&self, id: &DotId) -> Option<NewStatement> {
+        let mut alone = self.sites.mentioning(id).iter().filter(|site| {
             matches!(self.sites.all[**site].shape, StatementShape::Node | StatementShape::Nodes)
         });
         let (Some(&site), None) = (alone.next(), alone.next()) else { return None };
@@ -287,25 +262,13 @@ impl<'a> SourceCopier<'a> {
     }
 }
 
-type UnnamedSubgraph = (Vec<(String, DotId)>, Vec<DotId>);
+type UnnamedSubgraph = (OwnAttributes, BTreeSet<DotId>);
 
-fn unnamed(graph: &Graph) -> Vec<UnnamedSubgraph> {
-    let mut found = Vec::new();
-    for subgraph in graph
-        .subgraphs
-        .iter()
-        .filter(|subgraph| subgraph.name.is_none() && !subgraph.attributes.is_empty())
-    {
-        let attributes = subgraph
-            .attributes
-            .iter()
-            .map(|attribute| (attribute.name().to_owned(), attribute.value.clone()))
-            .collect();
-        let mut nodes = subgraph.nodes.to_vec();
-        nodes.sort();
-        found.push((attributes, nodes));
-    }
-    found
+fn unnamed(graph: &Graph) -> impl Iterator<Item = UnnamedSubgraph> {
+    let unnamed = graph.subgraphs.iter().filter(|subgraph| subgraph.name.is_none());
+    unnamed
+        .map(|subgraph| (all(&subgraph.attributes), subgraph.nodes.iter().cloned().collect()))
+        .filter(|(attributes, _): &UnnamedSubgraph| *attributes != OwnAttributes::default())
 }
 
 /// The names from the outermost subgraph to this one; those without a name are left out.

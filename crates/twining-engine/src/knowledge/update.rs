@@ -5,7 +5,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_dot::{DotDocument, DotId, EdgeRemoval, EdgeSelector, EditError};
+use twining_dot::{DotDocument, DotId, EdgeSelector, EditError};
 use twining_model::knowledge::FIELDS;
 use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 
@@ -252,9 +252,7 @@ impl Operation {
             OperationKind::RemoveNode => {
                 let id = required("id", self.id.as_deref())?;
                 let before = document.graph().edges.len();
-                document
-                    .remove_node(id.as_str(), EdgeRemoval::Remove)
-                    .map_err(|error| refused("id", &error))?;
+                document.remove_node(id.as_str()).map_err(|error| refused("id", &error))?;
                 updated.edges_removed += before - document.graph().edges.len();
                 updated.nodes_removed.push(id);
             }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::shell::{SimpleCommand, WriteKind};
-use crate::event::{GuardEvent, NotebookCell, ToolAction};
+use crate::event::{GuardEvent, ToolAction};
 use crate::paths::{inside, name_matches, normal};
 
 /// Files one call may change that are looked at.
@@ -122,15 +122,11 @@ impl Effects {
                     }
                 });
             }
-            ToolAction::Notebook { path, cell } => {
-                // A cell that is not found may be one that was not saved yet.
-                let added = NotebookCell { mode: "insert".to_owned(), ..cell.clone() };
+            ToolAction::Notebook { path, source } => {
+                // Whichever cell it goes to: what it says is new in the file.
                 found.change(path, ChangeExtent::File, &event.tool, |before| {
-                    let edited = |cell| super::edits::edited_notebook(before.as_deref(), cell);
-                    match edited(cell).or_else(|| edited(&added)) {
-                        Some(after) => NewContent::Text { before, after: Some(after) },
-                        None => NewContent::Unknown("the notebook cannot be read".to_owned()),
-                    }
+                    let after = format!("{source}\n{}", before.as_deref().unwrap_or_default());
+                    NewContent::Text { before, after: Some(after) }
                 });
             }
             ToolAction::Touches(paths) => {

@@ -90,7 +90,7 @@ pub struct HostAdapter {
 /// Every host there is an adapter for.
 pub static HOSTS: [&HostAdapter; 5] = [
     &super::claude::HOST,
-    &super::codex::HOST,
+    &super::claude::CODEX,
     &super::gemini::HOST,
     &super::cursor::HOST,
     &super::copilot::HOST,

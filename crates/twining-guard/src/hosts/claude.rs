@@ -1,4 +1,4 @@
-//! Claude Code.
+//! Claude Code; and Codex, which speaks its JSON without `ask` and without an event for failures.
 
 use serde_json::{Value, json};
 
@@ -8,6 +8,14 @@ use crate::event::EventKind;
 
 pub(super) static HOST: HostAdapter =
     HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, tools: &[] };
+
+pub(super) static CODEX: HostAdapter = HostAdapter {
+    name: "codex",
+    events: &[],
+    read: |_, kind, json| common(kind, json),
+    answer,
+    tools: &[],
+};
 
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     let mut payload = common(kind, json);

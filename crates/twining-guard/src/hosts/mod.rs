@@ -5,7 +5,6 @@
 
 mod adapter;
 mod claude;
-mod codex;
 mod copilot;
 mod cursor;
 mod gemini;

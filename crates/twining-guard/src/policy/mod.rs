@@ -3,15 +3,13 @@
 pub mod builtin;
 pub mod edit;
 mod guard_set;
-mod guards;
 pub(crate) mod parse;
 pub(crate) mod rule;
 pub mod source;
 pub(crate) mod weakened;
 pub mod yaml;
 
-pub use guard_set::{GuardSet, TextFile, UserPolicy};
-pub use guards::{Clause, ruled_out};
+pub use guard_set::{Clause, GuardSet, TextFile, UserPolicy, ruled_out};
 pub use parse::Examples;
 pub use rule::{Example, Guard, GuardHealth};
 pub use source::{Mistake, PolicyLayer, PolicySource};

@@ -295,13 +295,7 @@ impl Dir {
         new_name: &str,
     ) -> Result<bool, StoreError> {
         target.call(DiskOp::Rename, new_name, "rename", || {
-            match rustix::fs::renameat_with(
-                &*self.fd,
-                name,
-                &*target.fd,
-                new_name,
-                RenameFlags::NOREPLACE,
-            ) {
+            match self.rename_with(name, target, new_name, RenameFlags::NOREPLACE) {
                 Err(Errno::EXIST) => Ok(false),
                 // Where the system cannot do that, only two who make the folder at once would notice.
                 Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => {
@@ -315,13 +309,7 @@ impl Dir {
     /// Makes `name` and `other` in `target` change places; whether the system can do that.
     pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
         target.call(DiskOp::Rename, other, "replace", || {
-            match rustix::fs::renameat_with(
-                &*self.fd,
-                name,
-                &*target.fd,
-                other,
-                RenameFlags::EXCHANGE,
-            ) {
+            match self.rename_with(name, target, other, RenameFlags::EXCHANGE) {
                 Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
                 exchanged => exchanged.map(|()| true),
             }
@@ -383,6 +371,16 @@ impl Dir {
     /// Whether it is still the directory at its path.
     pub fn is_still_at_path(&self) -> bool {
         rustix::fs::lstat(&self.path).is_ok_and(|stat| fingerprint_of(&stat).ino == self.inode)
+    }
+
+    fn rename_with(
+        &self,
+        name: &str,
+        target: &Self,
+        new_name: &str,
+        flags: RenameFlags,
+    ) -> Result<(), Errno> {
+        rustix::fs::renameat_with(&*self.fd, name, &*target.fd, new_name, flags)
     }
 
     fn call<T>(

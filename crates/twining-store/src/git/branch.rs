@@ -7,7 +7,7 @@ use twining_model::{Time, limits, text};
 
 use super::GitFolders;
 use super::history::seconds;
-use super::repository::{Git, is_hash, is_plain, is_revision, split_names};
+use super::repository::{Git, is_hash, is_plain, is_revision, plain_diff, split_names};
 use crate::merge::{MergeFunctions, Versions, has_markers, is_marker};
 
 /// Branches that others leave from, the likeliest first.
@@ -60,14 +60,10 @@ impl Git {
             let branches = scope.spawn(|| self.branches());
             let (head, head_written) = self.head_and_time()?;
             let base = self.base(&branches.join().ok()?, &head).filter(|base| *base != head);
-            let plain =
-                ["--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
-            let words = [
-                &["diff", "--name-only", "-z", "--relative"],
-                &plain[..],
+            let words = plain_diff(
+                &["diff", "--name-only", "--relative", "--ignore-submodules=dirty"],
                 &[base.as_ref().unwrap_or(&head), "--"],
-            ]
-            .concat();
+            );
             filters.join().ok().filter(|are_known| *are_known)?;
             let files = [split_names(&self.unfiltered(&words)?), new.join().ok()??].concat();
             Some(BranchChanges { base, head_written, files })
@@ -172,17 +168,10 @@ impl Changes for Git {
 
     fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {
         let files = match head {
-            Some(head) => self.names(&[
-                "diff-tree",
-                "-r",
-                "-z",
-                "--name-only",
-                "--no-renames",
-                "--relative",
-                base,
-                head,
-                "--",
-            ]),
+            Some(head) => self.names(&plain_diff(
+                &["diff-tree", "-r", "--name-only", "--relative"],
+                &[base, head, "--"],
+            )),
             None => self.changed_in(base, "."),
         };
         let files: BTreeSet<String> = files.ok_or("git cannot compare them")?.into_iter().collect();

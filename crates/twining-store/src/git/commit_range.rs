@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::repository::Git;
+use super::repository::{Git, plain_diff};
 use crate::disk::layout::FOLDER;
 
 /// Commits of a shallow clone that are followed from either side.
@@ -179,17 +179,9 @@ impl GitRange {
             format!("{}{}{FOLDER}", self.up, self.folder),
         );
         let format = "--format=%x01%H%x02%an <%ae>%x03";
-        let raw = [
-            "log",
-            "--reverse",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--abbrev=64",
-            "--no-show-signature",
-            "--no-mailmap",
-        ];
-        let args = [&FROM_COMMITS[..], &raw, &[format, &range, "--", &place]].concat();
+        let log =
+            ["log", "--reverse", "--raw", "--abbrev=64", "--no-show-signature", "--no-mailmap"];
+        let args = plain_diff(&[&FROM_COMMITS[..], &log].concat(), &[format, &range, "--", &place]);
         let answer = self.git.printed(&args).unwrap_or_default();
         let commit = |text: &str| {
             let (hash, rest) = text.split_once('\u{2}')?;
@@ -231,17 +223,10 @@ impl Git {
     /// Files of a folder of the working tree that are not as a commit has them. git compares
     /// by its index, so that ten thousand unchanged files cost a look at each and no reading.
     pub(crate) fn changed_since(&self, commit: &str, folder: &str) -> Vec<TreeChange> {
-        let args = [
-            "diff-index",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--relative",
-            "--abbrev=64",
-            commit,
-            "--",
-            folder,
-        ];
+        let args = plain_diff(
+            &["diff-index", "--raw", "--relative", "--abbrev=64"],
+            &[commit, "--", folder],
+        );
         raw_changes(&self.unfiltered(&args).unwrap_or_default(), &format!("{folder}/"))
     }
 

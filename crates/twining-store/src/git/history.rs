@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use serde::{Deserialize, Serialize};
 use twining_model::{Time, text};
 
-use super::repository::{Git, is_hash, is_plain, is_revision};
+use super::repository::{Git, is_hash, is_plain, is_revision, plain_diff};
 
 /// The word before a decision's id in the last lines of a commit message.
 const TRAILER: &str = "Twining-Decision";
@@ -68,17 +68,8 @@ impl Git {
         let format = format!(
             "--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x0A)%x00"
         );
-        let common = [
-            "log",
-            "-1",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--relative",
-        ];
-        let printed = self.printed(&[&common[..], &[&format, name, "--"]].concat())?;
+        let words = plain_diff(&["log", "-1", "--name-only"], &["--relative", &format, name, "--"]);
+        let printed = self.printed(&words)?;
         read_commit(&String::from_utf8_lossy(&printed))
     }
 
@@ -151,18 +142,9 @@ impl History for Git {
         if wanted.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let log = [
-            "log",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--relative",
-            "--format=%x01%ct",
-            "--",
-        ];
-        let words: Vec<&str> = log.into_iter().chain(wanted.iter().map(String::as_str)).collect();
+        let mut words =
+            plain_diff(&["log", "--name-only"], &["--relative", "--format=%x01%ct", "--"]);
+        words.extend(wanted.iter().map(String::as_str));
         let files = wanted.clone();
         match self.with_timeout(&words, move |out| read_log(BufReader::new(out), &files))? {
             (found, Some(1..)) if found.is_empty() => Err("git finds no history here".to_owned()),

@@ -186,31 +186,15 @@ impl Git {
     /// Files under `dir` that git ignores not and that are not as in a commit.
     #[must_use]
     pub fn changed_in(&self, commit: &str, dir: &str) -> Option<Vec<String>> {
-        let changed = [
-            "diff-index",
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--relative",
-        ];
-        let known = self.unfiltered(&[&changed[..], &[commit, "--", dir]].concat())?;
+        let words = plain_diff(&["diff-index", "--name-only"], &["--relative", commit, "--", dir]);
+        let known = self.unfiltered(&words)?;
         Some([split_names(&known), self.untracked_in(dir).unwrap_or_default()].concat())
     }
 
     /// What the commit that is being made would change, from the top of the working tree.
     #[must_use]
     pub fn staged(&self) -> Vec<String> {
-        let words = [
-            "diff",
-            "--cached",
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-        ];
+        let words = plain_diff(&["diff", "--cached", "--name-only"], &[]);
         let mut names = stdout_on_success(self.index_command().args(words))
             .map(|printed| split_names(&printed))
             .unwrap_or_default();
@@ -342,6 +326,12 @@ impl Git {
         let answer = answer.map_err(|_| format!("git took longer than {} s", TIMEOUT.as_secs()))?;
         Ok((answer, status.ok().and_then(|status| status.code())))
     }
+}
+
+/// The words of a command that compares: files as they are called, with a zero behind each
+/// name, and no program that the repository's settings name.
+pub(super) fn plain_diff<'w>(command: &[&'w str], rest: &[&'w str]) -> Vec<&'w str> {
+    [command, &["-z", "--no-renames", "--no-ext-diff", "--no-textconv"], rest].concat()
 }
 
 pub(super) fn stdout_on_success(command: &mut Command) -> Option<Vec<u8>> {

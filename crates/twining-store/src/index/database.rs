@@ -5,26 +5,23 @@
 //! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
 //! not, and see a snapshot, each on a connection of its own from the [`IndexPool`].
 
-use super::view::View;
-
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 use twining_model::Time;
 use twining_model::scope::CaseFolding;
 
-use super::catch_up::{BoardPlan, CommitPace};
+use super::catch_up::{self, BoardPlan, CommitPace};
+use super::connections::{self, DatabaseFile};
+use super::database_files::{self, DatabaseTrust, IndexedFiles};
+use super::view::{View, corrupt};
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
-use crate::index::connections::DatabaseFile;
-use crate::index::database_files::DatabaseTrust;
-use crate::index::database_files::IndexedFiles;
 use crate::log::store_files::{Array, DecisionsChanged, StoreFiles};
 
 /// A connection to the index over one project's files.
 pub struct Index {
     pub(super) conn: Connection,
-    pub(super) folding: CaseFolding,
     pub(super) database: DatabaseFile,
 }
 
@@ -35,28 +32,27 @@ impl Index {
     /// Opens the index of these files; an empty one if there is none that can be
     /// believed. The caller holds the index lock.
     pub fn open(files: &StoreFiles) -> Result<Self, StoreError> {
-        let folding = files.layout.folding();
-        super::database_files::remove_rebuild(files)?;
-        let opened = match super::database_files::trust(files, folding)? {
-            DatabaseTrust::Full => Self::connect(files, folding),
+        database_files::remove_rebuild(files)?;
+        let opened = match database_files::trust(files)? {
+            DatabaseTrust::Full => Self::connect(files),
             DatabaseTrust::Checked => {
-                Self::connect(files, folding).and_then(|index| index.integrity_checked(files))
+                Self::connect(files).and_then(|index| index.integrity_checked(files))
             }
-            DatabaseTrust::None => return Self::create(files, folding),
+            DatabaseTrust::None => return Self::create(files),
         };
-        if opened.as_ref().is_err_and(is_damaged) { Self::create(files, folding) } else { opened }
+        if opened.as_ref().is_err_and(is_damaged) { Self::create(files) } else { opened }
     }
 
     /// An index without a file, empty; only to be viewed.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let conn = super::connections::open_in_memory()?;
-        super::connections::create(&conn)?;
-        Ok(Self { conn, folding: CaseFolding::Exact, database: DatabaseFile::new(0) })
+        let conn = connections::open_in_memory()?;
+        connections::create(&conn)?;
+        Ok(Self { conn, database: DatabaseFile::new(0) })
     }
 
     /// Removes the index. The caller holds the index lock.
     pub fn destroy(files: &StoreFiles) -> Result<(), StoreError> {
-        super::database_files::remove_database(files)
+        database_files::remove_database(files)
     }
 
     /// Whether the index holds what the files say now. Takes no lock; if another
@@ -65,8 +61,8 @@ impl Index {
         self.note_changes(files);
         let is_pending = *self.database.pending() != DecisionsChanged::Nothing;
         if is_pending
-            || super::database_files::inode(files)? != self.database.inode
-            || super::database_files::trust(files, self.folding)? == DatabaseTrust::None
+            || database_files::inode(files)? != self.database.inode
+            || database_files::trust(files)? == DatabaseTrust::None
         {
             return Ok(false);
         }
@@ -83,17 +79,13 @@ impl Index {
     pub fn is_unchanged_since_scan(&self, files: &StoreFiles) -> Result<bool, StoreError> {
         Ok(self.is_trusted(files)?
             && matches_files(&IndexedFiles::load(&self.conn)?, files)?
-            && super::database_files::is_unchanged_since_scan(
-                files,
-                self.folding,
-                self.database.inode,
-            )?)
+            && database_files::is_unchanged_since_scan(files, self.database.inode)?)
     }
 
     /// Brings the index up to the files, and tells how many records were read or taken
     /// out. The caller holds the index lock.
     pub fn catch_up(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
-        if super::database_files::inode(files).ok() != Some(self.database.inode)
+        if database_files::inode(files).ok() != Some(self.database.inode)
             || !self.is_trusted(files)?
         {
             *self = Self::open(files)?;
@@ -109,21 +101,18 @@ impl Index {
         if changed == DecisionsChanged::Unknown
             && known != IndexedFiles::default()
             && matches_files(&known, files)?
-            && super::catch_up::match_listing(&self.conn, &files.list_decisions()?)?
+            && catch_up::match_listing(&self.conn, &files.list_decisions()?)?
         {
             *self.database.pending() = DecisionsChanged::Nothing;
             // Whoever cannot say so has looked all the same.
-            drop(folder.map(|folder| {
-                super::database_files::write_scan_note(
-                    files,
-                    self.folding,
-                    self.database.inode,
-                    folder,
-                )
-            }));
+            drop(
+                folder.map(|folder| {
+                    database_files::write_scan_note(files, self.database.inode, folder)
+                }),
+            );
             return Ok(0);
         }
-        let board = super::catch_up::plan_board(&self.conn, &known, files)?;
+        let board = catch_up::plan_board(&self.conn, &known, files)?;
         if board.prefers_rebuild(&known)
             || (known == IndexedFiles::default() && tracked_bytes(files)? > BULK_BYTES)
         {
@@ -136,16 +125,16 @@ impl Index {
     pub fn rebuild(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
         // Drained before the files are read: what changes from now on is told again.
         self.note_changes(files);
-        super::database_files::remove_rebuild(files)?;
-        let built = build_new(files, self.folding);
+        database_files::remove_rebuild(files)?;
+        let built = build_new(files);
         if built.is_err() {
             // The disk may be full of it.
-            drop(super::database_files::remove_rebuild(files));
+            drop(database_files::remove_rebuild(files));
         }
         let records = built?;
-        super::database_files::install_rebuilt(files)?;
-        *self = Self::connect(files, self.folding)?;
-        super::database_files::mark_clean(files, self.folding)?;
+        database_files::install_rebuilt(files)?;
+        *self = Self::connect(files)?;
+        database_files::mark_clean(files)?;
         *self.database.pending() = DecisionsChanged::Nothing;
         Ok(records)
     }
@@ -153,18 +142,18 @@ impl Index {
     /// Moves what SQLite's log holds into the database, if it is longer than
     /// `most` bytes. It flushes, so no call does this. The caller holds the index lock.
     pub fn truncate_wal(&self, files: &StoreFiles, max_bytes: u64) -> Result<(), StoreError> {
-        if super::database_files::wal_bytes(files)? <= max_bytes || !self.is_trusted(files)? {
+        if database_files::wal_bytes(files)? <= max_bytes || !self.is_trusted(files)? {
             return Ok(());
         }
-        super::database_files::mark_writing(files, self.folding, self.database.inode)?;
-        let truncated = super::connections::truncate_wal(&self.conn);
-        super::database_files::mark_clean(files, self.folding)?;
+        database_files::mark_writing(files, self.database.inode)?;
+        let truncated = connections::truncate_wal(&self.conn);
+        database_files::mark_clean(files)?;
         Ok(truncated?)
     }
 
     /// How long SQLite's log is. Opens nothing.
     pub fn wal_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
-        super::database_files::wal_bytes(files)
+        database_files::wal_bytes(files)
     }
 
     /// A snapshot to read.
@@ -172,37 +161,31 @@ impl Index {
         View::begin(&self.conn, now, folding)
     }
 
-    fn connect(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
-        let conn = super::connections::open_shared(
-            &files.layout.local.path().join(super::database_files::DB),
-        )?;
-        Ok(Self {
-            conn,
-            folding,
-            database: DatabaseFile::new(super::database_files::inode(files)?),
-        })
+    fn connect(files: &StoreFiles) -> Result<Self, StoreError> {
+        let conn = connections::open_shared(&files.layout.local.path().join(database_files::DB))?;
+        Ok(Self { conn, database: DatabaseFile::new(database_files::inode(files)?) })
     }
 
-    fn create(files: &StoreFiles, folding: CaseFolding) -> Result<Self, StoreError> {
-        super::database_files::remove_database(files)?;
-        let index = Self::connect(files, folding)?;
+    fn create(files: &StoreFiles) -> Result<Self, StoreError> {
+        database_files::remove_database(files)?;
+        let index = Self::connect(files)?;
         index.conn.execute_batch("BEGIN IMMEDIATE")?;
-        super::connections::create(&index.conn)?;
+        connections::create(&index.conn)?;
         index.conn.execute_batch("COMMIT")?;
-        super::database_files::mark_clean(files, folding)?;
+        database_files::mark_clean(files)?;
         Ok(index)
     }
 
     fn integrity_checked(self, files: &StoreFiles) -> Result<Self, StoreError> {
-        if !super::connections::is_sound(&self.conn)? {
-            return Err(super::view::corrupt("the pages of the index are corrupt"));
+        if !connections::is_sound(&self.conn)? {
+            return Err(corrupt("the pages of the index are corrupt"));
         }
-        super::database_files::mark_clean(files, self.folding)?;
+        database_files::mark_clean(files)?;
         Ok(self)
     }
 
     fn is_trusted(&self, files: &StoreFiles) -> Result<bool, StoreError> {
-        Ok(super::database_files::trust(files, self.folding)? == DatabaseTrust::Full)
+        Ok(database_files::trust(files)? == DatabaseTrust::Full)
     }
 
     fn write(
@@ -211,23 +194,16 @@ impl Index {
         board: BoardPlan,
         changed: &DecisionsChanged,
     ) -> Result<u64, StoreError> {
-        super::database_files::mark_writing(files, self.folding, self.database.inode)?;
-        let ran = super::catch_up::run(
-            &self.conn,
-            self.folding,
-            CommitPace::Shared,
-            files,
-            board,
-            changed,
-        );
+        database_files::mark_writing(files, self.database.inode)?;
+        let ran = catch_up::run(&self.conn, CommitPace::Shared, files, board, changed);
         match &ran {
             Ok(_) => {
                 *self.database.pending() = DecisionsChanged::Nothing;
-                super::database_files::mark_clean(files, self.folding)?;
+                database_files::mark_clean(files)?;
             }
             Err(error) if error.is_corrupt() => {}
             // Rolled back, so it is as it was. If this fails too, the next one looks twice.
-            Err(_) => drop(super::database_files::mark_clean(files, self.folding)),
+            Err(_) => drop(database_files::mark_clean(files)),
         }
         ran
     }
@@ -239,20 +215,11 @@ impl Index {
     }
 }
 
-pub(super) fn build_new(files: &StoreFiles, folding: CaseFolding) -> Result<u64, StoreError> {
-    let conn = super::connections::open_bulk(
-        &files.layout.local.path().join(super::database_files::REBUILT),
-    )?;
-    let board = super::catch_up::plan_board(&conn, &IndexedFiles::default(), files)?;
-    let records = super::catch_up::run(
-        &conn,
-        folding,
-        CommitPace::Bulk,
-        files,
-        board,
-        &DecisionsChanged::Unknown,
-    )?;
-    super::connections::close_bulk(conn)?;
+pub(super) fn build_new(files: &StoreFiles) -> Result<u64, StoreError> {
+    let conn = connections::open_bulk(&files.layout.local.path().join(database_files::REBUILT))?;
+    let board = catch_up::plan_board(&conn, &IndexedFiles::default(), files)?;
+    let records = catch_up::run(&conn, CommitPace::Bulk, files, board, &DecisionsChanged::Unknown)?;
+    connections::close_bulk(conn)?;
     Ok(records)
 }
 

@@ -65,9 +65,9 @@ pub(super) enum DatabaseTrust {
 
 /// How far to believe what stands there. While somebody writes, only the holder of the
 /// index lock can tell.
-pub(super) fn trust(files: &StoreFiles, folding: CaseFolding) -> Result<DatabaseTrust, StoreError> {
+pub(super) fn trust(files: &StoreFiles) -> Result<DatabaseTrust, StoreError> {
     let Some(prints) = prints(&files.layout.local)? else { return Ok(DatabaseTrust::None) };
-    Ok(match read_stamp(files, folding)? {
+    Ok(match read_stamp(files)? {
         Some(DatabaseState::Clean(last_state)) if last_state == prints && prints.db.ino != 0 => {
             DatabaseTrust::Full
         }
@@ -79,18 +79,14 @@ pub(super) fn trust(files: &StoreFiles, folding: CaseFolding) -> Result<Database
 }
 
 /// Says that a writer is at the database.
-pub(super) fn mark_writing(
-    files: &StoreFiles,
-    folding: CaseFolding,
-    ino: u64,
-) -> Result<(), StoreError> {
-    write_stamp(files, folding, DatabaseState::Writing { ino })
+pub(super) fn mark_writing(files: &StoreFiles, ino: u64) -> Result<(), StoreError> {
+    write_stamp(files, DatabaseState::Writing { ino })
 }
 
 /// Says how the database was left.
-pub(super) fn mark_clean(files: &StoreFiles, folding: CaseFolding) -> Result<(), StoreError> {
+pub(super) fn mark_clean(files: &StoreFiles) -> Result<(), StoreError> {
     let prints = prints(&files.layout.local)?.unwrap_or_default();
-    write_stamp(files, folding, DatabaseState::Clean(prints))
+    write_stamp(files, DatabaseState::Clean(prints))
 }
 
 /// The inode of the database, zero if there is none.
@@ -157,31 +153,20 @@ fn prints(local: &Dir) -> Result<Option<DatabasePrints>, StoreError> {
     Ok(Some(DatabasePrints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
 }
 
-fn read_stamp(
-    files: &StoreFiles,
-    folding: CaseFolding,
-) -> Result<Option<DatabaseState>, StoreError> {
+fn read_stamp(files: &StoreFiles) -> Result<Option<DatabaseState>, StoreError> {
     let Some((_, text)) = read_note(files, STAMP)? else { return Ok(None) };
     let state = text.lines().nth(PREAMBLE_LINES).unwrap_or_default();
-    let is_ours = text.starts_with(&with_checksum(files, folding, state)?);
+    let is_ours = text.starts_with(&with_checksum(files, state)?);
     Ok(serde_json::from_str(state).ok().filter(|_| is_ours))
 }
 
-fn write_stamp(
-    files: &StoreFiles,
-    folding: CaseFolding,
-    state: DatabaseState,
-) -> Result<(), StoreError> {
-    write_note(files, STAMP, &with_checksum(files, folding, &serde_json::to_string(&state)?)?)
+fn write_stamp(files: &StoreFiles, state: DatabaseState) -> Result<(), StoreError> {
+    write_note(files, STAMP, &with_checksum(files, &serde_json::to_string(&state)?)?)
 }
 
 /// A line about the database, so that it counts for this version and directory alone.
-fn with_checksum(
-    files: &StoreFiles,
-    folding: CaseFolding,
-    line: &str,
-) -> Result<String, StoreError> {
-    let names = match folding {
+fn with_checksum(files: &StoreFiles, line: &str) -> Result<String, StoreError> {
+    let names = match files.folding {
         CaseFolding::Exact => "exact",
         CaseFolding::IgnoreCase => "ignore-case",
     };
@@ -225,35 +210,25 @@ fn write_note(files: &StoreFiles, name: &str, text: &str) -> Result<(), StoreErr
 // been changed by hand in place, until somebody looks through all.
 
 /// Whether the folder of decisions is as it was when all in it was found to be in this database.
-pub(super) fn is_unchanged_since_scan(
-    files: &StoreFiles,
-    folding: CaseFolding,
-    db: u64,
-) -> Result<bool, StoreError> {
+pub(super) fn is_unchanged_since_scan(files: &StoreFiles, db: u64) -> Result<bool, StoreError> {
     let Some(folder) = files.decisions_fingerprint()? else { return Ok(false) };
     let Some((at, text)) = read_note(files, SCAN_NOTE)? else { return Ok(false) };
     Ok(at.saturating_sub(folder.mtime_ns) > QUIET_NS
-        && text.starts_with(&scan_note(files, folding, db, folder)?))
+        && text.starts_with(&scan_note(files, db, folder)?))
 }
 
 /// Says that all in the folder, which was like this before it was looked at, is in
 /// this database. The caller holds the index lock.
 pub(super) fn write_scan_note(
     files: &StoreFiles,
-    folding: CaseFolding,
     db: u64,
     folder: Fingerprint,
 ) -> Result<(), StoreError> {
-    write_note(files, SCAN_NOTE, &scan_note(files, folding, db, folder)?)
+    write_note(files, SCAN_NOTE, &scan_note(files, db, folder)?)
 }
 
-fn scan_note(
-    files: &StoreFiles,
-    folding: CaseFolding,
-    db: u64,
-    folder: Fingerprint,
-) -> Result<String, StoreError> {
-    with_checksum(files, folding, &serde_json::to_string(&(db, folder))?)
+fn scan_note(files: &StoreFiles, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
+    with_checksum(files, &serde_json::to_string(&(db, folder))?)
 }
 
 /// How much of the files is in the database.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
+use twining_model::scope::CaseFolding;
 use twining_model::{Id, limits};
 
 use crate::disk::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
@@ -82,6 +83,8 @@ pub struct OpenBoard {
 /// The read side of the folder.
 pub struct StoreFiles {
     pub(crate) layout: Layout,
+    /// How its file system compares names.
+    pub(crate) folding: CaseFolding,
     journal: Journal,
     watch: DecisionWatcher,
 }
@@ -100,6 +103,7 @@ impl StoreFiles {
     pub(crate) fn new(layout: &Layout, is_long_lived: &Arc<AtomicBool>) -> Self {
         Self {
             layout: layout.clone(),
+            folding: layout.folding(),
             journal: Journal::new(&layout.local),
             watch: DecisionWatcher::new(Arc::clone(is_long_lived)),
         }

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use twining_model::Time;
-use twining_model::scope::CaseFolding;
 
 use super::project_store::Store;
 use crate::disk::Dir;
@@ -40,7 +39,6 @@ pub(crate) struct OpenStore {
     /// Until when whoever asks waits, if not for long.
     pub(crate) deadline: Arc<OnceLock<Instant>>,
     pub(crate) vectors: VectorFile,
-    pub(crate) folding: CaseFolding,
 }
 
 impl OpenStore {
@@ -124,7 +122,7 @@ impl OpenStore {
             pooled = self.bring_up_to_date(pooled)?;
         }
         let index = pooled.get().expect("opened above");
-        read(&index.view(now, self.folding)?)
+        read(&index.view(now, self.files.folding)?)
     }
 
     /// Builds the index anew from the files.

@@ -126,7 +126,7 @@ impl Store {
     /// Whether the volume tells `A` from `a`.
     #[must_use]
     pub fn folding(&self) -> CaseFolding {
-        self.open_for_reading().ok().flatten().map_or(CaseFolding::Exact, |store| store.folding)
+        self.open_for_reading().ok().flatten().map_or(CaseFolding::Exact, |store| store.files.folding)
     }
 
     /// What the project is called.
@@ -443,7 +443,6 @@ impl Store {
             index: IndexPool::default(),
             deadline: Arc::clone(&self.deadline),
             vectors: VectorFile::new(&layout),
-            folding: layout.folding(),
             project: Dir::project(&self.location.project, self.probe.clone())?,
             layout,
         });

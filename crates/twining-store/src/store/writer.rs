@@ -547,27 +547,7 @@ fn identifying_text(amendment: &Amendment) -> Option<String> {
 
 /// What is left of a change when the parts that are safe are taken away.
 fn without_committed(change: &Change, committed_texts: &HashSet<String>) -> Change {
-    let Change {
-        entries,
-        decisions,
-        amendments,
-        entities,
-        relations,
-        removed_entities,
-        removed_relations,
-        ..
-    } = change.clone();
-    // Of the other files git keeps what it has.
-    let mut lost = Change {
-        entries,
-        decisions,
-        amendments,
-        entities,
-        relations,
-        removed_entities,
-        removed_relations,
-        ..Change::default()
-    };
+    let mut lost = change.clone();
     let is_committed =
         |text: Option<String>| text.is_some_and(|text| committed_texts.contains(&text));
     lost.entries.retain(|entry| !committed_texts.contains(&entry.id));

@@ -298,13 +298,12 @@ pub(super) const WHY_CHARS: usize = 200;
 /// Does everything there is to do; returns how many records were read.
 pub(crate) fn run(
     conn: &Connection,
-    folding: CaseFolding,
     pace: CommitPace,
     files: &StoreFiles,
     board: BoardPlan,
     changed: &DecisionsChanged,
 ) -> Result<u64, StoreError> {
-    let mut update = IndexUpdate::begin(conn, folding, pace)?;
+    let mut update = IndexUpdate::begin(conn, files.folding, pace)?;
     update.board(board)?;
     update.decisions(files, changed)?;
     update.graph(files)?;

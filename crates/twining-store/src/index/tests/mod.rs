@@ -95,7 +95,6 @@ impl IndexFixture {
             .expect("plans");
         catch_up::run(
             &index.conn,
-            index.folding,
             CommitPace::Shared,
             &self.files,
             board,
@@ -112,7 +111,7 @@ impl IndexFixture {
             assert_eq!(kept, anew);
         }
         assert!(
-            sound::is_sound(&index.conn, index.folding).expect("verifies"),
+            sound::is_sound(&index.conn, self.files.folding).expect("verifies"),
             "rows, marks and counts agree"
         );
     }
@@ -193,5 +192,5 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 
 /// The stamp's verdict, for stories about who touched what.
 pub(super) fn trust(fixture: &IndexFixture) -> database_files::DatabaseTrust {
-    database_files::trust(&fixture.files, CaseFolding::Exact).expect("looks")
+    database_files::trust(&fixture.files).expect("looks")
 }

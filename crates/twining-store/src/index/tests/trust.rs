@@ -60,7 +60,7 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
     let fixture = desk_with_entries(300);
     let mut running = fixture.index();
     running.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("checkpoints");
-    database_files::mark_clean(&fixture.files, running.folding).expect("stamps");
+    database_files::mark_clean(&fixture.files).expect("stamps");
     let size = fs::metadata(fixture.path("local/index.db")).expect("is there").len();
     for at in [30, size / 3, size / 2, size - 9] {
         assert!(running.is_current(&fixture.files).expect("looks"));
@@ -81,7 +81,7 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
             .conn
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .expect("checkpoints");
-        database_files::mark_clean(&fixture.files, running.folding).expect("stamps");
+        database_files::mark_clean(&fixture.files).expect("stamps");
     }
 }
 
@@ -144,7 +144,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let index = fixture.index();
     let ino = index.database.inode;
     drop(index);
-    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino)
+    database_files::mark_writing(&fixture.files, ino)
         .expect("stamps");
     assert_eq!(trust(&fixture), DatabaseTrust::Checked);
     let index = Index::open(&fixture.files).expect("opens");
@@ -155,7 +155,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let file =
         fs::OpenOptions::new().write(true).open(fixture.path("local/index.db")).expect("opens");
     file.write_all_at(&[0xAA; 64], 3 * 4096).expect("breaks a page");
-    database_files::mark_writing(&fixture.files, twining_model::scope::CaseFolding::Exact, ino)
+    database_files::mark_writing(&fixture.files, ino)
         .expect("stamps");
     // A page was broken, so it was thrown away and built anew.
     let index = Index::open(&fixture.files).expect("opens");
@@ -180,9 +180,9 @@ fn every_kind_of_wrong_row_is_found() {
         "UPDATE census SET n = n + 1",
     ] {
         let index = fixture.rebuilt();
-        assert!(sound::is_sound(&index.conn, index.folding).expect("verifies"));
+        assert!(sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"));
         index.conn.execute_batch(tampering).expect("tampers");
-        assert!(!sound::is_sound(&index.conn, index.folding).expect("verifies"), "{tampering}");
+        assert!(!sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"), "{tampering}");
     }
 }
 
