@@ -135,8 +135,8 @@ impl Failure {
             Self::UnreadableList { path, .. } => Some(format!(
                 "fix `{path}` manually, or restore its last version with git; Twining does not overwrite it"
             )),
-            Self::Claimed { by, .. } => Some(format!(
-                "work elsewhere, wait until the claim expires, or ask `{by}` on the blackboard to release it (twining_claim, action release)"
+            Self::Claimed { by, what, .. } => Some(format!(
+                "work elsewhere, wait until it expires, or ask `{by}` to release it; a person ends it in their own terminal: `twining claim {what} --action release`"
             )),
             Self::Store(error) => error.hint(),
         }

@@ -11,6 +11,15 @@ const CHUNK: usize = 32;
 
 /// Takes a one-line summary: white space folded, 1 to 200 characters.
 pub fn summary(field: &'static str, text: &str) -> Result<String, InvalidInput> {
+    summary_beside(field, text, "")
+}
+
+/// The same beside a field that takes what is too long, which a refusal names.
+pub fn summary_beside(
+    field: &'static str,
+    text: &str,
+    longer: &'static str,
+) -> Result<String, InvalidInput> {
     no_nul(field, text)?;
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let chars = folded.chars().count();
@@ -22,7 +31,10 @@ pub fn summary(field: &'static str, text: &str) -> Result<String, InvalidInput> 
             field,
             format!("must be at most {} characters", limits::SUMMARY_CHARS),
         )
-        .because(format!("{chars} were given; put the rest into the longer field")));
+        .because(match longer {
+            "" => format!("{chars} were given"),
+            _ => format!("{chars} were given; put the rest into `{longer}`"),
+        }));
     }
     Ok(folded)
 }
@@ -250,10 +262,10 @@ mod tests {
     fn a_summary_is_one_line_of_at_most_200_characters() {
         assert_eq!(summary("summary", "  two\n lines ").expect("folds"), "two lines");
         assert!(summary("summary", &"é".repeat(200)).is_ok());
-        let refused = summary("summary", &"é".repeat(201)).expect_err("too long");
+        let refused = summary_beside("summary", &"é".repeat(201), "detail").expect_err("too long");
         assert_eq!(
             refused.to_string(),
-            "`summary` must be at most 200 characters; 201 were given; put the rest into the longer field"
+            "`summary` must be at most 200 characters; 201 were given; put the rest into `detail`"
         );
     }
 

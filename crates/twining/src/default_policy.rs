@@ -19,9 +19,9 @@ pub(crate) fn write(project: &Project, style: OutputFormat) -> Result<ExitStatus
         || json!({ "path": POLICY, "written": written }),
         |page| match written {
             true => page.line([
-                good("written"),
+                good("written:"),
                 place(POLICY),
-                dim("edit it; whatever you remove falls back to the built-in default"),
+                dim("(edit it; whatever you remove falls back to the built-in default)"),
             ]),
             false => page.line([place(POLICY), dim("already exists and was not changed")]),
         },

@@ -34,11 +34,12 @@ struct DotError {
 
 /// The flags of `dot`.
 pub(crate) fn flags(command: Command) -> Command {
-    command.subcommand_required(true).arg_required_else_help(true).subcommand(
+    let example = "Example:\n  twining dot check docs/*.dot --json";
+    command.subcommand_required(true).arg_required_else_help(true).after_help(example).subcommand(
         Command::new("check")
             .about("Check whether Graphviz accepts each file; list every error with its line and column")
             .arg(path(word("files", "FILE", "DOT files; `-` is stdin"), ValueHint::FilePath).required(true).num_args(1..))
-            .after_help("Example:\n  twining dot check docs/*.dot --json"),
+            .after_help(example),
     )
 }
 

@@ -245,7 +245,7 @@ pub(crate) fn manual_setup() -> String {
         DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
     let (settings, attributes): (String, String) = (settings.collect(), attributes.collect());
     format!(
-        "To set it up manually, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}"
+        "Example, as git calls it:\n  twining merge-driver lines BASE OURS THEIRS PATH\n\nTo set it up manually, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}"
     )
 }
 

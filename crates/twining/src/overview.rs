@@ -45,7 +45,7 @@ pub(crate) fn show(
         style,
         to_json,
         |page| {
-            page.line([strong(&report.project), plain(&report.summary)]);
+            page.line([strong(format!("{}:", report.project)), plain(&report.summary)]);
             suggest(&steps, page);
         },
         ExitStatus::Done,
@@ -89,13 +89,19 @@ fn suggest(steps: &[SuggestedCommand], page: &mut TextPage) {
 /// What waits, the most urgent first; where nothing does, what is always of use.
 fn next_steps(report: &StatusReport, changed: u64, features: u64) -> Vec<SuggestedCommand> {
     let waiting = [
-        (report.warnings.len() as u64, "twining status", "see to", "notice"),
         (report.unanswered_questions, "twining read --type question", "answer", "open question"),
         (report.open_needs, "twining read --type need", "look at", "open need"),
         (report.open_warnings, "twining read --type warning", "look at", "open warning"),
         (features, "twining next", "what to do about", "unfinished feature"),
         (changed, "twining why", "the decisions that bear on", "changed file"),
     ];
+    let notice = report.warnings.first().map(|first| SuggestedCommand {
+        command: "twining status",
+        why: match report.warnings.len() {
+            1 => first.message.clone(),
+            all => format!("{}, and {} more", first.message, all - 1),
+        },
+    });
     let waiting = waiting.into_iter().filter(|(number, ..)| *number > 0).map(
         |(number, command, does, noun)| SuggestedCommand {
             command,
@@ -112,5 +118,5 @@ fn next_steps(report: &StatusReport, changed: u64, features: u64) -> Vec<Suggest
         ("twining --help", "every command"),
     ];
     let always = always.map(|(command, why)| SuggestedCommand { command, why: why.to_owned() });
-    waiting.chain(always).take(SUGGESTIONS).collect()
+    notice.into_iter().chain(waiting).chain(always).take(SUGGESTIONS).collect()
 }

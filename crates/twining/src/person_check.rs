@@ -32,9 +32,7 @@ const ANSWER_BYTES: u64 = 4096;
 pub(crate) fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if let Some(why) = not_a_person(is_terminal, |name| std::env::var_os(name)) {
-        return Err(required(&format!(
-            "only a person can do this, and {why}. It would do this: {what}"
-        )));
+        return Err(required(&format!("only a person can do this, and {why}")));
     }
     let typed = ask(&format!("{}\nType {} to go on", text::visible(what), text::visible(name)))?;
     if typed != name {
@@ -82,7 +80,7 @@ pub(crate) fn ask(question: &str) -> Result<String, CommandError> {
 /// The refusal of what only a person can do.
 pub(crate) fn required(why: &str) -> CommandError {
     CommandError::unavailable("NEEDS_PERSON", why)
-        .with_hint("a person must run the command in their own terminal window")
+        .with_hint("a person must run this command in their own terminal window")
 }
 
 fn agent_shell_in(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {

@@ -15,7 +15,7 @@ use twining_store::git::GitRange;
 use crate::args::{option, path, switch};
 use crate::output::{self, OutputFormat};
 use crate::render::command_error::{CommandError, ExitStatus};
-use crate::render::text_page::{TextPage, bad, dim, good, place, plain, warn};
+use crate::render::text_page::{TextPage, bad, count, dim, good, place, plain, warn};
 
 /// The heading of its flags.
 const HEADING: &str = "In CI";
@@ -129,17 +129,17 @@ fn show(report: &CiReport, page: &mut TextPage) {
         ]);
     }
     for skipped in &report.skipped {
-        page.line([dim("skipped"), dim(skipped)]);
+        page.line([dim("skipped:"), dim(skipped)]);
     }
     let summary = &report.summary;
     let short = |hash: &str| hash.chars().take(10).collect::<String>();
-    let counted = format!(
-        "{} errors, {} warnings, {} notes",
-        summary.errors, summary.warnings, summary.notes
-    );
+    let parts = [(summary.errors, "error"), (summary.warnings, "warning"), (summary.notes, "note")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, noun)| count(number as u64, noun)).collect();
+    let counted = if parts.is_empty() { "no findings".to_owned() } else { parts.join(", ") };
     let range = format!(
-        "in {} files, {}..{}",
-        summary.files,
+        "in {}, {}..{}",
+        count(summary.files as u64, "file"),
         short(&report.merge_base),
         short(&report.head)
     );

@@ -152,7 +152,7 @@ fn exit_codes_are_as_promised() {
     ");
     let refused = project.run(&["post", "finding", ""]);
     assert_eq!(refused.code, 2);
-    assert_snapshot!(refused.stderr, @"error: `summary` must not be empty");
+    assert_snapshot!(refused.stderr, @"error: SUMMARY must not be empty");
     let decision = project.run(&["post", "decision", "x"]);
     assert_eq!(decision.code, 2);
     assert!(decision.stderr.contains("decide"), "{decision:?}");
@@ -367,6 +367,15 @@ fn what_is_missing_is_named_with_its_flag_and_an_example() {
         let said = |name: &str| told[name].as_str().unwrap_or_default();
         assert!(said("message").contains(field), "{told}");
         assert!(said("hint").contains(flag) && said("hint").contains("twining "), "{told}");
+    }
+    for (words, typed) in [
+        (&["decide", "Use JWT"][..], "--why"),
+        (&["decide"], "SUMMARY"),
+        (&["post"], "TYPE"),
+        (&["delegate", "x"], "--needs"),
+    ] {
+        let told = project.run(words).stderr;
+        assert!(told.starts_with(&format!("error: {typed} ")), "{words:?}: {told}");
     }
 }
 

@@ -43,7 +43,7 @@ fn a_wired_project_is_proven_to_work() {
         assert_eq!(said(&told, "hook", host).0, "ok", "a forbidden call was stopped");
         let (finding, words) = said(&told, "server", host);
         assert!(
-            finding == "ok" && words.contains("2025-11-25: ") && words.contains("2026-07-28: "),
+            finding == "ok" && words.contains("the server starts in") && words.contains("tools"),
             "{words}"
         );
     }
@@ -273,12 +273,12 @@ fn an_agent_that_came_after_init_is_noticed() {
     assert_eq!(said(&examined(&shop, &[]), "agents", "none was found").0, "warn");
     shop.program("codex", "#!/bin/sh\n");
     assert_eq!(
-        said(&examined(&shop, &[]), "agents", "codex is used here and not wired up").0,
+        said(&examined(&shop, &[]), "agents", "codex is installed but not set up here").0,
         "warn"
     );
     shop.told(&["init"]);
     let told = examined(&shop, &[]);
-    assert!(!told["checks"].to_string().contains("not wired up"), "{told:#}");
+    assert!(!told["checks"].to_string().contains("not set up here"), "{told:#}");
     assert_eq!(said(&told, "agents", "codex").0, "ok");
 }
 

@@ -62,7 +62,7 @@ fn a_team_works_by_roles_gates_and_turns() {
       tests         required, must pass  default
     ");
     assert_snapshot!(normal(&project.run(&["suggest-mode", "feature", "2"]).stdout), @"
-    direct minimal ceremony; advice only
+    Suggested process: minimal (mode direct; advice only)
 
     Meant for
       Simple file operations
@@ -151,7 +151,7 @@ fn gates_are_judged_by_reports_on_disk() {
       add tests for untested code to raise coverage from 80% to 85%
       review the architecture, and give its score
       do not approve: send it back with the reasons above, and check again after the change
-    note claimed 90 run, 90 passed, 0 failed, but the reports say 2 run, 2 passed, 0 failed; the reports are used
+    note: claimed 90 run, 90 passed, 0 failed, but the reports say 2 run, 2 passed, 0 failed; the reports are used
     ");
 }
 
@@ -362,7 +362,7 @@ fn guardkit_settings_are_taken_over_once() {
     let imported = project.run(&["import", "guardkit"]);
     assert_snapshot!(imported.stdout, @"
     written .twining/policy.yml from .guardkit/config/entity-overrides.yaml
-    left out .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a gate key; known: complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
+    left out: .guardkit/config/entity-overrides.yaml:10:9: `lint` is not a gate key; known: complexity_range, arch_review_required, arch_review_threshold, coverage_required, coverage_threshold, tests_required, tests_must_pass
     ");
     assert_eq!(project.json(&["gates", "feature", "5"])["profile"]["coverage_threshold"], 0.85);
     assert_eq!(

@@ -619,7 +619,7 @@ fn where_no_agent_was_found_nothing_is_asked_and_one_line_says_what_to_do() {
         shop.file(".twining/config.yml").exists() && !shown.contains("Write these?"),
         "{shown}"
     );
-    assert_eq!(shown.matches("no agent was found here").count(), 1, "{shown}");
+    assert_eq!(shown.matches("No agent found").count(), 1, "{shown}");
     assert_eq!(shop.told(&["init"])["next_steps"].as_array().map(Vec::len), Some(1), "said again");
 }
 

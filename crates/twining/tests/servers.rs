@@ -50,7 +50,7 @@ fn an_entry_that_does_not_start_the_server_is_a_failure_and_is_mended() {
             code == 0
                 && told
                     .iter()
-                    .any(|(finding, words)| finding == "ok" && words.contains("2026-07-28")),
+                    .any(|(finding, words)| finding == "ok" && words.contains("the server starts")),
             "{agent}: {told:?}"
         );
     }
@@ -160,7 +160,7 @@ fn a_file_of_one_host_that_is_broken_says_nothing_of_the_others() {
     shop.write(".mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
     let ran = shop.run(&["doctor"]);
     assert!(ran.code == 3 && ran.stdout.contains("cannot change `.mcp.json`: line 2"), "{ran:?}");
-    assert!(ran.stdout.contains("cursor is wired up correctly"), "{ran:?}");
+    assert!(ran.stdout.contains("cursor is set up correctly"), "{ran:?}");
 }
 
 #[test]

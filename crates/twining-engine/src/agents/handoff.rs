@@ -29,9 +29,7 @@ pub struct HandoffInput {
     /// Result of one part, as JSON: {"description":…,"status":…}; repeat the flag for more
     #[schemars(extend("items" = result_schema()))]
     pub results: Vec<HandoffResult>,
-    /// Leave out for anyone
-    ///
-    /// Who takes over
+    /// Who takes over; default: anyone
     pub target_agent: Option<String>,
     /// File, directory, module or `project` (default)
     ///
@@ -124,7 +122,7 @@ impl HandoffDraft {
         let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self {
             target: fields::optional("target_agent", input.target_agent.as_deref(), Caller::name)?,
-            summary: text::summary("summary", &input.summary)?,
+            summary: text::summary_beside("summary", &input.summary, "results")?,
             results,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,
         })

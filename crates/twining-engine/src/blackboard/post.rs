@@ -92,7 +92,7 @@ impl PostDraft {
         )?;
         Ok(Self {
             kind,
-            summary: text::summary("summary", &input.summary)?,
+            summary: text::summary_beside("summary", &input.summary, "detail")?,
             detail: text::long("detail", input.detail.as_deref().unwrap_or_default())?,
             tags: fields::tags(&input.tags)?,
             scope: fields::scope_or_project(input.scope.as_deref(), root)?,

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use twining_model::{Authority, Change, Decision, DecisionStatus, Entry, EntryType, Id, limits};
+use twining_model::{
+    Authority, Change, Decision, DecisionStatus, Entry, EntryType, Id, limits, text,
+};
 use twining_store::{StoreError, View};
 
 use crate::blackboard::note;
@@ -35,13 +37,18 @@ pub(crate) fn conflict(
     stamp: &Stamp<'_>,
 ) {
     let ids: Vec<String> = rivals.iter().map(|rival| rival.id.to_string()).collect();
-    let others = if ids.len() + more == 1 { "existing decision" } else { "existing decisions" };
-    // The new decision's id and the first rival's come before the scope, which may be cut.
+    let named = |decision: &Decision| format!("\"{}\"", text::excerpt(&decision.summary, 40));
+    let others = match (rivals.first().map(named), rivals.len() + more) {
+        (Some(first), 0 | 1) => first,
+        (Some(first), all) => format!("{first} and {} more", all - 1),
+        (None, _) => "others".to_owned(),
+    };
+    // The new decision's id and the first rival's come first of what may be cut.
     let headline = format!(
-        "Potential conflict: decision {} may conflict with {others} {} in scope {}",
+        "Potential conflict: {} may conflict with {others} ({}, {})",
+        named(decision),
         decision.id,
-        ids.join(", "),
-        decision.scope
+        ids.join(", ")
     );
     let mut detail = String::new();
     // Each side gets its share, so that one long rationale cannot crowd out the others.

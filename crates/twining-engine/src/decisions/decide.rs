@@ -318,7 +318,7 @@ fn draft_decision(input: &DecideInput, root: &ProjectRoot) -> Result<Decision, I
     Ok(Decision {
         domain: text::name("domain", &input.domain)?,
         scope: Scope::parse("scope", &input.scope, root)?.to_string(),
-        summary: text::summary("summary", &input.summary)?,
+        summary: text::summary_beside("summary", &input.summary, "context")?,
         context: text::required("context", &input.context)?,
         rationale: text::required("rationale", &input.rationale)?,
         constraints: constraints(input)?,
@@ -340,10 +340,13 @@ fn constraints(input: &DecideInput) -> Result<Vec<String>, InvalidInput> {
     if !input.rules_out.is_empty() {
         let clause = format!("must_not_use: {}", input.rules_out.join(", "));
         if ruled_out(&clause).len() != input.rules_out.len() {
-            return Err(InvalidInput::new(
-                "rules_out",
-                "must name libraries or paths, without spaces",
-            ));
+            let is_short = input.rules_out.iter().any(|name| name.trim().len() < 2);
+            let rule = if is_short {
+                "must have names of at least two characters"
+            } else {
+                "must name libraries or paths, without spaces"
+            };
+            return Err(InvalidInput::new("rules_out", rule));
         }
         constraints.push(clause);
     }

@@ -144,7 +144,8 @@ impl Engine {
         let all = self.guards(user);
         let guard = all.guards.iter().rev().find(|guard| guard.id == id);
         let guard = guard.ok_or_else(|| {
-            InvalidInput::new("guard", "does not exist").because(text::excerpt(id, 40))
+            let named = text::excerpt(id, 40);
+            InvalidInput::new(named, "is no guard").because("`twining guard list` shows them")
         })?;
         Ok(Backtest::of(guard, &self.store().local_state().calls()?, &self.objected()?))
     }

@@ -31,9 +31,9 @@ pub struct CreateGuardInput {
     pub say: Option<String>,
     /// What to do instead
     pub next_step: Option<String>,
-    /// Conditions; default: the pattern's action
+    /// Commands it stops; default: the pattern's
     ///
-    /// Commands it stops, such as `git push`
+    /// Such as `git push`
     #[serde(default)]
     pub commands: Vec<String>,
     /// Protected file globs

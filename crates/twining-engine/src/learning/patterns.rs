@@ -20,9 +20,7 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatternsInput {
-    /// Default 3
-    ///
-    /// Count needed for a proposal
+    /// How often before it proposes; default 3
     pub threshold: Option<usize>,
     /// Only traces from this time on
     pub since: Option<String>,

@@ -353,7 +353,7 @@ const UNREADABLE: NoticeKind = NoticeKind {
     code: "unreadable_files",
     one: "file or line could not be read",
     many: "files or lines could not be read",
-    hint: "they are left unchanged; `unreadable` lists them; fix them manually",
+    hint: "they were left as they are; see the list of what could not be read, and fix it",
 };
 const UNCONFIRMED: NoticeKind = NoticeKind {
     code: "unconfirmed_overrides",
@@ -389,7 +389,7 @@ const PROVISIONAL: NoticeKind = NoticeKind {
     code: "provisional",
     one: "provisional decision waits for review",
     many: "provisional decisions wait for review",
-    hint: "twining_why shows what each is in conflict with; a person settles it with twining_override or twining_promote",
+    hint: "twining_why project shows what each contradicts; a person settles it with twining_override or twining_promote",
 };
 
 const LONE: NoticeKind = NoticeKind {

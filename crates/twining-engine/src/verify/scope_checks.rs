@@ -104,7 +104,16 @@ pub(super) fn warnings(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, Sto
     };
     let message = match page.items.len() {
         0 => "no warning here".to_owned(),
-        _ => format!("{resolved} resolved, {acknowledged} acknowledged, {} ignored", ignored.len()),
+        all => {
+            let parts =
+                [(resolved, "settled"), (acknowledged, "taken up"), (ignored.len(), "still open")];
+            let parts: Vec<String> = parts
+                .into_iter()
+                .filter(|(number, _)| *number > 0)
+                .map(|(number, what)| format!("{number} {what}"))
+                .collect();
+            format!("{}: {}", count(all as u64, "warning", "warnings"), parts.join(", "))
+        }
     };
     Ok(check(status, message, page.items.len(), ignored))
 }
@@ -126,7 +135,7 @@ pub(super) fn assembly(scope: &ScopeDecisions) -> ScopeCheck {
     let message = match known.len() {
         0 => "no decision here records whether context was assembled first".to_owned(),
         n => format!(
-            "{} made without assembling context first{}",
+            "{} decisions were made without `twining assemble`{}",
             of(blind.len(), n),
             scope.limits_of_this()
         ),
@@ -184,7 +193,7 @@ pub(super) fn constraints(view: &View<'_>, scope: &Scope) -> Result<ScopeCheck, 
         .map(|entry| CheckItem { id: entry.id.clone(), summary: entry.summary.clone(), file: None })
         .collect();
     let (status, message) = match page.total {
-        0 => (CheckStatus::Skip, "no constraint here".to_owned()),
+        0 => (CheckStatus::Skip, "no constraint was posted for this scope".to_owned()),
         n => (
             CheckStatus::Warn,
             format!(

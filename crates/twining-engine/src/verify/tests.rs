@@ -101,7 +101,7 @@ fn warnings_pass_once_they_are_answered_or_taken_up() {
     let check = verify(&project, "warnings", &NoHistory);
     assert_eq!(
         (check.status, check.message.as_str()),
-        (CheckStatus::Pass, "2 resolved, 1 acknowledged, 0 ignored")
+        (CheckStatus::Pass, "3 warnings: 2 settled, 1 taken up")
     );
 }
 

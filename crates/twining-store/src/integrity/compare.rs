@@ -127,6 +127,9 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, path) = (self.kind.as_str(), &self.path);
+        if self.change == DifferenceKind::ConflictMarkers {
+            return write!(f, "`.twining/{path}` has conflict markers");
+        }
         match &self.id {
             Some(id) => write!(f, "{kind} {id}")?,
             None => write!(f, "{kind} `{path}`")?,
@@ -144,7 +147,7 @@ impl fmt::Display for Difference {
                 write!(f, " appears in `{path}` twice, with different content")
             }
             DifferenceKind::Unparsable(why) => write!(f, " cannot be read: {why}"),
-            DifferenceKind::ConflictMarkers => write!(f, " contains git conflict markers"),
+            DifferenceKind::ConflictMarkers => Ok(()),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::cli::help;
 use crate::cli::hyphen_values;
 use crate::cli::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::cli::usage_errors;
-use crate::commands::VERBS;
+use crate::commands::{VERBS, with_command_names};
 use crate::output::{self, OutputFormat};
 use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
@@ -147,6 +147,7 @@ fn family_command(family: &'static str, about: &'static str) -> Command {
     command
         .subcommands(members.map(|(verb, name)| verb_command(verb, name)))
         .subcommand(knowledge_show::command())
+        .after_help("Example:\n  twining knowledge retrieve \"error handling\"")
 }
 
 fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
@@ -168,7 +169,7 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
     let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
     command
         .about(help::first_sentence(verb.about).to_owned())
-        .long_about(verb.about)
+        .long_about(with_command_names(verb.help))
         .after_help(example)
         .arg(json_input)
 }
@@ -246,14 +247,19 @@ fn run_verb(
     agent: Option<String>,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
+    let is_json = style == OutputFormat::Json || matches.contains_id(JSON_INPUT);
+    // Whoever typed flags knows no fields.
+    let in_flags = |error: CommandError| match is_json {
+        true => error,
+        false => error.naming(&(verb.typed_names)()),
+    };
     let refused = |refused: InvalidInput| {
-        CommandError::refused(&refused).with_hint(format!(
+        in_flags(CommandError::refused(&refused)).with_hint(format!(
             "twining {} --help shows its flags and an example",
             verb.command_name()
         ))
     };
     let given = (verb.read_flags)(matches).map_err(refused)?;
-    let is_json = style == OutputFormat::Json || matches.contains_id(JSON_INPUT);
     let given = if is_json || !person_check::is_person_here() {
         given
     } else {
@@ -270,8 +276,10 @@ fn run_verb(
         None => given,
     };
     if let Some((field, flag)) = (verb.missing)(&fields) {
-        let hint = format!("give it with --{flag}, for example: {}", one_line(verb.example));
-        return Err(CommandError::refused(&InvalidInput::new(field, "is required")).with_hint(hint));
+        let rule = if is_json { "is required" } else { "is missing" };
+        let way = if is_json { format!("give it with --{flag}, ") } else { String::new() };
+        let error = in_flags(CommandError::refused(&InvalidInput::new(field, rule)));
+        return Err(error.with_hint(format!("{way}for example: {}", one_line(verb.example))));
     }
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
@@ -281,7 +289,8 @@ fn run_verb(
     let answer = (verb.run)(
         &CommandContext { flags: Some(matches), ..project.context(caller, authority) },
         fields,
-    )?;
+    )
+    .map_err(in_flags)?;
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         output::warn_about(&CommandError::from(failure));

@@ -156,7 +156,7 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "init",
-        about: "Wire this project up: memory, git, and the agents that work here",
+        about: "Set Twining up in this project: memory, git, and the agents that work here",
         flags: init::install::install_flags,
         run: Some(|call| init::install(&install_options(call)?)),
     },

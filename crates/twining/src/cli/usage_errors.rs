@@ -3,8 +3,9 @@
 
 use std::ffi::OsString;
 
+use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, Command, Error};
 use twining_engine::nearest;
 use twining_model::InvalidInput;
 
@@ -25,6 +26,9 @@ pub(crate) fn tell(
     }
     if error.kind() == ErrorKind::InvalidSubcommand {
         return output::problem(style, &unknown_command(&error, command, words));
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        return output::problem(style, &missing_argument(&error, command, words));
     }
     redact_values(&mut error);
     if error.use_stderr() && style == OutputFormat::Json {
@@ -48,9 +52,18 @@ fn unknown_argument(error: &Error, command: &Command, words: &[OsString]) -> Com
         .filter_map(|word| word.to_str())
         .find(|word| is_short && word.starts_with(given))
         .unwrap_or(given);
-    let (name, flags) = (command_named(command, words), hyphen_values::flags(command, words));
+    let (name, called) = called(command, words);
+    let flags = hyphen_values::flags(command, words);
     let shown = serde_messages::short(word);
     if !word.starts_with('-') {
+        let places: Vec<String> = called.get_positionals().map(value_name).collect();
+        if let [only @ ("SCOPE" | "PATH" | "ID")] =
+            places.iter().map(String::as_str).collect::<Vec<_>>()[..]
+        {
+            return CommandError::misuse(format!(
+                "`{name}` takes one {only} at a time, not also `{shown}`"
+            ));
+        }
         return CommandError::misuse(format!("`{shown}` is one word too many for `{name}`"))
             .with_hint(format!("put quotes around a text with spaces; {name} --help"));
     }
@@ -78,7 +91,7 @@ fn unknown_command(error: &Error, command: &Command, words: &[OsString]) -> Comm
         Some(ContextValue::String(given)) => given.replace('_', "-"),
         _ => String::new(),
     };
-    let (level, name) = level_named(command, words);
+    let (name, level) = called(command, words);
     let names: Vec<&str> = level
         .get_subcommands()
         .filter(|inner| !inner.is_hide_set())
@@ -94,13 +107,33 @@ fn unknown_command(error: &Error, command: &Command, words: &[OsString]) -> Comm
     CommandError::misuse(format!("`{name}` has no command `{shown}`")).with_hint(hint)
 }
 
-/// The name of the command that these words call.
-fn command_named(command: &Command, words: &[OsString]) -> String {
-    level_named(command, words).1
+/// A word or flag that is not there and must be, perhaps because of another.
+fn missing_argument(error: &Error, command: &Command, words: &[OsString]) -> CommandError {
+    let (name, called) = called(command, words);
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.join(" "),
+        _ => String::new(),
+    };
+    let choices = called
+        .get_positionals()
+        .find(|place| place.to_string() == missing)
+        .map(|place| place.get_possible_values())
+        .unwrap_or_default();
+    let choices: Vec<&str> = choices.iter().map(PossibleValue::get_name).collect();
+    let because = if missing.starts_with("--") { " with these flags" } else { "" };
+    let message = match choices[..] {
+        [] => format!("`{name}` needs {missing}{because}"),
+        _ => format!("say what: `{name}` takes {}", choices.join(", ")),
+    };
+    CommandError::misuse(message).with_hint(format!("{name} --help shows its flags and an example"))
+}
+
+fn value_name(place: &Arg) -> String {
+    place.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
 /// The command that these words call, and its name.
-fn level_named<'c>(command: &'c Command, words: &[OsString]) -> (&'c Command, String) {
+fn called<'c>(command: &'c Command, words: &[OsString]) -> (String, &'c Command) {
     let (mut level, mut name) = (command, "twining".to_owned());
     for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
         if let Some(inner) = level.find_subcommand(word) {
@@ -108,7 +141,7 @@ fn level_named<'c>(command: &'c Command, words: &[OsString]) -> (&'c Command, St
             level = inner;
         }
     }
-    (level, name)
+    (name, level)
 }
 
 /// What was typed is repeated only where it is short and no secret: this goes to

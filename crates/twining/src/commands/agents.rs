@@ -35,7 +35,7 @@ impl Verb for RegisterInput {
             strong(&registered.agent_id),
             plain(registered.capabilities.join(", ")),
         ]);
-        registered.notes.iter().for_each(|note| page.line([warn("note"), dim(note)]));
+        registered.notes.iter().for_each(|note| page.line([warn("note:"), dim(note)]));
     }
 }
 

@@ -37,7 +37,7 @@ impl Verb for PostInput {
         }
         page.line([good("posted"), plain(&posted.id), dim("at"), when(&posted.timestamp)]);
         if !note.is_empty() {
-            page.line([warn("but"), dim(note)]);
+            page.line([warn("but:"), dim(note)]);
         }
     }
 }

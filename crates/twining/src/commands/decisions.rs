@@ -29,6 +29,7 @@ impl Verb for DecideInput {
     const NAME: &'static str = "decide";
     const TITLE: &'static str = "Record a decision";
     const ABOUT: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. The reply names decisions it conflicts with: tell the user.";
+    const HELP: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. If it contradicts a decision in force, the reply names that one, and a person settles it.";
     const EXAMPLE: &'static str =
         "twining decide \"Use JWT\" --why \"no session store to run\" --rules-out express-session";
     const EFFECT: Effect = Effect::Adds;
@@ -89,12 +90,17 @@ impl Verb for DecideInput {
         }
         for rival in &decided.conflicts {
             page.line([
-                warn("conflicts with"),
-                plain(&rival.id),
-                place(&rival.scope),
-                plain(&rival.summary),
+                warn("Not in force yet: it contradicts"),
+                strong(format!("\"{}\"", rival.summary)),
+                dim(format!("({}, {})", rival.id, rival.scope)),
             ]);
             page.block(2, &rival.rationale);
+        }
+        if let Some(rival) = decided.conflicts.first() {
+            let (old, new) = (&rival.id, &decided.id);
+            page.line([dim(format!(
+                "To keep this one: twining override {old} --why \"…\"; to keep both: twining promote {new}"
+            ))]);
         }
         if decided.omitted_conflicts > 0 {
             page.line([warn(format!("and with {} more", decided.omitted_conflicts))]);
@@ -116,6 +122,8 @@ pub(crate) struct WhyAnswer {
     is_commit: bool,
 }
 
+/// Changed files that are named.
+const FILES_NAMED: usize = 5;
 /// Changed files that are asked about.
 const FILES_ASKED: usize = 100;
 
@@ -166,13 +174,24 @@ impl Verb for WhyInput {
             page.line([dim("no decision applies to"), place(&explained.asked), dim("yet")]);
             return;
         }
-        let binding = [
-            strong(format!("{} active", outcome.active_count)),
-            dim("and"),
-            strong(format!("{} provisional", outcome.provisional_count)),
-            dim(format!("of {}", count(outcome.total_count, "decision"))),
-        ];
-        page.line(outcome.contested.then(|| warn("contested:")).into_iter().chain(binding));
+        let files = explained.changed_files.iter().flatten().take(FILES_NAMED);
+        if let Some(all) = explained.changed_files.as_ref().map(Vec::len) {
+            let more = if all > FILES_NAMED { ", …" } else { "" };
+            let named: Vec<&str> = files.map(String::as_str).collect();
+            page.line([
+                dim(format!("For {}:", count(all as u64, "changed file"))),
+                place(format!("{}{more}", named.join(", "))),
+            ]);
+        }
+        let applies = if outcome.total_count == 1 { "applies" } else { "apply" };
+        let total = format!("{} {applies}", count(outcome.total_count, "decision"));
+        let waiting = match outcome.provisional_count {
+            0 => None,
+            1 => Some(warn("1 is provisional: a person has to settle it")),
+            many => Some(warn(format!("{many} are provisional: a person has to settle them"))),
+        };
+        let end = if waiting.is_some() { ";" } else { "" };
+        page.line([strong(format!("{total}{end}"))].into_iter().chain(waiting));
         for decision in &outcome.decisions {
             show_decision(decision, page);
         }
@@ -196,6 +215,22 @@ fn why_changed(input: &WhyInput, ctx: &CommandContext<'_>) -> Result<WhyAnswer, 
     Ok(WhyAnswer { outcome, changed_files: Some(files), asked, is_commit: false })
 }
 
+/// How a decision came to be listed, for a person.
+fn matched(how: &str) -> &str {
+    match how {
+        "exact" => "about exactly this",
+        "around" | "project" => "covers this",
+        "inside" => "about a part of this",
+        "file" => "names this file",
+        "symbol" => "names this symbol",
+        "moved" => "about its former path",
+        "linked" => "linked to this commit",
+        "trailer" => "named in the commit message",
+        "files" => "about files of this commit",
+        other => other,
+    }
+}
+
 fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
     page.blank();
     page.line([strong(&decision.summary)]);
@@ -203,7 +238,7 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
         standing(decision.status),
         plain(decision.confidence.as_str()),
         place(&decision.scope),
-        dim(format!("({})", decision.matched)),
+        dim(format!("({})", matched(&decision.matched))),
         when(&decision.timestamp),
         dim(&decision.id),
         dim(format!(

@@ -78,7 +78,7 @@ impl Verb for GatesInput {
             dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity)),
         ]);
         page.table(2, bars(&outcome.profile));
-        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        outcome.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
         rows::mistakes(&outcome.mistakes, page);
     }
 }
@@ -145,7 +145,7 @@ impl Verb for CheckGatesInput {
         page.table(2, rows);
         page.heading("Next");
         page.table(2, checked.next.iter().map(|next| vec![plain(next)]));
-        checked.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        checked.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
         rows::mistakes(&checked.mistakes, page);
     }
 
@@ -203,8 +203,8 @@ impl Verb for RecordTurnInput {
     fn show(recorded: &RecordTurnOutcome, page: &mut TextPage) {
         let did = if recorded.updated { "updated" } else { "recorded" };
         page.line([good(did), plain(&recorded.id), place(&recorded.path)]);
-        recorded.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        recorded.pruned.iter().for_each(|path| page.line([dim("pruned"), place(path)]));
+        recorded.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
+        recorded.pruned.iter().for_each(|path| page.line([dim("pruned:"), place(path)]));
     }
 }
 
@@ -274,8 +274,9 @@ impl Verb for SuggestModeInput {
         match &suggested.suggestion {
             Some(mode) => {
                 page.line([
-                    strong(&mode.mode),
-                    dim(format!("{} ceremony; advice only", mode.ceremony.as_str())),
+                    plain("Suggested process:"),
+                    strong(mode.ceremony.as_str()),
+                    dim(format!("(mode {}; advice only)", mode.mode)),
                 ]);
                 rows::section(
                     page,
@@ -286,7 +287,7 @@ impl Verb for SuggestModeInput {
             }
             None => page.line([dim("no mode is defined")]),
         }
-        suggested.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        suggested.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
         rows::mistakes(&suggested.mistakes, page);
     }
 }

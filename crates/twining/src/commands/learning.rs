@@ -126,7 +126,7 @@ impl Verb for PatternsInput {
             }
             match (&pattern.proposal, &pattern.made) {
                 (_, Some(made)) => page.line([dim("  guard created from it:"), plain(made)]),
-                (Some(proposal), None) => page.line([good("  proposal"), plain(&proposal.say)]),
+                (Some(proposal), None) => page.line([good("  proposal:"), plain(&proposal.say)]),
                 _ => {}
             }
         }
@@ -152,10 +152,14 @@ impl Verb for CreateGuardInput {
 
     fn show(created: &CreateGuardOutcome, page: &mut TextPage) {
         page.line([good("proposed"), strong(&created.id), dim(&created.place)]);
-        page.line([dim("backtest"), plain(created.backtest.summary())]);
-        created.backtest.fine_ones.iter().for_each(|call| page.line([warn("  fine"), plain(call)]));
-        created.backtest.others.iter().for_each(|call| page.line([dim("  stopped"), plain(call)]));
-        page.line([dim("next"), plain(&created.next_step)]);
+        page.line([dim("backtest:"), plain(created.backtest.summary())]);
+        created
+            .backtest
+            .fine_ones
+            .iter()
+            .for_each(|call| page.line([warn("  fine:"), plain(call)]));
+        created.backtest.others.iter().for_each(|call| page.line([dim("  stopped:"), plain(call)]));
+        page.line([dim("next:"), plain(&created.next_step)]);
     }
 }
 

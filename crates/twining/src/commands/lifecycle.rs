@@ -79,7 +79,7 @@ impl Verb for StatusInput {
     }
 
     fn show(report: &StatusReport, page: &mut TextPage) {
-        page.line([strong(&report.project), plain(&report.summary)]);
+        page.line([strong(format!("{}:", report.project)), plain(&report.summary)]);
         let counts = [
             ("entries", report.blackboard_entries),
             ("open needs", report.open_needs),

@@ -107,7 +107,7 @@ pub(super) fn arrow(relation: &str, direction: RelationDirection) -> String {
 
 /// What is wrong with the policy files.
 pub(super) fn mistakes(mistakes: &[Mistake], page: &mut TextPage) {
-    mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
+    mistakes.iter().for_each(|mistake| page.line([warn("mistake:"), plain(mistake.to_string())]));
 }
 
 /// Says that an answer was cut, and how to get the rest.

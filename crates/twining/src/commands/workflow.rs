@@ -42,7 +42,7 @@ impl Verb for FeaturesInput {
             "raise --limit, or filter with --status",
         );
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
-        outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
+        outcome.problems.iter().for_each(|problem| page.line([warn("problem:"), plain(problem)]));
     }
 }
 
@@ -91,13 +91,13 @@ impl Verb for NextInput {
     }
 
     fn show(outcome: &NextOutcome, page: &mut TextPage) {
-        page.line([strong(&outcome.next.say), dim(&outcome.next.why)]);
+        page.line([strong(format!("{}:", outcome.next.say)), dim(&outcome.next.why)]);
         let counts = outcome.counts;
         page.line([dim(format!(
             "{} pending, {} in progress, {} completed, {} tested, {} blocked",
             counts.pending, counts.in_progress, counts.completed, counts.tested, counts.blocked
         ))]);
-        outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
+        outcome.problems.iter().for_each(|problem| page.line([warn("problem:"), plain(problem)]));
         if let Some(prompt) = &outcome.prompt {
             page.blank();
             page.verbatim(prompt);
@@ -136,10 +136,10 @@ impl Verb for ReportInput {
         let was = coloured(outcome.was, outcome.was.as_str());
         page.line([strong(&outcome.feature.id), was, dim("->"), standing(&outcome.feature)]);
         if let Some(need) = &outcome.need {
-            page.line([warn("need"), plain(need), dim("asks a person to look at it")]);
+            page.line([warn("need:"), plain(need), dim("asks a person to look at it")]);
         }
-        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        page.line([dim("next"), plain(&outcome.next.say), dim(&outcome.next.why)]);
+        outcome.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
+        page.line([dim("next:"), plain(format!("{}:", outcome.next.say)), dim(&outcome.next.why)]);
     }
 }
 

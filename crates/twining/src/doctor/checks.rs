@@ -29,7 +29,7 @@ pub(super) fn program_checks() -> Vec<DoctorCheck> {
                 .hinted(path_hint())
         }
         (Some(found), Some(here)) if is_same(&found, &here) => {
-            DoctorCheck::ok("path", "hosts start this program")
+            DoctorCheck::ok("path", "`twining` on PATH is this program")
         }
         (Some(found), _) => match version_of(&found) {
             Ok(reported) if reported == version => DoctorCheck::ok(
@@ -240,7 +240,7 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
 
 pub(super) fn show(checks: &[DoctorCheck], fixed: &[String], page: &mut TextPage) {
     for done in fixed {
-        page.line([strong("fixed"), plain(done)]);
+        page.line([strong("fixed:"), plain(done)]);
     }
     for check in checks {
         let finding = match check.finding {

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use twining_guard::GuardSet;
@@ -73,7 +73,7 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
     let new: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_new).collect();
     if wired.is_empty() && new.is_empty() {
         let check =
-            DoctorCheck::warn("agents", "no agent is wired up in this project, and none was found");
+            DoctorCheck::warn("agents", "no agent is set up in this project, and none was found");
         return vec![
             check.hinted(
                 "install one and run twining init, or name it: twining init --agent claude",
@@ -83,9 +83,9 @@ fn not_wired(project: &Project, wired: &[HostState]) -> Vec<DoctorCheck> {
     let check_of = |host: HostKind| {
         let check = DoctorCheck::warn(
             "agents",
-            format!("{} is used here and not wired up, so no guard stops it", host.name()),
+            format!("{} is installed but not set up here, so no guard stops it", host.name()),
         );
-        check.hinted(format!("twining init --agent {} wires it up", host.name()))
+        check.hinted(format!("twining init --agent {} sets it up", host.name()))
     };
     new.into_iter().map(check_of).collect()
 }
@@ -129,7 +129,7 @@ fn settings(wiring: &HostState) -> DoctorCheck {
             .hinted("fix the file; twining init writes what is missing");
     }
     if wiring.drift.is_empty() {
-        return DoctorCheck::ok("agents", format!("{name} is wired up correctly"));
+        return DoctorCheck::ok("agents", format!("{name} is set up correctly"));
     }
     let message =
         format!("{name}: {} differ from what twining init would write", wiring.drift.join(", "));
@@ -190,7 +190,7 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
 
 /// Speaks to the configured server as old and as new clients do.
 fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
-    let mut outcomes = Vec::new();
+    let mut slowest = (Duration::ZERO, 0);
     for (era, version) in
         [(ProtocolEra::Handshake, "2025-11-25"), (ProtocolEra::Stateless, "2026-07-28")]
     {
@@ -206,7 +206,7 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
         });
         match answer.recv_timeout(TRIAL_TIMEOUT) {
             Ok((Ok(tools), took)) => {
-                outcomes.push(format!("{version}: {tools} tools after {} ms", took.as_millis()));
+                slowest = slowest.max((took, tools));
             }
             Ok((Err(error), _)) => {
                 return Err(format!("fails with protocol {version}: {error}"));
@@ -219,7 +219,8 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
             }
         }
     }
-    Ok(outcomes.join(", "))
+    let (took, tools) = slowest;
+    Ok(format!("the server starts in {} ms with {tools} tools", took.as_millis()))
 }
 
 /// Whether a package runner starts our package.

@@ -13,6 +13,7 @@ use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
 use twining_store::git::Git;
+use twining_store::merge::HAS_CONFLICT_MARKERS;
 use twining_store::{DEFAULT_FILES, StoreError, missing_lines};
 
 use super::checks::{DoctorCheck, Health};
@@ -185,8 +186,20 @@ fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
     let finding = if status.summary.starts_with(UNWELL) { Health::Warn } else { Health::Ok };
     let mut checks = vec![DoctorCheck::new("store", finding, status.summary.clone())];
     // A broken policy has checks of its own.
+    let mut unmerged: Vec<&str> = Vec::new();
     for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml")
     {
+        if unreadable.why == HAS_CONFLICT_MARKERS {
+            // Once for all markers of a file.
+            if !unmerged.contains(&unreadable.file.as_str()) {
+                unmerged.push(&unreadable.file);
+                let message = format!("{} cannot be read: {}", unreadable.file, unreadable.why);
+                let hint =
+                    "`twining doctor --fix` joins both sides; what it leaves, fix in the file";
+                checks.push(DoctorCheck::fail("files", message).hinted(hint));
+            }
+            continue;
+        }
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
         let usual =
             || "it was not changed; edit the file to fix it, or restore it from git".to_owned();
@@ -318,7 +331,7 @@ fn absent(project: &Project) -> DoctorCheck {
     DoctorCheck::new(
         "folder",
         finding,
-        format!("{root} is wired up, but its memory is missing: there is no {FOLDER}/"),
+        format!("{root} is set up, but its memory is missing: there is no {FOLDER}/"),
     )
     .hinted(format!(
         "git checkout -- {FOLDER} restores what was committed; twining init creates a new memory"

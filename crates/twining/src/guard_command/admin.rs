@@ -48,9 +48,11 @@ pub(crate) fn bypass(
             .with_hint("`twining guard list` shows them"));
     }
     let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000).to_string();
+    let minute = until.get(11..16).unwrap_or(&until);
+    let asked = format!("This lifts `{guard}` until {minute} UTC.");
     let what = format!("the guard `{guard}` is lifted until {until}");
     let given = Allowance { subject: guard.to_owned(), until, reason, ..Allowance::default() };
-    grant(&project, |allowed| &mut allowed.bypasses, guard, &what, given, style)
+    grant(&project, |allowed| &mut allowed.bypasses, guard, [&asked, &what], given, style)
 }
 
 /// Lets a proposed guard block.
@@ -88,6 +90,7 @@ pub(crate) fn allow(
     let subject = subject.trim_start_matches("./").to_owned();
     let until =
         Time::from_ms(project.engine.store().ids().now().as_ms() + ALLOWANCE_MS).to_string();
+    let asked = format!("This allows `{subject}` in the next commit.");
     let what = format!("`{subject}` is allowed in the next commit");
     let given = Allowance {
         subject,
@@ -96,20 +99,21 @@ pub(crate) fn allow(
         head: project.history.head().unwrap_or_default(),
         ..Allowance::default()
     };
-    grant(&project, |allowed| &mut allowed.commits, "commit-check", &what, given, style)
+    grant(&project, |allowed| &mut allowed.commits, "commit-check", [&asked, &what], given, style)
 }
 
-/// Has a person confirm an allowance, records it under a guard, and keeps it in its list.
+/// Has a person confirm an allowance they are `asked` about, records it under a guard, and keeps it in its list.
 fn grant(
     project: &Project,
     list: fn(&mut PersonAllowances) -> &mut Vec<Allowance>,
     guard: &str,
-    what: &str,
+    [asked, what]: [&str; 2],
     given: Allowance,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
     let store = project.engine.store();
-    let caller = person_check::confirm(&format!("{what}: {}", given.reason), &given.subject)?;
+    let caller =
+        person_check::confirm(&format!("{asked} Reason: {}", given.reason), &given.subject)?;
     // Recorded first: nothing is let through that nobody can read about.
     project.engine.approve(&caller, guard, what, &given.reason)?;
     let answer = json!({"subject": given.subject, "until": given.until, "reason": given.reason});

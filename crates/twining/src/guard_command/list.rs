@@ -104,7 +104,7 @@ fn list(
             page.table(0, rows);
             all.mistakes
                 .iter()
-                .for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
+                .for_each(|mistake| page.line([warn("mistake:"), plain(mistake.to_string())]));
             for host in &wired {
                 let fires =
                     if host.problems.is_empty() { good("fires") } else { bad("does not fire") };
@@ -112,12 +112,12 @@ fn list(
                 page.line([strong(host.host), fires, dim(tried)]);
                 host.problems
                     .iter()
-                    .for_each(|problem| page.line([bad("  problem"), plain(problem)]));
-                host.notes.iter().for_each(|note| page.line([warn("  note"), plain(note)]));
+                    .for_each(|problem| page.line([bad("  problem:"), plain(problem)]));
+                host.notes.iter().for_each(|note| page.line([warn("  note:"), plain(note)]));
             }
             if must_hold && wired.is_empty() {
                 page.line([
-                    warn("no host is wired"),
+                    warn("no host is set up:"),
                     dim("nothing calls `twining hook` in this project, so nothing is stopped"),
                 ]);
             }
@@ -148,7 +148,7 @@ fn explain(project: Project, style: OutputFormat) -> Result<ExitStatus, CommandE
             } else {
                 level(evaluation.verdict)
             };
-            page.line([strong("verdict"), verdict]);
+            page.line([strong("verdict:"), verdict]);
             let rows = evaluation.findings.iter().map(|finding| {
                 vec![
                     strong(&finding.guard),

@@ -2,6 +2,7 @@
 //! out, and old entries are queued for the archive. Nothing here holds git up:
 //! whatever goes wrong is told, and the commit stands.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -104,13 +105,18 @@ pub(crate) fn check(project: Option<PathBuf>) -> bool {
         print(&format!("{} [{}]", notice.text, notice.rule));
     }
     let refused = not_allowed(&project, refused);
-    let Some(first) = refused.first() else { return true };
+    if refused.is_empty() {
+        return true;
+    }
     for notice in &refused {
         print(&format!("Blocked: {} [{}]", notice.text, notice.rule));
     }
+    let rules: BTreeSet<&str> = refused.iter().map(|notice| notice.rule.as_str()).collect();
+    let each: Vec<String> =
+        rules.iter().map(|rule| format!("`twining guard allow {rule} --why \"…\"`")).collect();
     print(&format!(
-        "Nothing was committed. A person may answer: `twining guard allow {} --why \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
-        first.rule
+        "Nothing was committed. To commit anyway, a person runs {}, or once: `TWINING_ALLOW=\"reason\" git commit …`",
+        each.join(" and ")
     ));
     false
 }

@@ -81,7 +81,7 @@ pub(super) fn guardkit(
             imported
                 .mistakes
                 .iter()
-                .for_each(|mistake| page.line([warn("left out"), plain(mistake.to_string())]));
+                .for_each(|mistake| page.line([warn("left out:"), plain(mistake.to_string())]));
         },
         ExitStatus::Done,
     ))

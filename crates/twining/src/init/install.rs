@@ -18,7 +18,7 @@ use super::{HostKind, Visibility, marked_block, protect};
 use crate::args::{option, switch};
 use crate::init::patch::FilePatch;
 use crate::init::plan::{FileEdit, InstallPlan};
-use crate::init::report::{EnterMeaning, InstallOutcome, agreed, tell};
+use crate::init::report::{EnterMeaning, InstallOutcome, agreed, declined, tell};
 use crate::locate_project::{FOLDER, LocateInput};
 use crate::output::OutputFormat;
 use crate::program_path;
@@ -38,7 +38,7 @@ pub(crate) fn install_flags(command: Command) -> Command {
         .arg(option("owner", "@TEAM", "Their owners; default: commented lines to fill in"))
         .arg(switch("stealth", stealth))
         .after_help(
-            "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
+            "--agent names the hosts to set up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
         )
 }
 
@@ -179,7 +179,7 @@ pub(crate) struct InstallOptions {
 }
 
 /// What to do where no agent was found.
-pub(super) const NO_AGENT: &str = "no agent was found here: name yours, `twining init --agent claude` (or codex, gemini, cursor, opencode), or run `twining init` once one is installed";
+pub(super) const NO_AGENT: &str = "No agent found. Name yours: `twining init --agent claude` (or codex, gemini, cursor, opencode), or run `twining init` once one is installed";
 
 /// Wires the project up.
 pub(crate) fn install(options: &InstallOptions) -> Result<ExitStatus, CommandError> {
@@ -196,6 +196,9 @@ pub(crate) fn install(options: &InstallOptions) -> Result<ExitStatus, CommandErr
     let memory = missing_memory(&project)?;
     let nothing = edits.is_empty() && memory.is_empty();
     let mut advice: Vec<String> = found_none.then(|| NO_AGENT.to_owned()).into_iter().collect();
+    if options.protect.is_some() && hosts.is_empty() {
+        advice.push("--protect protected nothing: no agent is set up here".to_owned());
+    }
     if !nothing {
         advice.extend(hosts.iter().map(|host| host.advice(options.visibility).to_owned()));
         advice.extend(
@@ -220,7 +223,7 @@ pub(crate) fn install(options: &InstallOptions) -> Result<ExitStatus, CommandErr
     }
     // Without an agent there is nothing of anybody's settings to agree to.
     if !found_none && !agreed(options, &outcome, "Write these?", EnterMeaning::Agrees)? {
-        return Err(CommandError::unavailable("DECLINED", "nothing was written"));
+        return Ok(declined(options, "Nothing was written."));
     }
     // What cannot be written is known before anything is.
     let staged = super::apply::stage(&outcome.edits)?;
@@ -442,7 +445,7 @@ pub(super) fn refuse_other_reach(
         return Ok(());
     };
     let message = format!(
-        "this project is already wired up for {whom}: `{}` calls twining",
+        "this project is already set up for {whom}: `{}` calls twining",
         plan.shown(&found.file)
     );
     Err(CommandError::unavailable("ALREADY_WIRED", message)

@@ -98,6 +98,16 @@ pub(super) fn agreed(
     }
 }
 
+/// Tells a person who said no that it was heard.
+pub(super) fn declined(options: &InstallOptions, said: &str) -> ExitStatus {
+    output::answer(
+        options.style,
+        || json!({ "message": said }),
+        |page| page.line([plain(said)]),
+        ExitStatus::Failed,
+    )
+}
+
 fn diff(outcome: &InstallOutcome) -> String {
     let memory = outcome.memory.iter().filter_map(|shown| {
         let name = shown.strip_prefix(FOLDER)?.trim_start_matches('/');
@@ -151,8 +161,8 @@ pub(super) fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitSt
             page.verbatim(&diff(outcome));
         }
         files(page, outcome);
-        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        outcome.advice.iter().for_each(|advice| page.line([dim("next"), plain(advice)]));
+        outcome.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
+        outcome.advice.iter().for_each(|advice| page.line([dim("next:"), plain(advice)]));
         page.line([strong(&outcome.close)]);
     };
     output::answer(options.style, to_json, show, ExitStatus::Done)

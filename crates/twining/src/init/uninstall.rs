@@ -8,7 +8,7 @@ use super::install::{InstallOptions, environment, every_patch, git_wiring, home}
 use super::patch::{FilePatch, PatchKind};
 use super::plan::InstallPlan;
 use super::receipt::{OriginalContent, Receipt};
-use super::report::{EnterMeaning, InstallOutcome, agreed, tell};
+use super::report::{EnterMeaning, InstallOutcome, agreed, declined, tell};
 use super::{Visibility, apply, git, marked_block, protect};
 use crate::allowances::PersonAllowances;
 use crate::locate_project::FOLDER;
@@ -58,7 +58,7 @@ pub(crate) fn uninstall(options: &InstallOptions) -> Result<ExitStatus, CommandE
         ("Undo these changes?", EnterMeaning::Agrees)
     };
     if !agreed(options, &outcome, question, silence)? {
-        return Err(CommandError::unavailable("DECLINED", "nothing was removed"));
+        return Ok(declined(options, "Nothing was removed."));
     }
     let folder = worktree.is_some().then_some(project.located.checkout.as_path());
     remove(&outcome, &receipt, folder)?;

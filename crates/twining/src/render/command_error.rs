@@ -86,6 +86,17 @@ impl CommandError {
         self
     }
 
+    /// Calls the fields of an input by what was typed for them.
+    #[must_use]
+    pub(crate) fn naming(mut self, typed: &[(String, String)]) -> Self {
+        if self.code == "INVALID_INPUT" {
+            for (field, typed) in typed {
+                self.message = self.message.replace(&format!("`{field}`"), typed);
+            }
+        }
+        self
+    }
+
     /// The error as a tool result holds it. The causes join the message: a
     /// model sees this object and nothing else.
     pub(crate) fn to_json(&self) -> Value {

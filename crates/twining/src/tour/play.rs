@@ -396,7 +396,7 @@ pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
     page.line([dim("In a repository of your own:")]);
     page.line([
         strong("  twining init"),
-        dim("     wires up git and the agents it finds; --dry-run shows the diff"),
+        dim("     sets up git and the agents it finds; --dry-run shows the diff"),
     ]);
     page.line([strong("  twining doctor"), dim("   checks that it works")]);
     page.line([strong("  twining status"), dim("   shows the state of the memory")]);

@@ -69,6 +69,8 @@ struct Field {
     help: String,
     /// What it can be, where that is a closed set.
     offered: Vec<String>,
+    /// What a value given as JSON looks like, where that is known.
+    example: String,
     is_required: bool,
 }
 
@@ -134,7 +136,11 @@ pub(crate) fn read<T: JsonSchema>(
     }
     match rest.next() {
         Some(word) => {
-            Err(InvalidInput::new(serde_messages::short(word), "is an unexpected argument"))
+            let twice = of_words(&fields, words).map(|field| {
+                format!("give {} once, as a word or with --{}", field.value_name(), field.long)
+            });
+            let refused = InvalidInput::new(serde_messages::short(word), "is one word too many");
+            Err(refused.because(twice.collect::<Vec<_>>().join("; ")))
         }
         None => Ok(given),
     }
@@ -145,6 +151,15 @@ pub(crate) fn missing<T: JsonSchema>(given: &Map<String, Value>) -> Option<(Stri
     let is_given = |field: &Field| given.get(&field.path).is_some_and(|value| !value.is_null());
     let mut fields = fields::<T>().into_iter();
     fields.find(|field| field.is_required && !is_given(field)).map(|field| (field.path, field.long))
+}
+
+/// Every field, and what a command line calls it: its flag, or its place among the words.
+pub(crate) fn typed_names<T: JsonSchema>(words: &[&str]) -> Vec<(String, String)> {
+    let typed = |field: &Field| match words.contains(&field.path.as_str()) {
+        true => field.value_name(),
+        false => format!("--{}", field.long),
+    };
+    fields::<T>().into_iter().map(|field| (field.path.clone(), typed(&field))).collect()
 }
 
 fn fields<T: JsonSchema>() -> Vec<Field> {
@@ -213,7 +228,9 @@ impl Field {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .replace("\n\n", ". ");
-        Self { long: spelled(&path, name, shape), path, shape, help, offered, is_required }
+        let long = spelled(&path, name, shape);
+        let example = example(schema);
+        Self { long, path, shape, help, offered, example, is_required }
     }
 
     fn flag_id(&self) -> String {
@@ -329,13 +346,13 @@ impl Field {
             FlagShape::Texts => {
                 Value::Array(self.split(values).into_iter().map(|value| self.text(value)).collect())
             }
-            FlagShape::Jsons => Value::Array(
-                values.iter().map(|text| json(text)).collect::<Result<_, _>>().map_err(refused)?,
-            ),
+            FlagShape::Jsons => {
+                Value::Array(values.iter().map(|text| self.json(text)).collect::<Result<_, _>>()?)
+            }
             FlagShape::NumberPairs => Value::Object(
                 values.iter().map(|text| pair(text)).collect::<Result<_, _>>().map_err(refused)?,
             ),
-            FlagShape::Json => json(last).map_err(refused)?,
+            FlagShape::Json => self.json(last)?,
             FlagShape::Switch | FlagShape::Truth => Value::from(
                 last.parse::<bool>().map_err(|_| refused("write true or false".to_owned()))?,
             ),
@@ -354,6 +371,12 @@ impl Field {
         }
         level.insert(name.to_owned(), value);
         Ok(())
+    }
+
+    fn json(&self, given: &str) -> Result<Value, InvalidInput> {
+        serde_json::from_str(given).map_err(|_| {
+            InvalidInput::new(self.path.clone(), format!("takes JSON{}", self.example))
+        })
     }
 
     /// A word that is not offered is likely refused, and what is refused is repeated:
@@ -397,6 +420,15 @@ impl FlagShape {
     }
 }
 
+/// The required fields of this schema, or of its items.
+fn example(schema: &Map<String, Value>) -> String {
+    let object = schema.get("items").and_then(Value::as_object).unwrap_or(schema);
+    let required = object.get("required").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<String> =
+        required.filter_map(Value::as_str).map(|name| format!("\"{name}\":\"…\"")).collect();
+    if names.is_empty() { String::new() } else { format!(", such as '{{{}}}'", names.join(",")) }
+}
+
 fn spelled(path: &str, name: &str, shape: FlagShape) -> String {
     if let Some((_, long)) = SPELLED.iter().find(|(field, _)| *field == name) {
         return (*long).to_owned();
@@ -433,12 +465,6 @@ impl TypedValueParser for Offered {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         if self.0.is_empty() { None } else { Some(Box::new(self.0.iter().map(PossibleValue::new))) }
     }
-}
-
-fn json(given: &str) -> Result<Value, String> {
-    serde_json::from_str(given).map_err(|error| {
-        format!("write it as JSON: {}", serde_messages::plain_message(&error.to_string()))
-    })
 }
 
 fn pair(given: &str) -> Result<(String, Value), String> {

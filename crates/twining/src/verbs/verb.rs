@@ -111,6 +111,8 @@ pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
     const TITLE: &'static str;
     /// What it does and when to call it; models pay for each word.
     const ABOUT: &'static str;
+    /// The same for a person's page of help.
+    const HELP: &'static str = Self::ABOUT;
     /// A command line that works.
     const EXAMPLE: &'static str;
     /// What it does to the memory.
@@ -194,6 +196,8 @@ pub(crate) struct VerbEntry {
     pub title: &'static str,
     /// [`Verb::ABOUT`].
     pub about: &'static str,
+    /// [`Verb::HELP`].
+    pub help: &'static str,
     /// [`Verb::EXAMPLE`].
     pub example: &'static str,
     /// [`Verb::EFFECT`].
@@ -210,6 +214,8 @@ pub(crate) struct VerbEntry {
     pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, InvalidInput>,
     /// [`flags::missing`].
     pub missing: MissingFn,
+    /// [`flags::typed_names`].
+    pub typed_names: fn() -> Vec<(String, String)>,
     /// [`Verb::ask`].
     pub ask: AskFn,
     /// [`Verb::run`].
@@ -226,6 +232,7 @@ impl VerbEntry {
             group,
             title: V::TITLE,
             about: V::ABOUT,
+            help: V::HELP,
             example: V::EXAMPLE,
             effect: V::EFFECT,
             always_loaded: V::ALWAYS_LOADED,
@@ -236,6 +243,7 @@ impl VerbEntry {
             },
             read_flags: |matches| flags::read::<V>(matches, V::WORDS),
             missing: flags::missing::<V>,
+            typed_names: || flags::typed_names::<V>(V::WORDS),
             ask: V::ask,
             run: run::<V>,
             question: if V::ASKS { Some(question::<V>) } else { None },

@@ -184,9 +184,9 @@ pub(super) fn mode(mode: &ModeAdvice) -> String {
             .join("; ")
     };
     let mut section = format!(
-        "## Suggested mode\n{} ({} ceremony), advice only\n",
-        one_line(&mode.mode, 64),
-        mode.ceremony.as_str()
+        "## Suggested process\n{} (mode {}; advice only)\n",
+        mode.ceremony.as_str(),
+        one_line(&mode.mode, 64)
     );
     if !mode.when_to_use.is_empty() {
         section.push_str(&format!("Meant for: {}\n", some(&mode.when_to_use, 2)));

@@ -90,8 +90,8 @@ fn a_coach_is_told_its_role_the_gates_the_turn_before_and_what_the_team_knows() 
     Acceptance criteria: ✓ login (verified), ○ logout (pending), ✗ timeout (rejected)
     Turn 1: revise, Login works, logout is open
 
-    ## Suggested mode
-    task_work (standard ceremony), advice only
+    ## Suggested process
+    standard (mode task_work; advice only)
     Meant for: Feature work that has to pass quality gates; Changes across several files
     Beware: The implementation plan has to exist before the work starts; Start it through the SDK's query call, not as a subprocess; Paths carry the feature's worktree id, not the task's
 
@@ -125,8 +125,8 @@ fn a_player_starts_its_first_turn_without_a_past() {
     Tests: required, must pass
     DO NOT adjust these thresholds during this session.
 
-    ## Suggested mode
-    task_work (standard ceremony), advice only
+    ## Suggested process
+    standard (mode task_work; advice only)
     Meant for: Feature work that has to pass quality gates; Changes across several files
     Beware: The implementation plan has to exist before the work starts; Start it through the SDK's query call, not as a subprocess; Paths carry the feature's worktree id, not the task's
     ");
@@ -232,7 +232,7 @@ fn the_budget_holds_whatever_the_files_say() {
             "## Your role: coach",
             "DO NOT adjust",
             "## Previous turn",
-            "## Suggested mode",
+            "## Suggested process",
             "## Decisions to follow",
         ] {
             assert!(prompt.text.contains(section), "{section} at {complexity}");

@@ -282,7 +282,7 @@ impl<'c> EvidenceCase<'c> {
             }
             (EvidenceSource::Seen, _) => format!("run {command} in this session (its result is recorded by the hook), then report again"),
             (EvidenceSource::Reported, _) => {
-                format!("run {command}, then report `{id}` passed in the role tester with its command, exit code and output")
+                format!("run {command}, then report it: `twining report {id} --role tester --outcome passed --command \"…\" --exit-code 0 --output \"…\"`")
             }
         }
     }

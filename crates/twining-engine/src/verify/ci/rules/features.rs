@@ -92,7 +92,7 @@ pub(in crate::verify) fn check(
                 .to_owned(),
         ),
         (None, _) => {
-            skipped.push("features: no --junit was given, so nothing is proven".to_owned());
+            skipped.push("features were not checked: give --junit".to_owned());
         }
     }
     proven.findings.extend(tests_changed(request));
