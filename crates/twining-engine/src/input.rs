@@ -96,9 +96,12 @@ pub(crate) fn result_schema() -> Value {
     })
 }
 
+/// What an operation may say of an edge.
+pub(crate) const EDGE_FIELDS: [&str; 4] = ["from", "to", "relation", "note"];
+
 /// Which words a field takes is said by the refusal: a model pays for each here.
 pub(crate) fn operation_schema() -> Value {
-    let names = ["id"].into_iter().chain(FIELDS).chain(["from", "to", "relation", "note"]);
+    let names = ["id"].into_iter().chain(FIELDS).chain(EDGE_FIELDS);
     let mut fields: Map<String, Value> =
         names.map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
     let operations = ["add_node", "update_node", "remove_node", "add_edge", "remove_edge"];

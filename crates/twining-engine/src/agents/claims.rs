@@ -22,10 +22,9 @@ use crate::secrets::{Redaction, redact_fields};
 
 /// What to claim or release, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct ClaimInput {
     /// Files and directories
-    #[serde(default)]
     pub paths: Vec<String>,
     /// A feature, with its files if no path is given
     pub feature: Option<String>,

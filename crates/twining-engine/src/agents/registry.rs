@@ -21,12 +21,11 @@ use crate::{agents, fields};
 
 /// What an agent says about itself.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RegisterInput {
     /// Your name
     pub agent_id: Option<String>,
     /// Your capabilities, comma-separated; added to known ones
-    #[serde(default)]
     pub capabilities: Vec<String>,
     /// Your role in the team
     pub role: Option<String>,

@@ -16,7 +16,6 @@ use twining_model::{
 use twining_store::disk::hash_of_key;
 
 use crate::fields;
-use twining_guard::policy::edit::NewGuard;
 
 /// Where records come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +80,6 @@ pub struct ImportRecords {
     pub relations: Vec<Relation>,
     /// Rules that a guard could enforce; each is an entry too, for people to review.
     pub guards_to_review: u64,
-    /// Of those, guards that can be proposed.
-    pub(crate) guards: Vec<NewGuard>,
     /// Pieces of advice; each is an entry too.
     pub advice: u64,
     /// What could not be read.
@@ -93,20 +90,15 @@ pub struct ImportRecords {
 #[must_use]
 pub fn read(source: ImportSource, files: &[SourceFile], now: Time) -> ImportRecords {
     let mut found = ImportRecords::default();
+    let each = |read: fn(&SourceFile, Time, &mut ImportRecords), found: &mut ImportRecords| {
+        files.iter().for_each(|file| read(file, now, found));
+    };
     match source {
         ImportSource::Adr => super::adr::read(files, now, &mut found),
-        ImportSource::MemoryJsonl => {
-            files.iter().for_each(|file| super::mcp_memory::read(file, now, &mut found));
-        }
-        ImportSource::Beads => {
-            files.iter().for_each(|file| super::beads::read(file, now, &mut found));
-        }
-        ImportSource::ClaudeMd => {
-            files.iter().for_each(|file| super::claude_md::read(file, now, &mut found));
-        }
-        ImportSource::Twining => {
-            super::twining_folder::read(&super::twining_folder::FolderText::of(files), &mut found);
-        }
+        ImportSource::MemoryJsonl => each(super::json_lines::read_memory, &mut found),
+        ImportSource::Beads => each(super::json_lines::read_beads, &mut found),
+        ImportSource::ClaudeMd => each(super::claude_md::read, &mut found),
+        ImportSource::Twining => super::twining_folder::read(files, &mut found),
     }
     found.unread.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
@@ -124,6 +116,14 @@ impl ImportRecords {
             line: line.into(),
             why: text::excerpt(&why.into(), 200),
         });
+    }
+
+    /// A text within a limit; that its end was cut off is told.
+    pub(super) fn clip(&mut self, file: &str, line: u64, text: &str, most: usize) -> String {
+        if text.len() > most {
+            self.unread(file, line, format!("longer than {most} bytes; the end of it was cut off"));
+        }
+        fields::clip(text, most)
     }
 }
 
@@ -220,10 +220,10 @@ pub(super) fn date(word: &str) -> Option<Time> {
 }
 
 /// JSON lines of a file: each object with its line, and what is none told.
-pub(super) fn json_lines<'f>(
-    file: &'f SourceFile,
+pub(super) fn json_lines(
+    file: &SourceFile,
     found: &mut ImportRecords,
-) -> Vec<(u64, BTreeMap<String, Value>, &'f str)> {
+) -> Vec<(u64, BTreeMap<String, Value>)> {
     let mut read = Vec::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
         let line = line.trim();
@@ -235,7 +235,7 @@ pub(super) fn json_lines<'f>(
             continue;
         }
         match serde_json::from_str(line) {
-            Ok(object) => read.push((number, object, line)),
+            Ok(object) => read.push((number, object)),
             Err(error) => found.unread(&file.name, number, format!("not a JSON object: {error}")),
         }
     }

@@ -33,14 +33,13 @@ impl History for NoHistory {
 
 /// What to verify, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct VerifyInput {
     /// File, directory, module or `project` (default)
     ///
     /// A path is relative to the project
     pub scope: Option<String>,
     /// Only these checks
-    #[serde(default)]
     #[schemars(extend("items" = each_of(CHECKS)))]
     pub checks: Vec<String>,
     /// Your name

@@ -21,7 +21,7 @@ use crate::workflow::state_machine::{FeatureEvent, event_towards};
 
 /// What to do with the list.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct FeaturesInput {
     /// list (default), add or update
     #[schemars(extend("enum" = FEATURE_ACTIONS))]
@@ -36,20 +36,16 @@ pub struct FeaturesInput {
     /// Whether it was shown to work; needs a recorded run
     pub tested: Option<bool>,
     /// Its files and folders, comma-separated
-    #[serde(default)]
     pub files: Vec<String>,
     /// Its tests (paths or ids), comma-separated
-    #[serde(default)]
     pub tests: Vec<String>,
     /// Acceptance criteria; repeat the flag for more
-    #[serde(default)]
     pub acceptance_criteria: Vec<String>,
     /// A number, lower first, or high, medium, low
     #[serde(default, deserialize_with = "number_or_text")]
     #[schemars(with = "Option<String>")]
     pub priority: Option<String>,
     /// Features to test before it, comma-separated
-    #[serde(default)]
     pub depends_on: Vec<String>,
     /// Why it is blocked or reopened
     pub reason: Option<String>,

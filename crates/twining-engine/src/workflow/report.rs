@@ -15,6 +15,7 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
 use crate::governance::TestCounts;
+use crate::governance::gates::claimed_tests;
 use crate::input::TestCountsInput;
 use crate::secrets::{Redact, Redaction, redact_fields};
 use crate::workflow::evidence::{
@@ -260,28 +261,12 @@ fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
     fields::one_of("outcome", same, &OUTCOMES)
 }
 
+/// The counts that a report claims; what it does not say of failures are none.
 fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, InvalidInput> {
-    let (run, passed, failed) =
-        match (evidence.tests.run, evidence.tests.passed, evidence.tests.failed) {
-            (None, None, None) => return Ok(None),
-            (run, Some(passed), failed) => (
-                run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))),
-                passed,
-                failed.unwrap_or(0),
-            ),
-            (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),
-            (Some(0), None, None) => (0, 0, 0),
-            _ => {
-                return Err(InvalidInput::new(
-                    "tests",
-                    "must say how many were run, passed and failed",
-                ));
-            }
-        };
-    if passed.saturating_add(failed) > run {
-        return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run"));
-    }
-    Ok(Some(TestCounts { run, passed, failed }))
+    let given = evidence.tests;
+    let none_failed = given.passed.is_some() || given.run == Some(0);
+    let failed = given.failed.or(none_failed.then_some(0));
+    claimed_tests(TestCountsInput { failed, ..given })
 }
 
 /// What the project's settings say of a step.

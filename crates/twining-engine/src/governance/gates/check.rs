@@ -213,7 +213,7 @@ impl GateMeasurements {
     }
 }
 
-fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidInput> {
+pub(crate) fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidInput> {
     let counts = match (given.run, given.passed, given.failed) {
         (run, Some(passed), Some(failed)) => {
             TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed }

@@ -1,18 +1,75 @@
-//! A policy file into a patch: what is understood counts, what is not is a
+//! The layers of a policy: the compiled-in defaults, the user's file, the project's.
+//!
+//! Each file is read into a patch: what is understood counts, what is not is a
 //! mistake with its place and, where one is near, the word that was meant.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 use twining_guard::policy::source::{Mistake, PolicyLayer, PolicySource, Sourced};
 use twining_guard::policy::yaml::{self, YamlKey, YamlNode, YamlPosition, YamlValue};
+use twining_guard::policy::{PROJECT_FILE, UserPolicy};
 use twining_model::{limits, text};
+use twining_store::TextFile;
 
 use crate::fields;
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
 use crate::governance::policy::patch::{GatePatch, HARDEST, ListPatch, PolicyPatch, Settings};
 use crate::suggestions::suggest;
+
+/// The lowest layer, as the `policy.yml` that `seed` writes.
+pub const DEFAULT_POLICY: &str = include_str!("defaults.yml");
+
+static DEFAULTS: LazyLock<PolicyPatch> = LazyLock::new(|| {
+    read(DEFAULT_POLICY, "defaults.yml", PolicyLayer::Default, Dialect::Twining).0
+});
+
+/// What a task type that a project adds asks for where it says nothing, which is
+/// what a feature of middling complexity asks for: a new word must not be a way
+/// around the gates.
+pub(crate) fn strict() -> Settings {
+    let feature = DEFAULTS.gates.get("feature").and_then(|gate| gate.at(5));
+    feature.map(|(_, cell)| cell.clone()).unwrap_or_default()
+}
+
+/// What holds in a project.
+#[derive(Clone, Debug, Default)]
+pub struct GovernancePolicy {
+    pub(crate) patch: PolicyPatch,
+    /// What was wrong with the files; the rest of them holds.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl GovernancePolicy {
+    /// Lays the user's file over the defaults, and the project's over both.
+    #[must_use]
+    pub fn resolve(user: &UserPolicy, project: &TextFile) -> Self {
+        let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
+        policy.add_layer(PolicyLayer::User, &user.name, &user.file);
+        policy.add_layer(PolicyLayer::Project, PROJECT_FILE, project);
+        policy
+    }
+
+    /// Whether an override needs a person's word.
+    #[must_use]
+    pub fn wants_confirmed_overrides(&self) -> bool {
+        self.patch.confirmed_overrides
+    }
+
+    fn add_layer(&mut self, layer: PolicyLayer, name: &str, file: &TextFile) {
+        match file {
+            TextFile::Missing => {}
+            TextFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),
+            TextFile::Text(text) => {
+                let (patch, mistakes) = read(text, name, layer, Dialect::Twining);
+                self.patch = std::mem::take(&mut self.patch).then(patch);
+                self.mistakes.extend(mistakes);
+            }
+        }
+    }
+}
 
 /// Whose words the top-level keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::pull_request::PullRequest;
-use super::rules::{authors, clauses, features, policy, records, secrets};
+use super::{authors, clauses, features, policy, records, secrets};
 
 /// Findings that are told; a thousand say no more than a few hundred.
 const MOST_FINDINGS: usize = 500;
