@@ -13,15 +13,10 @@ pub(crate) fn postable() -> Vec<&'static str> {
     all.map(EntryType::as_str).collect()
 }
 
-/// How sure an author is.
-pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
 /// Which way a trace goes.
 pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
 /// How high above the code a node of knowledge stands.
 pub(crate) const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
-/// What `verify` can look at.
-pub(crate) const CHECKS: [&str; 5] =
-    ["test_coverage", "warnings", "assembly", "drift", "constraints"];
 
 /// What a coach may say of a turn.
 pub(crate) const VERDICTS: [&str; 3] = ["approve", "revise", "escalate"];
@@ -30,16 +25,11 @@ pub(crate) const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "rec
 
 /// What can be done with the feature list.
 pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
-/// A feature's status.
-pub(crate) const FEATURE_STATUSES: [&str; 5] =
-    ["pending", "in_progress", "completed", "tested", "blocked"];
 
 /// How soon help is needed.
 pub(crate) const URGENCIES: [&str; 3] = ["high", "normal", "low"];
 /// What can be done with claims.
 pub(crate) const CLAIM_ACTIONS: [&str; 3] = ["claim", "release", "list"];
-/// What can be reviewed.
-pub(crate) const REVIEW_KINDS: [&str; 3] = ["plan", "code", "budget"];
 /// Which entries a search may be narrowed to.
 pub(crate) const ENTRY_STANDINGS: [&str; 2] = ["open", "any"];
 
@@ -107,18 +97,4 @@ pub(crate) fn operation_schema() -> Value {
     let operations = ["add_node", "update_node", "remove_node", "add_edge", "remove_edge"];
     fields.insert("op".to_owned(), json!({ "type": "string", "enum": operations }));
     json!({ "type": "object", "properties": fields, "required": ["op"] })
-}
-
-#[cfg(test)]
-mod tests {
-    use twining_model::Confidence;
-
-    use super::*;
-
-    #[test]
-    fn the_words_offered_are_the_words_the_model_knows() {
-        let known = [Confidence::High, Confidence::Medium, Confidence::Low];
-        assert_eq!(CONFIDENCES, known.map(Confidence::as_str));
-        assert_eq!(known.len(), Confidence::ALL.len());
-    }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{
     Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document,
-    limits, text,
+    limits, text, words,
 };
 use twining_store::{AgentFiles, Config, Documents, Durability, StoreError, config, disk};
 
@@ -364,16 +364,16 @@ fn resembling<'n>(name: &str, others: impl Iterator<Item = &'n String>) -> Optio
     }
 }
 
-/// How recently an agent was active, most recent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentLiveness {
-    /// Active now.
-    Active,
-    /// Not active for a while.
-    Idle,
-    /// Inactive.
-    Gone,
+words! {
+    /// How recently an agent was active, most recent first.
+    AgentLiveness {
+        /// Active now.
+        Active = "active",
+        /// Not active for a while.
+        Idle = "idle",
+        /// Inactive.
+        Gone = "gone",
+    }
 }
 
 impl AgentLiveness {
@@ -386,16 +386,6 @@ impl AgentLiveness {
             quiet if quiet >= after.gone_after_ms => Self::Gone,
             quiet if quiet >= after.idle_after_ms => Self::Idle,
             _ => Self::Active,
-        }
-    }
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Idle => "idle",
-            Self::Gone => "gone",
         }
     }
 

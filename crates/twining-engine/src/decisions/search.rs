@@ -11,7 +11,6 @@ use twining_store::{DecisionFilter, StoreError, Unreadable, View};
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
-use crate::input::CONFIDENCES;
 use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
 
 /// What to search decisions for.
@@ -26,7 +25,7 @@ pub struct SearchDecisionsInput {
     #[schemars(extend("enum" = DecisionStatus::ALL.map(DecisionStatus::as_str)))]
     pub status: Option<String>,
     /// Only this confidence
-    #[schemars(extend("enum" = CONFIDENCES))]
+    #[schemars(extend("enum" = Confidence::ALL.map(Confidence::as_str)))]
     pub confidence: Option<String>,
     /// Only where the scope overlaps this one
     pub scope: Option<String>,

@@ -8,41 +8,28 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use twining_model::{
-    Channel, Decision, Entity, Entry, Id, Origin, Relation, Time, Trust, limits, text,
+    Channel, Decision, Entity, Entry, Id, Origin, Relation, Time, Trust, limits, text, words,
 };
 use twining_store::disk::hash_of_key;
 
 use crate::fields;
 
-/// Where records come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImportSource {
-    /// Architecture decision records of any common shape, one a file.
-    Adr,
-    /// The file of the MCP reference memory server.
-    MemoryJsonl,
-    /// The file of the beads issue tracker.
-    Beads,
-    /// Rules for agents in Markdown.
-    ClaudeMd,
-    /// Another folder of ours.
-    Twining,
-}
-
-impl ImportSource {
-    /// What people call it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Adr => "adr",
-            Self::MemoryJsonl => "memory-jsonl",
-            Self::Beads => "beads",
-            Self::ClaudeMd => "claude-md",
-            Self::Twining => "twining",
-        }
+words! {
+    /// Where records come from.
+    ImportSource {
+        /// Architecture decision records of any common shape, one a file.
+        Adr = "adr",
+        /// The file of the MCP reference memory server.
+        MemoryJsonl = "memory-jsonl",
+        /// The file of the beads issue tracker.
+        Beads = "beads",
+        /// Rules for agents in Markdown.
+        ClaudeMd = "claude-md",
+        /// Another folder of ours.
+        Twining = "twining",
     }
 }
 

@@ -7,9 +7,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_dot::Graph;
-use twining_model::{InvalidInput, limits, text};
-
-use crate::input::REVIEW_KINDS;
+use twining_model::{InvalidInput, limits, text, words};
 
 pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_path, maestro_knowledge_path};
@@ -31,7 +29,7 @@ const ERRORS: usize = 100;
 #[serde(deny_unknown_fields)]
 pub struct ReviewContextInput {
     /// What is reviewed
-    #[schemars(extend("enum" = REVIEW_KINDS))]
+    #[schemars(extend("enum" = ReviewKind::ALL.map(ReviewKind::as_str)))]
     pub kind: String,
     /// As given to knowledge_pack
     pub story_id: Option<String>,
@@ -41,29 +39,12 @@ pub struct ReviewContextInput {
     pub head: Option<String>,
 }
 
-/// What a reviewer looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReviewKind {
-    Plan,
-    Code,
-    Budget,
-}
-
-impl ReviewKind {
-    pub(super) fn parse(word: &str) -> Result<Self, InvalidInput> {
-        fields::one_of(
-            "kind",
-            word.trim(),
-            &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)],
-        )
-    }
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Code => "code",
-            Self::Budget => "budget",
-        }
+words! {
+    /// What a reviewer looks at.
+    pub(super) enum ReviewKind {
+        Plan = "plan",
+        Code = "code",
+        Budget = "budget",
     }
 }
 

@@ -10,7 +10,7 @@ use twining_store::FeatureListFile;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::{FEATURE_ACTIONS, FEATURE_STATUSES, number_or_text};
+use crate::input::{FEATURE_ACTIONS, number_or_text};
 use crate::secrets::{Redaction, redact_fields};
 use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, FeatureStatus, priority};
@@ -31,7 +31,7 @@ pub struct FeaturesInput {
     /// What is to be built
     pub description: Option<String>,
     /// Must be one step away; with list, a filter
-    #[schemars(extend("enum" = FEATURE_STATUSES))]
+    #[schemars(extend("enum" = FeatureStatus::ALL.map(FeatureStatus::as_str)))]
     pub status: Option<String>,
     /// Whether it was shown to work; needs a recorded run
     pub tested: Option<bool>,

@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::InvalidInput;
+use twining_model::{InvalidInput, words};
 
 use crate::governance::gates::profile::GateProfile;
 use crate::governance::policy::Mistake;
@@ -80,27 +80,15 @@ pub enum GateEvidence {
     None,
 }
 
-/// A gate's status, from best to worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GateStatus {
-    /// Met.
-    Pass,
-    /// Not known.
-    Unknown,
-    /// Not met.
-    Fail,
-}
-
-impl GateStatus {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Unknown => "unknown",
-            Self::Fail => "fail",
-        }
+words! {
+    /// A gate's status, from best to worst.
+    GateStatus {
+        /// Met.
+        Pass = "pass",
+        /// Not known.
+        Unknown = "unknown",
+        /// Not met.
+        Fail = "fail",
     }
 }
 
