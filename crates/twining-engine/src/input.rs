@@ -13,6 +13,8 @@ pub(crate) fn postable() -> Vec<&'static str> {
     all.map(EntryType::as_str).collect()
 }
 
+/// How sure an author is.
+pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
 /// Which way a trace goes.
 pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
 /// How high above the code a node of knowledge stands.
@@ -28,8 +30,6 @@ pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
 
 /// How soon help is needed.
 pub(crate) const URGENCIES: [&str; 3] = ["high", "normal", "low"];
-/// What can be done with claims.
-pub(crate) const CLAIM_ACTIONS: [&str; 3] = ["claim", "release", "list"];
 /// Which entries a search may be narrowed to.
 pub(crate) const ENTRY_STANDINGS: [&str; 2] = ["open", "any"];
 
@@ -97,4 +97,18 @@ pub(crate) fn operation_schema() -> Value {
     let operations = ["add_node", "update_node", "remove_node", "add_edge", "remove_edge"];
     fields.insert("op".to_owned(), json!({ "type": "string", "enum": operations }));
     json!({ "type": "object", "properties": fields, "required": ["op"] })
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_model::Confidence;
+
+    use super::*;
+
+    #[test]
+    fn the_words_offered_are_the_words_the_model_knows() {
+        let known = [Confidence::High, Confidence::Medium, Confidence::Low];
+        assert_eq!(CONFIDENCES, known.map(Confidence::as_str));
+        assert_eq!(known.len(), Confidence::ALL.len());
+    }
 }

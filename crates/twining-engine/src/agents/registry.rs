@@ -252,31 +252,6 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
     Ok(json_document::compact(&document.to_pretty().map_err(encode)?))
 }
 
-/// Lists who is there.
-pub(crate) fn agents(
-    agent_files: &AgentFiles,
-    input: &AgentsInput,
-    config: &Config,
-    now: Time,
-) -> Result<AgentsOutcome, Failure> {
-    let mut agents = everyone(agent_files, config, now);
-    let all = agents.len();
-    if !input.include_gone {
-        agents.retain(|agent| agent.liveness != AgentLiveness::Gone);
-    }
-    agents.sort_by(|a, b| {
-        b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id))
-    });
-    let gone = (all - agents.len()) as u64;
-    agents.truncate(limits::PAGE);
-    Ok(AgentsOutcome {
-        agents,
-        gone,
-        claims: current_claims(agent_files, now),
-        handoffs: open_handoffs(agent_files, 10, |_| true)?,
-    })
-}
-
 /// Everyone who is registered or called lately.
 pub(crate) fn everyone(agent_files: &AgentFiles, config: &Config, now: Time) -> Vec<AgentSummary> {
     let presence = Presence::read(agent_files.presence.as_deref());
@@ -471,12 +446,23 @@ impl Engine {
 
     /// Lists who is there.
     pub fn agents(&self, input: &AgentsInput) -> Result<AgentsOutcome, Failure> {
-        agents::agents(
-            &self.store().documents().agents()?,
-            input,
-            &self.store().config()?,
-            self.store().ids().now(),
-        )
+        let (agent_files, now) = (self.store().documents().agents()?, self.store().ids().now());
+        let mut agents = everyone(&agent_files, &self.store().config()?, now);
+        let all = agents.len();
+        if !input.include_gone {
+            agents.retain(|agent| agent.liveness != AgentLiveness::Gone);
+        }
+        agents.sort_by(|a, b| {
+            b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id))
+        });
+        let gone = (all - agents.len()) as u64;
+        agents.truncate(limits::PAGE);
+        Ok(AgentsOutcome {
+            agents,
+            gone,
+            claims: current_claims(&agent_files, now),
+            handoffs: open_handoffs(&agent_files, 10, |_| true)?,
+        })
     }
 
     /// Finds who can do what is wanted.

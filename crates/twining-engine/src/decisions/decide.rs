@@ -25,7 +25,7 @@ use crate::decisions::{announcements, clauses, *};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::is_zero;
-use crate::input::alternative_schema;
+use crate::input::{CONFIDENCES, alternative_schema};
 use crate::secrets::{Redaction, clean, redact_fields};
 use crate::{fields, graph};
 
@@ -260,7 +260,7 @@ pub struct DecideInput {
     /// Decision it replaces
     pub supersedes: Option<String>,
     /// How sure you are; default medium
-    #[schemars(extend("enum" = Confidence::ALL.map(Confidence::as_str)))]
+    #[schemars(extend("enum" = CONFIDENCES))]
     pub confidence: Option<String>,
     /// Whether it can be undone; default true
     pub reversible: Option<bool>,

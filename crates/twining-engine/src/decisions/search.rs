@@ -11,6 +11,7 @@ use twining_store::{DecisionFilter, StoreError, Unreadable, View};
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
+use crate::input::CONFIDENCES;
 use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
 
 /// What to search decisions for.
@@ -25,7 +26,7 @@ pub struct SearchDecisionsInput {
     #[schemars(extend("enum" = DecisionStatus::ALL.map(DecisionStatus::as_str)))]
     pub status: Option<String>,
     /// Only this confidence
-    #[schemars(extend("enum" = Confidence::ALL.map(Confidence::as_str)))]
+    #[schemars(extend("enum" = CONFIDENCES))]
     pub confidence: Option<String>,
     /// Only where the scope overlaps this one
     pub scope: Option<String>,

@@ -18,7 +18,7 @@ const OBSERVATIONS: usize = limits::PROPERTIES - 5;
 
 /// Reads one file of a memory server. Relations to what is not in it are told and left out.
 pub(super) fn read_memory(file: &SourceFile, now: Time, found: &mut ImportRecords) {
-    let lines = json_lines(file, found);
+    let lines: Vec<(u64, BTreeMap<String, Value>)> = json_lines(file, found, "a JSON object");
     let mut ids: HashMap<String, String> = HashMap::new();
     for (number, object) in
         lines.iter().filter(|(_, object)| word(object, "type") == Some("entity"))
@@ -194,7 +194,7 @@ const PLACED: [&str; 7] =
 
 /// Reads one file of issues.
 pub(super) fn read_beads(file: &SourceFile, now: Time, found: &mut ImportRecords) {
-    let lines = json_lines(file, found);
+    let lines: Vec<(u64, BTreeMap<String, Value>)> = json_lines(file, found, "a JSON object");
     let ids: BTreeMap<String, String> = lines
         .iter()
         .filter_map(|(_, object)| {

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use twining_model::{
@@ -206,15 +207,19 @@ pub(super) fn date(word: &str) -> Option<Time> {
     })
 }
 
-/// JSON lines of a file: each object with its line, and what is none told.
-pub(super) fn json_lines(
+/// JSON lines of a file, without what git left between two sides of a merge: each
+/// value with its line, and what is none told.
+pub(super) fn json_lines<T: DeserializeOwned>(
     file: &SourceFile,
     found: &mut ImportRecords,
-) -> Vec<(u64, BTreeMap<String, Value>)> {
+    what: &str,
+) -> Vec<(u64, T)> {
     let mut read = Vec::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
         let line = line.trim();
-        if line.is_empty() {
+        let is_marker = line == "======="
+            || ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker));
+        if line.is_empty() || is_marker {
             continue;
         }
         if line.len() > limits::RECORD_BYTES {
@@ -222,8 +227,8 @@ pub(super) fn json_lines(
             continue;
         }
         match serde_json::from_str(line) {
-            Ok(object) => read.push((number, object)),
-            Err(error) => found.unread(&file.name, number, format!("not a JSON object: {error}")),
+            Ok(value) => read.push((number, value)),
+            Err(error) => found.unread(&file.name, number, format!("not {what}: {error}")),
         }
     }
     read

@@ -1,6 +1,6 @@
 //! Another folder of ours: its board, decisions and graph, by their own ids.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ use twining_store::merge::one_decision;
 use twining_store::{Documents, Durability, KnowledgeFile, array};
 
 use super::apply::{ImportCounts, ImportMode, ImportOutcome};
-use super::records::{ImportProblem, ImportRecords, SourceFile, origin};
+use super::records::{ImportProblem, ImportRecords, SourceFile, json_lines, origin};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::knowledge::{KnowledgeEdge, KnowledgeGraph, Operation, OperationKind};
@@ -58,34 +58,16 @@ pub(super) fn read(files: &[SourceFile], found: &mut ImportRecords) {
 
 fn board(file: &SourceFile, found: &mut ImportRecords) {
     let mut entries: Vec<Entry> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
-        let line = line.trim();
-        let is_marker =
-            ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
-                || line == "=======";
-        if line.is_empty() || is_marker {
+    let mut places = HashMap::new();
+    for (number, entry) in json_lines::<Entry>(file, found, "an entry") {
+        if entry.id.is_empty() || entry.id.len() > limits::NAME_BYTES {
+            found.unread(&file.name, number, "an entry with an invalid id");
             continue;
         }
-        match serde_json::from_str::<Entry>(line) {
-            Ok(entry)
-                if line.len() <= limits::RECORD_BYTES
-                    && !entry.id.is_empty()
-                    && entry.id.len() <= limits::NAME_BYTES =>
-            {
-                let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
-                // Of two lines with one id the later counts, as on any board.
-                match places.insert(entry.id.clone(), entries.len()) {
-                    Some(at) => {
-                        places.insert(entry.id.clone(), at);
-                        entries[at] = entry;
-                    }
-                    None => entries.push(entry),
-                }
-            }
-            Ok(_) => found.unread(&file.name, number, "an entry with an invalid id or size"),
-            Err(error) => found.unread(&file.name, number, format!("not an entry: {error}")),
-        }
+        let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
+        // Of two lines with one id the later counts, as on any board.
+        let at = *places.entry(entry.id.clone()).or_insert(entries.len());
+        entries.splice(at..(at + 1).min(entries.len()), [entry]);
     }
     found.entries.extend(entries);
 }

@@ -40,6 +40,12 @@ pub struct StatusWarning {
     pub hint: String,
 }
 
+impl StatusWarning {
+    fn new(code: &str, message: String, hint: &str) -> Self {
+        Self { code: code.to_owned(), message, hint: hint.to_owned() }
+    }
+}
+
 /// A file, or a line of one, that could not be read. It is left unchanged.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnreadableFile {
@@ -66,7 +72,7 @@ pub struct StatusInput {
 }
 
 /// The state of the memory.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// What the project is called.
     pub project: String,
@@ -156,7 +162,6 @@ pub(crate) fn status(
     let tally = &counts.tally;
     Ok(StatusReport {
         project,
-        scope: None,
         blackboard_entries: tally.entries,
         active_decisions: tally.active,
         provisional_decisions: tally.provisional,
@@ -176,11 +181,7 @@ pub(crate) fn status(
         search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
         store: ".twining".to_owned(),
         format_version: config.version,
-        registered_agents: 0,
-        active_agents: 0,
-        open_handoffs: 0,
-        claims: Vec::new(),
-        metrics: None,
+        ..StatusReport::default()
     })
 }
 
@@ -195,25 +196,15 @@ impl StatusReport {
         self.open_handoffs = agents::open_handoffs(agent_files, limits::HANDOFFS, |_| true)
             .map_or(0, |open| open.len() as u64);
         self.claims = agents::current_claims(agent_files, now);
-        let mut notices = StatusNotices(Vec::new());
         if let Some((line, why)) = agent_files.registered().unreadable.first() {
             let message = format!("agents/registry.json, line {line}: {why}");
-            notices.add(
-                Attention::Yes,
-                "unreadable_registry",
-                message,
-                "fix it manually; Twining does not overwrite it",
-            );
+            let hint = "fix it manually; Twining does not overwrite it";
+            self.warnings.push(StatusWarning::new("unreadable_registry", message, hint));
         }
         for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
-            notices.add(
-                Attention::No,
-                "look_alike_agents",
-                why,
-                "check that this agent is who you think it is",
-            );
+            let hint = "check that this agent is who you think it is";
+            self.warnings.push(StatusWarning::new("look_alike_agents", why, hint));
         }
-        self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
     }
 }
 
@@ -341,10 +332,7 @@ impl StatusNotices {
     }
 
     fn add(&mut self, attention: Attention, code: &str, message: String, hint: &str) {
-        self.0.push(StatusNotice {
-            attention,
-            warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() },
-        });
+        self.0.push(StatusNotice { attention, warning: StatusWarning::new(code, message, hint) });
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entry, EntryType, InvalidInput, Scope, Time, limits, words};
+use twining_model::{Entry, EntryType, InvalidInput, Scope, limits, words};
 use twining_store::View;
 
 use crate::input::each_of;
@@ -21,15 +21,6 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
 use crate::secrets::{Redaction, clean, redact_fields};
-
-/// A history in which nothing was ever committed.
-pub(crate) struct NoHistory;
-
-impl History for NoHistory {
-    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
-        Ok(BTreeMap::new())
-    }
-}
 
 /// What to verify, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

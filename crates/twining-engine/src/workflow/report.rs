@@ -68,7 +68,7 @@ pub struct ReportInput {
     /// coder or tester
     pub role: String,
     /// started, completed, passed, failed, blocked or reopened
-    #[schemars(extend("enum" = OUTCOMES.map(|(word, _)| word)))]
+    #[schemars(extend("enum" = FeatureEvent::ALL.map(FeatureEvent::as_str)))]
     pub outcome: String,
     /// What was done, what broke, or why
     pub summary: Option<String>,
@@ -237,16 +237,6 @@ impl ReportDraft {
     }
 }
 
-/// What may be reported.
-const OUTCOMES: [(&str, FeatureEvent); 6] = [
-    ("started", FeatureEvent::Started),
-    ("completed", FeatureEvent::Completed),
-    ("passed", FeatureEvent::Passed),
-    ("failed", FeatureEvent::Failed),
-    ("blocked", FeatureEvent::GaveUp),
-    ("reopened", FeatureEvent::Reopened),
-];
-
 fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
     let given = word.trim().to_lowercase().replace([' ', '-'], "_");
     let same = match given.as_str() {
@@ -258,7 +248,7 @@ fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
         "reopen" => "reopened",
         other => other,
     };
-    fields::one_of("outcome", same, &OUTCOMES)
+    FeatureEvent::parse("outcome", same)
 }
 
 /// The counts that a report claims; what it does not say of failures are none.
@@ -485,11 +475,7 @@ pub(crate) fn attempt(
         feature: feature.to_owned(),
         agent: stamp.caller.agent.clone(),
         role: role.to_owned(),
-        outcome: OUTCOMES
-            .iter()
-            .find(|(_, known)| *known == event)
-            .map_or("", |(word, _)| word)
-            .to_owned(),
+        outcome: event.as_str().to_owned(),
         summary: fields::clip(summary, 4 * limits::ELEMENT_BYTES),
         run,
     }
