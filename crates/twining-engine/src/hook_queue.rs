@@ -14,7 +14,7 @@ use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::verify::{History, NoHistory};
+use crate::verify::History;
 use crate::{fields, secrets};
 
 /// What the queues produced.
@@ -142,13 +142,8 @@ fn pending_action(line: &str) -> Result<PendingAction, String> {
 }
 
 impl Engine {
-    /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
-    pub fn drain_queues(&self, caller: &Caller) -> Result<QueueOutcome, Failure> {
-        self.drain_queues_with(caller, &NoHistory)
-    }
-
     /// Takes in what hooks left. Cheap when there is nothing.
-    pub fn drain_queues_with(
+    pub fn drain_queues(
         &self,
         caller: &Caller,
         history: &dyn History,

@@ -19,9 +19,6 @@ pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
 pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
 /// How high above the code a node of knowledge stands.
 pub(crate) const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
-/// What `verify` can look at.
-pub(crate) const CHECKS: [&str; 5] =
-    ["test_coverage", "warnings", "assembly", "drift", "constraints"];
 
 /// What a coach may say of a turn.
 pub(crate) const VERDICTS: [&str; 3] = ["approve", "revise", "escalate"];
@@ -30,16 +27,9 @@ pub(crate) const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "rec
 
 /// What can be done with the feature list.
 pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
-/// A feature's status.
-pub(crate) const FEATURE_STATUSES: [&str; 5] =
-    ["pending", "in_progress", "completed", "tested", "blocked"];
 
 /// How soon help is needed.
 pub(crate) const URGENCIES: [&str; 3] = ["high", "normal", "low"];
-/// What can be done with claims.
-pub(crate) const CLAIM_ACTIONS: [&str; 3] = ["claim", "release", "list"];
-/// What can be reviewed.
-pub(crate) const REVIEW_KINDS: [&str; 3] = ["plan", "code", "budget"];
 /// Which entries a search may be narrowed to.
 pub(crate) const ENTRY_STANDINGS: [&str; 2] = ["open", "any"];
 
@@ -96,9 +86,12 @@ pub(crate) fn result_schema() -> Value {
     })
 }
 
+/// What an operation may say of an edge.
+pub(crate) const EDGE_FIELDS: [&str; 4] = ["from", "to", "relation", "note"];
+
 /// Which words a field takes is said by the refusal: a model pays for each here.
 pub(crate) fn operation_schema() -> Value {
-    let names = ["id"].into_iter().chain(FIELDS).chain(["from", "to", "relation", "note"]);
+    let names = ["id"].into_iter().chain(FIELDS).chain(EDGE_FIELDS);
     let mut fields: Map<String, Value> =
         names.map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
     let operations = ["add_node", "update_node", "remove_node", "add_edge", "remove_edge"];

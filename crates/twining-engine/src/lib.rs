@@ -66,9 +66,9 @@ pub use governance::{
     SuggestModeOutcome, TurnsInput, TurnsOutcome, UserPolicy,
 };
 pub use graph::{
-    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, GraphQueryInput,
-    GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
-    PathStep, PruneInput, PruneOutcome, PrunedEntity, RelationDirection,
+    AddEntityInput, AddRelationInput, AddedOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor,
+    NeighborsInput, NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome,
+    PrunedEntity, RelationDirection,
 };
 pub use hook_queue::QueueOutcome;
 pub use input::TestCountsInput;

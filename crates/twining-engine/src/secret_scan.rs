@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use twining_model::Handoff;
+use twining_store::{RowId, StoreError, VectorKeys};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -73,33 +74,43 @@ fn plain_text(value: &Value) -> String {
     }
 }
 
+/// Visits every row, a batch at a time.
+fn each_row(
+    next: impl Fn(Option<RowId>) -> Result<Vec<(RowId, VectorKeys)>, StoreError>,
+    mut visit: impl FnMut(RowId) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let rows = next(after)?;
+        let Some((last, _)) = rows.last() else { return Ok(()) };
+        after = Some(*last);
+        rows.iter().try_for_each(|(row, _)| visit(*row))?;
+    }
+}
+
 impl Engine {
     /// Looks through entries, decisions, entities, agents, handoffs and knowledge for secrets, whoever wrote them.
     pub fn scan_secrets(&self) -> Result<SecretScan, Failure> {
         let mut scan = SecretScan::default();
         self.store().view(|view| {
             let (entries, decisions) = (view.entries(), view.decisions());
-            let mut after = None;
-            while let Some(((last, _), rows)) =
-                entries.vector_keys_after(after, BATCH)?.split_last()
-            {
-                for row in rows.iter().map(|(row, _)| *row).chain([*last]) {
+            each_row(
+                |after| entries.vector_keys_after(after, BATCH),
+                |row| {
                     let entry = entries.at_row(row)?;
                     scan.scan_texts("blackboard.jsonl", &entry.id, &entry);
-                }
-                after = Some(*last);
-            }
-            after = None;
-            while let Some(((last, _), rows)) =
-                decisions.vector_keys_after(after, BATCH)?.split_last()
-            {
-                for row in rows.iter().map(|(row, _)| *row).chain([*last]) {
+                    Ok(())
+                },
+            )?;
+            each_row(
+                |after| decisions.vector_keys_after(after, BATCH),
+                |row| {
                     let decision = decisions.at_row(row)?;
                     let file = format!("decisions/{}.json", decision.id);
                     scan.scan_texts(&file, decision.id.as_str(), &decision);
-                }
-                after = Some(*last);
-            }
+                    Ok(())
+                },
+            )?;
             view.graph()
                 .page(ENTITIES)?
                 .items

@@ -16,11 +16,19 @@ use twining_model::{
 use twining_store::disk::Probe;
 use twining_store::{Store, StoreLocation};
 
-pub(crate) use crate::verify::NoHistory;
 use crate::{
-    AddEntityInput, AddRelationInput, Caller, DecideInput, DecideOutcome, Engine, OverrideInput,
-    OverrideOutcome, PostInput,
+    AddEntityInput, AddRelationInput, Caller, DecideInput, DecideOutcome, Engine, History,
+    OverrideInput, OverrideOutcome, PostInput,
 };
+
+/// A history in which nothing was ever committed.
+pub(crate) struct NoHistory;
+
+impl History for NoHistory {
+    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
+        Ok(BTreeMap::new())
+    }
+}
 
 /// A clock that only tests move.
 pub(crate) struct Clock {

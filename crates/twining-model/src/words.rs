@@ -1,31 +1,35 @@
 //! Enums that are words in files: each variant is written once, with its word.
 
-/// Makes an enum whose variants are words of the file format.
+/// Makes an enum whose variants are words of the file format or of an input.
+#[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $($variants:tt)+ }) => {
+        $crate::words! { $(#[$meta])* pub enum $name { $($variants)+ } }
+    };
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$about])* $variant),+ }
+        $vis enum $name { $($(#[$about])* $variant),+ }
 
         impl $name {
             /// Every value.
-            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+            $vis const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
 
             /// The word for it in files.
             #[must_use]
-            pub fn as_str(self) -> &'static str {
+            $vis fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
             /// Reads the word in a file, which a newer version may have added.
             #[must_use]
-            pub fn read(word: &str) -> Option<Self> {
+            $vis fn read(word: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.as_str() == word)
             }
 
             /// Reads the word an agent gave.
-            pub fn parse(field: &'static str, word: &str) -> Result<Self, $crate::limits::InvalidInput> {
+            $vis fn parse(field: &'static str, word: &str) -> Result<Self, $crate::limits::InvalidInput> {
                 Self::read(word.trim()).ok_or_else(|| {
                     let known = Self::ALL.map(Self::as_str).join(", ");
                     $crate::limits::InvalidInput::new(field, format!("must be one of {known}"))

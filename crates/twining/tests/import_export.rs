@@ -165,53 +165,6 @@ fn another_folder_comes_over_whole() {
     );
 }
 
-#[test]
-fn a_rule_that_names_a_command_or_a_path_is_proposed_as_a_guard_once() {
-    let project = Project::new();
-    let rules = "# Shop\n\n- Never run `rm -rf`\n- Do not edit `generated/` by hand\n- Don't use `moment`\n- Avoid `git push --force` on main\n";
-    write(&project, "CLAUDE.md", rules);
-    let tried = project.json(&["import", "claude-md", "CLAUDE.md", "--dry-run"]);
-    assert_eq!(
-        (&tried["proposed_guards"]["new"], project.path().join(".twining").exists()),
-        (&json!(3), false),
-        "{tried}"
-    );
-    let told = project.json(&["import", "claude-md", "CLAUDE.md"]);
-    assert_eq!(
-        (&told["proposed_guards"]["new"], &told["guards_to_review"]),
-        (&json!(3), &json!(4)),
-        "{told}"
-    );
-    let guards = project.json(&["guards"]);
-    let ours: Vec<_> = guards["guards"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter(|guard| guard["id"].to_string().contains("rule-"))
-        .collect();
-    assert_eq!(ours.len(), 3, "{guards}");
-    assert!(
-        ours.iter().all(|guard| guard["proposed"] == true && guard["action"] == "warn"),
-        "{ours:?}"
-    );
-    let policy =
-        std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads");
-    for part in [
-        "command: [\"rm -rf\"]",
-        "command: [\"git push --force\"]",
-        "paths: [\"generated/**\"]",
-        "origin: \"import:claude-md\"",
-    ] {
-        assert!(policy.contains(part), "{policy}");
-    }
-    let again = project.json(&["import", "claude-md", "CLAUDE.md"]);
-    assert_eq!(again["proposed_guards"], json!({"new": 0, "known": 3, "completed": 0}), "{again}");
-    assert_eq!(
-        std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads"),
-        policy
-    );
-}
-
 const GUARD: &str = "version: 1\nguards:\n  - id: no-push\n    when: {command: [\"git push\"]}\n    action: block\n    say: people push\n  - id: lint-first\n    when: {command: [\"git commit\"]}\n    verify: {command: make lint}\n    action: block\n    say: lint\n";
 
 #[test]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
     CaseFolding, Change, Claim, ClaimList, Entry, EntryType, InvalidInput, ProjectRoot, Scope,
-    Time, Trust, agent, limits, scope, text,
+    Time, Trust, agent, limits, scope, text, words,
 };
 use twining_store::{AgentFiles, Config};
 
@@ -17,20 +17,19 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::{CLAIM_ACTIONS, number_or_text};
+use crate::input::number_or_text;
 use crate::secrets::{Redaction, redact_fields};
 
 /// What to claim or release, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct ClaimInput {
     /// Files and directories
-    #[serde(default)]
     pub paths: Vec<String>,
     /// A feature, with its files if no path is given
     pub feature: Option<String>,
     /// What to do; default claim
-    #[schemars(extend("enum" = CLAIM_ACTIONS))]
+    #[schemars(extend("enum" = ClaimAction::ALL.map(ClaimAction::as_str)))]
     pub action: Option<String>,
     /// 90s, 30m (default), 2h
     ///
@@ -75,7 +74,14 @@ const NO_REASON: &str = "work in progress";
 /// Signs of a pattern.
 const PATTERNS: [char; 4] = ['*', '?', '{', '}'];
 
-const ACTIONS: [(&str, u8); 3] = [("claim", 0), ("release", 1), ("list", 2)];
+words! {
+    /// What can be done with claims.
+    enum ClaimAction {
+        Claim = "claim",
+        Release = "release",
+        List = "list",
+    }
+}
 
 impl ClaimDraft {
     /// Checks every word; `files_of` tells the files of a feature.
@@ -86,8 +92,7 @@ impl ClaimDraft {
         files_of: impl FnOnce(&str) -> Vec<String>,
         is_there: impl Fn(&str) -> bool,
     ) -> Result<Self, InvalidInput> {
-        let action =
-            fields::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
+        let action = ClaimAction::parse("action", input.action.as_deref().unwrap_or("claim"))?;
         limits::at_most("paths", &input.paths, limits::CLAIM_PATHS)?;
         let mut paths = Vec::new();
         for given in &input.paths {
@@ -100,9 +105,9 @@ impl ClaimDraft {
         }
         let feature = fields::optional("feature", input.feature.as_deref(), text::name)?;
         match action {
-            2 => Ok(Self::List),
-            1 => Ok(Self::Release { paths, feature }),
-            _ => {
+            ClaimAction::List => Ok(Self::List),
+            ClaimAction::Release => Ok(Self::Release { paths, feature }),
+            ClaimAction::Claim => {
                 // What is there under just that name is no pattern.
                 let is_literal = |path: &str| !is_pattern(path) || is_there(path);
                 if let Some((pattern, _)) =

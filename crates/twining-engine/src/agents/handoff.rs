@@ -136,11 +136,6 @@ impl HandoffDraft {
             4 * limits::ELEMENT_BYTES,
         )
     }
-
-    fn result_status(&self) -> &str {
-        let first = self.results.first().map_or("completed", |result| result.status.as_str());
-        if self.results.iter().all(|result| result.status == first) { first } else { "mixed" }
-    }
 }
 
 fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
@@ -196,7 +191,7 @@ pub(crate) fn plan_handoff(
         redacted: Vec::new(),
         context_snapshot: handoff.context_snapshot.clone(),
     };
-    let line = listed(&handoff, draft.result_status(), false);
+    let line = listed(&handoff, false);
     Ok((
         Change {
             handoffs: vec![HandoffFile { id, text, line }],
@@ -227,7 +222,7 @@ pub(crate) fn plan_acknowledge(
     let me = &stamp.caller.agent;
     match (&handoff.acknowledged_by, &handoff.target_agent) {
         (Some(taken), _) if taken == me => {
-            return Ok((Change::default(), HandoffSummary::of(handoff, HandoffDetail::Yes)));
+            return Ok((Change::default(), HandoffSummary::of(handoff)));
         }
         (Some(taken), _) => {
             return Err(Failure::OutOfStep {
@@ -272,22 +267,22 @@ pub(crate) fn plan_acknowledge(
             &format!("{me} took over from {}: {}", handoff.source_agent, handoff.summary),
         )
     };
-    let first = handoff.results.first().map_or("completed", |result| result.status.as_str());
-    let status =
-        if handoff.results.iter().all(|result| result.status == first) { first } else { "mixed" };
-    let line = listed(&handoff, status, true);
+    let line = listed(&handoff, true);
     Ok((
         Change {
             handoffs: vec![HandoffFile { id: id.clone(), text: file, line }],
             entries: vec![entry],
             ..Change::default()
         },
-        HandoffSummary::of(handoff, HandoffDetail::Yes),
+        HandoffSummary::of(handoff),
     ))
 }
 
 /// A line of the list that the TypeScript server reads.
-fn listed(handoff: &Handoff, result_status: &str, acknowledged: bool) -> String {
+fn listed(handoff: &Handoff, acknowledged: bool) -> String {
+    let first = handoff.results.first().map_or("completed", |result| result.status.as_str());
+    let is_one = handoff.results.iter().all(|result| result.status == first);
+    let result_status = if is_one { first } else { "mixed" };
     json!({
         "id": handoff.id, "created_at": handoff.created_at, "source_agent": handoff.source_agent, "target_agent": handoff.target_agent,
         "scope": handoff.scope, "summary": handoff.summary, "result_status": result_status, "acknowledged": acknowledged,
@@ -315,22 +310,15 @@ pub(crate) fn open_handoffs(
         if let Some(handoff) = read.filter(|handoff| {
             handoff.id == id.as_str() && handoff.acknowledged_by.is_none() && wanted(handoff)
         }) {
-            open.push(HandoffSummary::of(handoff, HandoffDetail::No));
+            let summary = HandoffSummary::of(handoff);
+            open.push(HandoffSummary { results: Vec::new(), context_snapshot: None, ..summary });
         }
     }
     Ok(open)
 }
 
-/// Whether everything is told.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum HandoffDetail {
-    Yes,
-    No,
-}
-
 impl HandoffSummary {
-    fn of(handoff: Handoff, all: HandoffDetail) -> Self {
-        let all = all == HandoffDetail::Yes;
+    fn of(handoff: Handoff) -> Self {
         Self {
             id: handoff.id,
             created_at: handoff.created_at,
@@ -338,8 +326,8 @@ impl HandoffSummary {
             target_agent: handoff.target_agent,
             scope: handoff.scope.unwrap_or_else(|| "project".to_owned()),
             summary: fields::summary(&handoff.summary),
-            results: if all { handoff.results } else { Vec::new() },
-            context_snapshot: all.then_some(handoff.context_snapshot),
+            results: handoff.results,
+            context_snapshot: Some(handoff.context_snapshot),
             acknowledged_by: handoff.acknowledged_by,
             acknowledged_at: handoff.acknowledged_at,
         }

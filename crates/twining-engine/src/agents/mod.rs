@@ -22,4 +22,4 @@ pub use registry::{
     AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput,
     DiscoverOutcome, RegisterInput, RegisterOutcome,
 };
-pub(crate) use registry::{Presence, agents, discover, everyone};
+pub(crate) use registry::{Presence, discover, everyone};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{
     Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document,
-    limits, text,
+    limits, text, words,
 };
 use twining_store::{AgentFiles, Config, Documents, Durability, StoreError, config, disk};
 
@@ -21,12 +21,11 @@ use crate::{agents, fields};
 
 /// What an agent says about itself.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RegisterInput {
     /// Your name
     pub agent_id: Option<String>,
     /// Your capabilities, comma-separated; added to known ones
-    #[serde(default)]
     pub capabilities: Vec<String>,
     /// Your role in the team
     pub role: Option<String>,
@@ -253,31 +252,6 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
     Ok(json_document::compact(&document.to_pretty().map_err(encode)?))
 }
 
-/// Lists who is there.
-pub(crate) fn agents(
-    agent_files: &AgentFiles,
-    input: &AgentsInput,
-    config: &Config,
-    now: Time,
-) -> Result<AgentsOutcome, Failure> {
-    let mut agents = everyone(agent_files, config, now);
-    let all = agents.len();
-    if !input.include_gone {
-        agents.retain(|agent| agent.liveness != AgentLiveness::Gone);
-    }
-    agents.sort_by(|a, b| {
-        b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id))
-    });
-    let gone = (all - agents.len()) as u64;
-    agents.truncate(limits::PAGE);
-    Ok(AgentsOutcome {
-        agents,
-        gone,
-        claims: current_claims(agent_files, now),
-        handoffs: open_handoffs(agent_files, 10, |_| true)?,
-    })
-}
-
 /// Everyone who is registered or called lately.
 pub(crate) fn everyone(agent_files: &AgentFiles, config: &Config, now: Time) -> Vec<AgentSummary> {
     let presence = Presence::read(agent_files.presence.as_deref());
@@ -365,16 +339,16 @@ fn resembling<'n>(name: &str, others: impl Iterator<Item = &'n String>) -> Optio
     }
 }
 
-/// How recently an agent was active, most recent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentLiveness {
-    /// Active now.
-    Active,
-    /// Not active for a while.
-    Idle,
-    /// Inactive.
-    Gone,
+words! {
+    /// How recently an agent was active, most recent first.
+    AgentLiveness {
+        /// Active now.
+        Active = "active",
+        /// Not active for a while.
+        Idle = "idle",
+        /// Inactive.
+        Gone = "gone",
+    }
 }
 
 impl AgentLiveness {
@@ -387,16 +361,6 @@ impl AgentLiveness {
             quiet if quiet >= after.gone_after_ms => Self::Gone,
             quiet if quiet >= after.idle_after_ms => Self::Idle,
             _ => Self::Active,
-        }
-    }
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Idle => "idle",
-            Self::Gone => "gone",
         }
     }
 
@@ -482,12 +446,23 @@ impl Engine {
 
     /// Lists who is there.
     pub fn agents(&self, input: &AgentsInput) -> Result<AgentsOutcome, Failure> {
-        agents::agents(
-            &self.store().documents().agents()?,
-            input,
-            &self.store().config()?,
-            self.store().ids().now(),
-        )
+        let (agent_files, now) = (self.store().documents().agents()?, self.store().ids().now());
+        let mut agents = everyone(&agent_files, &self.store().config()?, now);
+        let all = agents.len();
+        if !input.include_gone {
+            agents.retain(|agent| agent.liveness != AgentLiveness::Gone);
+        }
+        agents.sort_by(|a, b| {
+            b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id))
+        });
+        let gone = (all - agents.len()) as u64;
+        agents.truncate(limits::PAGE);
+        Ok(AgentsOutcome {
+            agents,
+            gone,
+            claims: current_claims(&agent_files, now),
+            handoffs: open_handoffs(&agent_files, 10, |_| true)?,
+        })
     }
 
     /// Finds who can do what is wanted.

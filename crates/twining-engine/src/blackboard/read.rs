@@ -18,14 +18,12 @@ use crate::search::{
 
 /// Which entries to read.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct ReadInput {
     /// Only these types
-    #[serde(default)]
     #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Any of these
-    #[serde(default)]
     pub tags: Vec<String>,
     /// Only inside this scope
     ///
@@ -36,7 +34,6 @@ pub struct ReadInput {
     /// Default 50
     pub limit: Option<usize>,
     /// Ids of entries or decisions, such as assemble omitted
-    #[serde(default)]
     pub ids: Vec<String>,
 }
 
@@ -60,12 +57,11 @@ pub struct ReadOutcome {
 
 /// Which of the newest entries to read.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RecentInput {
     /// How many; default 20
     pub n: Option<usize>,
     /// Only these types
-    #[serde(default)]
     #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
     /// Only inside this scope

@@ -77,7 +77,7 @@ pub struct OmittedRecord {
 }
 
 /// The context of a task, best first in every list.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct AssembledContext {
     /// When.
     pub assembled_at: String,
@@ -173,19 +173,9 @@ pub(crate) fn assemble(
         assembled_at: view.now().to_string(),
         task: fields::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),
         scope: fields::shorten(draft.scope.as_str(), (draft.max_tokens / 2).max(20)),
-        token_estimate: 0,
         mode: gathered.mode,
         not_yet_embedded: question.waiting,
-        active_decisions: Vec::new(),
-        active_warnings: Vec::new(),
-        open_needs: Vec::new(),
-        recent_questions: Vec::new(),
-        recent_findings: Vec::new(),
-        related_entities: Vec::new(),
-        claims: Vec::new(),
-        handoffs: Vec::new(),
-        omitted: Vec::new(),
-        omitted_count: 0,
+        ..AssembledContext::default()
     };
     Ok(fill(frame, gathered, others, draft.max_tokens, question.nearness.as_ref())?)
 }

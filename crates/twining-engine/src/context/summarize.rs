@@ -93,7 +93,7 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<ScopeSummary, Failure
     writer.given_up(&changed, since);
     writer.open("need", &needs);
     writer.open("question", &questions);
-    writer.found(&findings);
+    writer.entries("Recent findings", &findings);
     Ok(ScopeSummary {
         scope: scope.to_string(),
         active_decisions: bearing.active,
@@ -119,13 +119,16 @@ struct SummaryWriter {
 
 impl SummaryWriter {
     fn open(&mut self, noun: &str, page: &Page<Entry>) {
-        if page.total == 0 {
-            return;
-        }
+        let heading = fields::count(page.total, &format!("open {noun}"), &format!("open {noun}s"));
+        self.entries(&heading, page);
+    }
+
+    fn entries(&mut self, heading: &str, page: &Page<Entry>) {
         let lines: Vec<String> =
             page.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
-        let heading = fields::count(page.total, &format!("open {noun}"), &format!("open {noun}s"));
-        self.sentences.push(format!("{heading}: {}.", listed(&lines, page.total)));
+        if !lines.is_empty() {
+            self.sentences.push(format!("{heading}: {}.", listed(&lines, page.total)));
+        }
     }
 
     fn disputes<'i>(
@@ -200,17 +203,6 @@ impl SummaryWriter {
             let total = lines.len() as u64;
             lines.truncate(NAMED);
             self.sentences.push(format!("No longer active: {}.", listed(&lines, total)));
-        }
-    }
-
-    fn found(&mut self, findings: &Page<Entry>) {
-        let lines: Vec<String> = findings
-            .items
-            .iter()
-            .map(|entry| self.line(&entry.summary, &entry.timestamp))
-            .collect();
-        if !lines.is_empty() {
-            self.sentences.push(format!("Recent findings: {}.", listed(&lines, findings.total)));
         }
     }
 

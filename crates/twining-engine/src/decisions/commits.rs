@@ -11,7 +11,7 @@ use twining_store::{StoreError, Via, View};
 
 use crate::caller::Stamp;
 use crate::decisions::decide::amendment;
-use crate::decisions::lookup::find;
+use crate::decisions::search::find;
 use crate::decisions::why::{WhyDecision, why_decision};
 use crate::failure::Failure;
 use crate::secrets::{Redaction, redact_fields};

@@ -15,8 +15,8 @@ use crate::decisions::commits::{
     LinkCommitDraft, carried_out, commits, may_concern_decisions, plan_link_commit,
 };
 use crate::decisions::dependencies::{impact, trace};
-use crate::decisions::lookup::unreadable;
 use crate::decisions::search::search_decisions;
+use crate::decisions::search::unreadable;
 use crate::decisions::status_change::{
     OverrideDraft, in_question, plan_override, plan_promote, plan_reconsider,
 };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Decision, DecisionStatus, Entity, Id, limits};
 use twining_store::View;
 
-use crate::decisions::lookup::find;
+use crate::decisions::search::find;
 use crate::failure::Failure;
 use crate::fields::{fit_reply, is_false};
 use crate::input::DIRECTIONS;

@@ -9,7 +9,6 @@ mod clauses;
 mod commits;
 mod decide;
 mod dependencies;
-mod lookup;
 mod search;
 mod status_change;
 #[cfg(test)]
@@ -25,7 +24,7 @@ pub use decide::{Conflict, DecideInput, DecideOutcome};
 pub use dependencies::{
     Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, TraceInput, TraceLink, TraceOutcome,
 };
-pub(crate) use lookup::same_domain;
+pub(crate) use search::same_domain;
 pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use status_change::{
     ContestedDecision, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome,

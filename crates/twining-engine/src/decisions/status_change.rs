@@ -13,7 +13,7 @@ use twining_store::{StoreError, View};
 use crate::caller::Stamp;
 use crate::decisions::announcements;
 use crate::decisions::decide::{amendment, move_to, record, supersede};
-use crate::decisions::lookup::{disagree, find, retired};
+use crate::decisions::search::{disagree, find, retired};
 use crate::failure::Failure;
 use crate::fields;
 use crate::secrets::{Redaction, redact_fields};

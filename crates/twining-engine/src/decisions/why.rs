@@ -14,7 +14,7 @@ use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via,
 
 use crate::decisions::clauses;
 use crate::decisions::commits::{CommitDetails, decisions_of_commit, linked};
-use crate::decisions::lookup::unreadable_files;
+use crate::decisions::search::unreadable_files;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply};

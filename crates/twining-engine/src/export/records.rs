@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use twining_model::{Decision, Entity, Entry, ProjectRoot, Relation, Scope, limits};
+use twining_model::{Decision, Entity, Entry, ProjectRoot, Relation, Scope, limits, words};
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
 
 use crate::engine::Engine;
@@ -23,7 +23,7 @@ pub(super) const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub struct ExportInput {
     /// Default markdown
-    #[schemars(extend("enum" = FORMATS.map(|(word, _)| word)))]
+    #[schemars(extend("enum" = ExportFormat::ALL.map(ExportFormat::as_str)))]
     pub format: Option<String>,
     /// Only what is in this file or directory, relative to the project
     pub scope: Option<String>,
@@ -89,24 +89,17 @@ pub struct ExportOutcome {
     pub truncated: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExportFormat {
-    Markdown,
-    Json,
-    Madr,
-    Html,
-    Mermaid,
-    Dot,
+words! {
+    /// What it is written as.
+    pub(super) enum ExportFormat {
+        Markdown = "markdown",
+        Json = "json",
+        Madr = "madr",
+        Html = "html",
+        Mermaid = "mermaid",
+        Dot = "dot",
+    }
 }
-
-pub(super) const FORMATS: [(&str, ExportFormat); 6] = [
-    ("markdown", ExportFormat::Markdown),
-    ("json", ExportFormat::Json),
-    ("madr", ExportFormat::Madr),
-    ("html", ExportFormat::Html),
-    ("mermaid", ExportFormat::Mermaid),
-    ("dot", ExportFormat::Dot),
-];
 
 /// What there is to export, newest first.
 pub(super) struct ExportRecords {
@@ -130,7 +123,7 @@ pub fn export(
     root: &ProjectRoot,
 ) -> Result<ExportOutcome, Failure> {
     let word = input.format.as_deref().map_or("markdown", str::trim);
-    let format: ExportFormat = fields::one_of("format", word, &FORMATS)?;
+    let format = ExportFormat::parse("format", word)?;
     let scope = fields::scope_or_project(input.scope.as_deref(), root)?;
     let mut contents = ExportRecords::decisions(view, scope, input.extent)?;
     if format != ExportFormat::Madr {

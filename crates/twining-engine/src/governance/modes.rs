@@ -4,41 +4,21 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use twining_model::words;
 
 use crate::failure::Failure;
 use crate::governance::gates::task;
 use crate::governance::policy::{GovernancePolicy, HARDEST, Mistake, PolicySource, Settings};
 
-/// Ceremony level, lowest to highest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Ceremony {
-    /// Almost none.
-    Minimal,
-    /// Plan, gates, review.
-    Standard,
-    /// Player and coach, turn by turn.
-    Full,
-}
-
-impl Ceremony {
-    /// Every level.
-    pub const ALL: [Self; 3] = [Self::Minimal, Self::Standard, Self::Full];
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Minimal => "minimal",
-            Self::Standard => "standard",
-            Self::Full => "full",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn read(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == word)
+words! {
+    /// Ceremony level, lowest to highest.
+    Ceremony {
+        /// Almost none.
+        Minimal = "minimal",
+        /// Plan, gates, review.
+        Standard = "standard",
+        /// Player and coach, turn by turn.
+        Full = "full",
     }
 }
 

@@ -11,8 +11,7 @@ use twining_store::{StoreError, View};
 
 use crate::caller::Stamp;
 use crate::fields;
-use crate::graph::entities::{new_entity, new_relation};
-use crate::graph::namesakes;
+use crate::graph::entities::{joined_edges, new_entity, new_relation};
 
 /// Links a new decision with what it affects, rests on and replaces.
 pub(crate) fn link_decision(
@@ -83,7 +82,7 @@ pub(crate) fn linked_to_decision(
     let Some(concept) = view.graph().named_as(id.as_str(), EntityType::Concept.as_str())? else {
         return Ok((found, false));
     };
-    for edge in namesakes::edges(view, &concept.id, &[], limits::WALK_NODES)? {
+    for edge in joined_edges(view, &concept.id, &[], limits::WALK_NODES)? {
         if edge.other == concept.id || found.iter().any(|entity| entity.id == edge.other) {
             continue;
         }

@@ -9,7 +9,7 @@ use twining_model::{
     Change, Entity, EntityType, Id, InvalidInput, ProjectRoot, Relation, RelationType, Scope,
     limits, text,
 };
-use twining_store::{Durability, View};
+use twining_store::{Durability, GraphEdge, StoreError, View};
 
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
@@ -38,9 +38,9 @@ pub struct AddEntityInput {
 redact_fields!(AddEntityInput { name, properties });
 
 /// What was added.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AddEntityOutcome {
-    /// The entity.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct AddedOutcome {
+    /// The entity or relation.
     pub id: String,
     /// False if it already existed.
     pub created: bool,
@@ -64,17 +64,14 @@ pub(super) fn plan_add_entity(
     (name, kind): (&str, EntityType),
     properties: &BTreeMap<String, String>,
     stamp: &Stamp<'_>,
-) -> Result<(Change, AddEntityOutcome), Failure> {
+) -> Result<(Change, AddedOutcome), Failure> {
     let mut change = Change::default();
     let now = stamp.at.to_string();
     let (entity, created) = match view.graph().named_as(name, kind.as_str())? {
         Some(old) => {
             let properties = merged(&old.properties, properties)?;
             if properties == old.properties {
-                return Ok((
-                    change,
-                    AddEntityOutcome { id: old.id, created: false, redacted: Vec::new() },
-                ));
+                return Ok((change, AddedOutcome { id: old.id, ..AddedOutcome::default() }));
             }
             // Whoever adds to it answers for what it says now.
             let (agent_id, origin) =
@@ -83,7 +80,7 @@ pub(super) fn plan_add_entity(
         }
         None => (new_entity(name, kind, properties.clone(), stamp), true),
     };
-    let added = AddEntityOutcome { id: entity.id.clone(), created, redacted: Vec::new() };
+    let added = AddedOutcome { id: entity.id.clone(), created, redacted: Vec::new() };
     change.entities.push(entity);
     Ok((change, added))
 }
@@ -129,18 +126,6 @@ pub struct AddRelationInput {
 
 redact_fields!(AddRelationInput { source, target, properties });
 
-/// What was added.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AddRelationOutcome {
-    /// The relation.
-    pub id: String,
-    /// False if it already existed.
-    pub created: bool,
-    /// Secrets redacted before writing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub redacted: Vec<Redaction>,
-}
-
 /// Plans a relation: made if the two are not so related yet, else its properties
 /// join those there.
 pub(super) fn plan_add_relation(
@@ -150,7 +135,7 @@ pub(super) fn plan_add_relation(
     properties: &BTreeMap<String, String>,
     root: &ProjectRoot,
     stamp: &Stamp<'_>,
-) -> Result<(Change, AddRelationOutcome), Failure> {
+) -> Result<(Change, AddedOutcome), Failure> {
     let source = resolve(view, "source", &input.source, root)?;
     let target = resolve(view, "target", &input.target, root)?;
     let mut change = Change::default();
@@ -159,10 +144,7 @@ pub(super) fn plan_add_relation(
             Some(old) => {
                 let properties = merged(&old.properties, properties)?;
                 if properties == old.properties {
-                    return Ok((
-                        change,
-                        AddRelationOutcome { id: old.id, created: false, redacted: Vec::new() },
-                    ));
+                    return Ok((change, AddedOutcome { id: old.id, ..AddedOutcome::default() }));
                 }
                 let (agent_id, origin) =
                     (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
@@ -170,7 +152,7 @@ pub(super) fn plan_add_relation(
             }
             None => (new_relation(&source.id, &target.id, kind, properties.clone(), stamp), true),
         };
-    let added = AddRelationOutcome { id: relation.id.clone(), created, redacted: Vec::new() };
+    let added = AddedOutcome { id: relation.id.clone(), created, redacted: Vec::new() };
     change.relations.push(relation);
     Ok((change, added))
 }
@@ -278,13 +260,60 @@ fn candidate(entity: Entity) -> EntityCandidate {
     EntityCandidate { id: entity.id, name: entity.name, kind: entity.kind }
 }
 
+/// The entity with this id and its namesakes: two branches may each have made the
+/// entity of one name and type, and a merge keeps both. Whoever asks meets one: the
+/// oldest, with what all of them say and all their relations. The oldest first; none if there is none.
+fn namesakes(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> {
+    let Some(entity) = view.graph().entity(id)? else { return Ok(Vec::new()) };
+    let mut all = view.graph().named(&entity.name)?;
+    all.retain(|other| other.kind == entity.kind);
+    all.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(if all.is_empty() { vec![entity] } else { all })
+}
+
+/// The one that stands for all of them.
+fn joined(mut namesakes: Vec<Entity>) -> Option<Entity> {
+    if namesakes.len() < 2 {
+        return namesakes.pop();
+    }
+    let first = namesakes.first().map(|entity| (entity.id.clone(), entity.created_at.clone()))?;
+    namesakes.sort_by(|one, other| (&one.updated_at, &one.id).cmp(&(&other.updated_at, &other.id)));
+    let mut properties = BTreeMap::new();
+    namesakes.iter().for_each(|entity| properties.extend(entity.properties.clone()));
+    let (id, created_at) = first;
+    namesakes.pop().map(|latest| Entity { id, created_at, properties, ..latest })
+}
+
+/// The entity that stands for the one with this id.
+pub(super) fn joined_entity(view: &View<'_>, id: &str) -> Result<Option<Entity>, StoreError> {
+    namesakes(view, id).map(joined)
+}
+
+/// Relations of an entity and of its namesakes, at most so many.
+pub(super) fn joined_edges(
+    view: &View<'_>,
+    id: &str,
+    kinds: &[String],
+    most: usize,
+) -> Result<Vec<GraphEdge>, StoreError> {
+    let namesakes = namesakes(view, id)?;
+    if namesakes.len() < 2 {
+        return view.graph().edges(id, kinds, most);
+    }
+    let mut found = Vec::new();
+    for entity in namesakes {
+        found.extend(view.graph().edges(&entity.id, kinds, most.saturating_sub(found.len()))?);
+    }
+    Ok(found)
+}
+
 impl Engine {
     /// Adds an entity, or what is newly known of one.
     pub fn add_entity(
         &self,
         caller: &Caller,
         input: &AddEntityInput,
-    ) -> Result<AddEntityOutcome, Failure> {
+    ) -> Result<AddedOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let kind = EntityType::parse("type", &input.kind)?;
@@ -293,7 +322,7 @@ impl Engine {
         let added = self.store().transact(Durability::Normal, |view| {
             plan_add_entity(view, (&name, kind), &properties, &self.stamp(caller))
         })?;
-        Ok(AddEntityOutcome { redacted, ..added })
+        Ok(AddedOutcome { redacted, ..added })
     }
 
     /// Adds a relation.
@@ -301,7 +330,7 @@ impl Engine {
         &self,
         caller: &Caller,
         input: &AddRelationInput,
-    ) -> Result<AddRelationOutcome, Failure> {
+    ) -> Result<AddedOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
         let kind = RelationType::parse("type", &input.kind)?;
@@ -309,7 +338,7 @@ impl Engine {
         let added = self.store().transact(Durability::Normal, |view| {
             plan_add_relation(view, &input, kind, &properties, root, &self.stamp(caller))
         })?;
-        Ok(AddRelationOutcome { redacted, ..added })
+        Ok(AddedOutcome { redacted, ..added })
     }
 
     /// Finds who is near an entity.

@@ -5,7 +5,6 @@
 
 mod decision_links;
 mod entities;
-mod namesakes;
 mod neighbors;
 mod path;
 mod prune;
@@ -13,7 +12,7 @@ mod prune;
 mod tests;
 
 pub(crate) use decision_links::{link_commit, link_decision, linked_to_decision, symbol_kind};
-pub use entities::{AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome};
+pub use entities::{AddEntityInput, AddRelationInput, AddedOutcome};
 pub use neighbors::{
     GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome,
     RelationDirection, graph_query, neighbors,

@@ -9,8 +9,7 @@ use twining_store::View;
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply};
-use crate::graph::entities::{relation_types, resolve};
-use crate::graph::namesakes;
+use crate::graph::entities::{joined_edges, joined_entity, relation_types, resolve};
 
 /// Relations one walk may look at; many more than nodes, since most lead back.
 const EDGES: usize = 10 * limits::WALK_NODES;
@@ -62,7 +61,7 @@ pub fn neighbors(
     let depth = fields::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let center = resolve(view, "entity", &input.entity, root)?;
-    let center = namesakes::one(view, &center.id)?.unwrap_or(center);
+    let center = joined_entity(view, &center.id)?.unwrap_or(center);
 
     let mut seen: HashSet<String> = HashSet::from([center.id.clone()]);
     let mut frontier = vec![center.id.clone()];
@@ -73,7 +72,7 @@ pub fn neighbors(
         let mut next: Vec<String> = Vec::new();
         for id in &frontier {
             let most = edges_left.min(limits::WALK_NODES);
-            let edges = namesakes::edges(view, id, &kinds, most)?;
+            let edges = joined_edges(view, id, &kinds, most)?;
             truncated |= edges.len() == most;
             edges_left -= edges.len();
             for edge in edges {
@@ -81,7 +80,7 @@ pub fn neighbors(
                     continue;
                 }
                 // A relation whose end is missing leads nowhere; `status` reports it.
-                let Some(entity) = namesakes::one(view, &edge.other)? else { continue };
+                let Some(entity) = joined_entity(view, &edge.other)? else { continue };
                 if entity.id != edge.other && !seen.insert(entity.id.clone()) {
                     continue;
                 }
@@ -135,7 +134,7 @@ pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQuer
         view.graph().find(&query, &kinds, fields::page("limit", input.limit, 10)?)?;
     let mut entities: Vec<Entity> = Vec::with_capacity(found.len());
     for entity in found {
-        let entity = namesakes::one(view, &entity.id)?.unwrap_or(entity);
+        let entity = joined_entity(view, &entity.id)?.unwrap_or(entity);
         if entities.iter().all(|known| known.id != entity.id) {
             entities.push(entity);
         }

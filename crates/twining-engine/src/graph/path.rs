@@ -10,8 +10,7 @@ use twining_store::{StoreError, View};
 
 use crate::failure::Failure;
 use crate::fields::{self, is_false};
-use crate::graph::entities::{relation_types, resolve};
-use crate::graph::namesakes;
+use crate::graph::entities::{joined_edges, joined_entity, relation_types, resolve};
 use crate::graph::neighbors::RelationDirection;
 
 /// Which two entities to connect.
@@ -68,8 +67,8 @@ pub fn path(
     let from = resolve(view, "from", &input.from, root)?;
     let to = resolve(view, "to", &input.to, root)?;
     let [from, to] = [
-        namesakes::one(view, &from.id)?.unwrap_or(from),
-        namesakes::one(view, &to.id)?.unwrap_or(to),
+        joined_entity(view, &from.id)?.unwrap_or(from),
+        joined_entity(view, &to.id)?.unwrap_or(to),
     ];
     let mut search = PathSearch {
         view,
@@ -110,13 +109,13 @@ impl PathSearch<'_, '_> {
         let mut frontier = vec![from.to_owned()];
         for _ in 0..most {
             for from in std::mem::take(&mut frontier) {
-                let edges = namesakes::edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
+                let edges = joined_edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
                 self.truncated |= edges.len() == limits::WALK_NODES;
                 for edge in edges {
                     if self.reached.contains_key(&edge.other) {
                         continue;
                     }
-                    let Some(other) = namesakes::one(self.view, &edge.other)? else { continue };
+                    let Some(other) = joined_entity(self.view, &edge.other)? else { continue };
                     let is_end = other.id == to;
                     if !is_end && self.reached.len() >= limits::WALK_NODES {
                         self.truncated = true;
@@ -140,7 +139,7 @@ impl PathSearch<'_, '_> {
         while let Some(id) = at {
             let hop = self.reached.get(&id).cloned().flatten();
             at = hop.as_ref().map(|hop| hop.from.clone());
-            let Some(entity) = namesakes::one(self.view, &id)? else { continue };
+            let Some(entity) = joined_entity(self.view, &id)? else { continue };
             let (relation, direction) =
                 hop.map(|hop| (hop.relation, RelationDirection::of(hop.outgoing))).unzip();
             steps.push(PathStep { entity, relation, direction });

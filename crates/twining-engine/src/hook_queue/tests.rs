@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use twining_model::{Channel, Time, Trust};
 
-use crate::testing::{Project, caller};
+use crate::testing::{NoHistory, Project, caller};
 use crate::{History, QueueOutcome};
 
 /// A history that knows when the commit before the last one was made.
@@ -19,7 +19,7 @@ impl History for CommittedBefore {
 }
 
 fn drain_after_commit(project: &Project, previous: Time) -> QueueOutcome {
-    project.engine.drain_queues_with(&caller("ada"), &CommittedBefore(previous)).expect("drains")
+    project.engine.drain_queues(&caller("ada"), &CommittedBefore(previous)).expect("drains")
 }
 
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -45,7 +45,7 @@ fn findings(project: &Project) -> Vec<String> {
 }
 
 fn drain(project: &Project) -> QueueOutcome {
-    project.engine.drain_queues(&caller("ada")).expect("drains")
+    project.engine.drain_queues(&caller("ada"), &NoHistory).expect("drains")
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn two_servers_that_race_for_a_queue_post_each_line_once() {
     let other = project.another_engine();
     let posted: u64 = std::thread::scope(|threads| {
         let racers = [&project.engine, &other].map(|engine| {
-            threads.spawn(|| engine.drain_queues(&caller("x")).expect("drains").posted)
+            threads.spawn(|| engine.drain_queues(&caller("x"), &NoHistory).expect("drains").posted)
         });
         racers.into_iter().map(|racer| racer.join().expect("ends")).sum()
     });

@@ -13,6 +13,14 @@ use crate::fields;
 
 /// Where our own record keeps what people do not read.
 const OWN_COMMENT: &str = "<!-- twining-decision:";
+/// Sections that say what follows from the decision; their titles begin so.
+const FOLLOWS: [&str; 5] = [
+    "consequences",
+    "positive consequences",
+    "negative consequences",
+    "confirmation",
+    "validation",
+];
 
 /// Reads every file; those that name each other are linked.
 pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
@@ -107,40 +115,21 @@ fn record(
             twining_model::Scope::read(&fields::clip(&clean(&scope), limits::ELEMENT_BYTES))
                 .to_string();
     }
-    let mut parts = FieldReader { file: &file.name, found };
+    let mut long =
+        |text: &str, line: u64| found.clip(&file.name, line, &clean(text), limits::TEXT_BYTES);
     let context = about(&["context", "problem", "issue", "motivation"])
         .map(|section| unquoted(&section.body))
         .unwrap_or_default();
     let because = chosen.map_or_else(|| unquoted(&outcome.body), |(_, because)| because);
-    made.rationale = parts.long(&with_parts(&because, document, outcome), outcome.line);
+    made.rationale = long(&with_parts(&because, document, outcome), outcome.line);
     if let Some(drivers) = about(&["decision drivers", "drivers", "constraints"]) {
         made.constraints = list(&points(&drivers.body).0);
     }
     made.alternatives = alternatives(document, &made.summary, &outcome.body);
     // What no field tells is not lost: the whole of it follows.
     let whole = file.text.split(OWN_COMMENT).next().unwrap_or_default();
-    made.context = parts.long(&format!("{context}\n\n{}", whole.trim()), title.line);
+    made.context = long(&format!("{context}\n\n{}", whole.trim()), title.line);
     Ok(made)
-}
-
-/// What reads into a decision, and what of it does not fit.
-struct FieldReader<'f> {
-    file: &'f str,
-    found: &'f mut ImportRecords,
-}
-
-impl FieldReader<'_> {
-    fn long(&mut self, text: &str, line: u64) -> String {
-        let text = clean(text);
-        if text.len() > limits::TEXT_BYTES {
-            self.found.unread(
-                self.file,
-                line,
-                format!("longer than {} bytes; the end of it was cut off", limits::TEXT_BYTES),
-            );
-        }
-        fields::clip(&text, limits::TEXT_BYTES)
-    }
 }
 
 /// What of a list has a place; the rest of it is told in the context.
@@ -156,16 +145,7 @@ fn with_parts(because: &str, document: &MarkdownDocument, outcome: &MarkdownSect
         .sections
         .iter()
         .filter(|section| section.line > outcome.line || section.is(&["consequences"]));
-    for section in after.filter(|section| {
-        section.level >= 2
-            && section.is(&[
-                "consequences",
-                "positive consequences",
-                "negative consequences",
-                "confirmation",
-                "validation",
-            ])
-    }) {
+    for section in after.filter(|section| section.level >= 2 && section.is(&FOLLOWS)) {
         if !section.body.trim().is_empty() {
             text.push_str(&format!("\n\n{}:\n{}", section.title, section.body.trim()));
         }
@@ -198,16 +178,7 @@ fn alternatives(document: &MarkdownDocument, summary: &str, outcome: &str) -> Ve
                 "alternatives",
             ]);
         }
-        if !inside
-            || section.level != 3
-            || section.is(&[
-                "consequences",
-                "positive consequences",
-                "negative consequences",
-                "confirmation",
-                "validation",
-            ])
-        {
+        if !inside || section.level != 3 || section.is(&FOLLOWS) {
             continue;
         }
         let name = plain(&section.title);

@@ -57,11 +57,6 @@ pub struct ImportOutcome {
     pub nodes: ImportCounts,
     /// Entries that are rules a guard could enforce; people review them.
     pub guards_to_review: u64,
-    /// Guards that were proposed: each warns until a person promotes it.
-    pub proposed_guards: ImportCounts,
-    /// Their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub proposed: Vec<String>,
     /// Entries that are advice.
     pub advice: u64,
     /// Secrets that were not imported; `field` names the file.
@@ -133,7 +128,6 @@ impl Engine {
         outcome.relations = self.take(intent, &relations, AT_ONCE, lost, |view, change, one| {
             take_relation(view, change, one, &aliases, &entities)
         })?;
-        self.propose(source, &found.guards, intent, &mut outcome)?;
         if source == ImportSource::Twining {
             self.import_other_files(files, intent, &mut outcome)?;
         }
@@ -204,7 +198,7 @@ fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
 
 impl ImportOutcome {
     /// What was taken in, of each kind, with the words for one and for several.
-    fn counts(&self) -> [(ImportCounts, &'static str, &'static str); 7] {
+    fn counts(&self) -> [(ImportCounts, &'static str, &'static str); 6] {
         [
             (self.decisions, "decision", "decisions"),
             (self.entries, "entry", "entries"),
@@ -212,7 +206,6 @@ impl ImportOutcome {
             (self.relations, "relation", "relations"),
             (self.features, "feature", "features"),
             (self.nodes, "node", "nodes"),
-            (self.proposed_guards, "proposed guard", "proposed guards"),
         ]
     }
 
@@ -230,14 +223,6 @@ impl ImportOutcome {
             parts.join(", ")
         };
         format!("Imported from {}: {parts}", self.source)
-    }
-}
-
-impl ImportCounts {
-    pub(super) fn add(&mut self, other: Self) {
-        self.new += other.new;
-        self.known += other.known;
-        self.completed += other.completed;
     }
 }
 

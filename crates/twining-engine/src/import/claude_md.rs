@@ -64,9 +64,6 @@ fn add_rule(rule: &str, place: &str, key: &str, now: Time, found: &mut ImportRec
     if contains_any(FORBIDS) {
         push("constraint", "guard-to-review");
         found.guards_to_review += 1;
-        found.guards.extend(
-            super::proposed_guards::guard_from_rule(rule).filter(|_| !rule.contains("```")),
-        );
     } else if !rule.contains("```") && contains_any(CHOOSES) && rule.lines().count() <= 6 {
         let mut made = decision(ImportSource::ClaudeMd, None, now, key, &summary);
         made.domain =

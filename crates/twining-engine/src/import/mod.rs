@@ -7,11 +7,9 @@
 
 mod adr;
 mod apply;
-mod beads;
 mod claude_md;
+mod json_lines;
 mod markdown;
-mod mcp_memory;
-mod proposed_guards;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -19,4 +17,4 @@ mod twining_folder;
 
 pub use apply::{ImportCounts, ImportMode, ImportOutcome};
 pub use records::{ImportProblem, ImportRecords, ImportSource, SourceFile, read};
-pub use twining_folder::FolderText;
+pub use twining_folder::FOLDER_FILES;

@@ -8,42 +8,29 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use twining_model::{
-    Channel, Decision, Entity, Entry, Id, Origin, Relation, Time, Trust, limits, text,
+    Channel, Decision, Entity, Entry, Id, Origin, Relation, Time, Trust, limits, text, words,
 };
 use twining_store::disk::hash_of_key;
 
 use crate::fields;
-use twining_guard::policy::edit::NewGuard;
 
-/// Where records come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImportSource {
-    /// Architecture decision records of any common shape, one a file.
-    Adr,
-    /// The file of the MCP reference memory server.
-    MemoryJsonl,
-    /// The file of the beads issue tracker.
-    Beads,
-    /// Rules for agents in Markdown.
-    ClaudeMd,
-    /// Another folder of ours.
-    Twining,
-}
-
-impl ImportSource {
-    /// What people call it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Adr => "adr",
-            Self::MemoryJsonl => "memory-jsonl",
-            Self::Beads => "beads",
-            Self::ClaudeMd => "claude-md",
-            Self::Twining => "twining",
-        }
+words! {
+    /// Where records come from.
+    ImportSource {
+        /// Architecture decision records of any common shape, one a file.
+        Adr = "adr",
+        /// The file of the MCP reference memory server.
+        MemoryJsonl = "memory-jsonl",
+        /// The file of the beads issue tracker.
+        Beads = "beads",
+        /// Rules for agents in Markdown.
+        ClaudeMd = "claude-md",
+        /// Another folder of ours.
+        Twining = "twining",
     }
 }
 
@@ -81,8 +68,6 @@ pub struct ImportRecords {
     pub relations: Vec<Relation>,
     /// Rules that a guard could enforce; each is an entry too, for people to review.
     pub guards_to_review: u64,
-    /// Of those, guards that can be proposed.
-    pub(crate) guards: Vec<NewGuard>,
     /// Pieces of advice; each is an entry too.
     pub advice: u64,
     /// What could not be read.
@@ -93,20 +78,15 @@ pub struct ImportRecords {
 #[must_use]
 pub fn read(source: ImportSource, files: &[SourceFile], now: Time) -> ImportRecords {
     let mut found = ImportRecords::default();
+    let each = |read: fn(&SourceFile, Time, &mut ImportRecords), found: &mut ImportRecords| {
+        files.iter().for_each(|file| read(file, now, found));
+    };
     match source {
         ImportSource::Adr => super::adr::read(files, now, &mut found),
-        ImportSource::MemoryJsonl => {
-            files.iter().for_each(|file| super::mcp_memory::read(file, now, &mut found));
-        }
-        ImportSource::Beads => {
-            files.iter().for_each(|file| super::beads::read(file, now, &mut found));
-        }
-        ImportSource::ClaudeMd => {
-            files.iter().for_each(|file| super::claude_md::read(file, now, &mut found));
-        }
-        ImportSource::Twining => {
-            super::twining_folder::read(&super::twining_folder::FolderText::of(files), &mut found);
-        }
+        ImportSource::MemoryJsonl => each(super::json_lines::read_memory, &mut found),
+        ImportSource::Beads => each(super::json_lines::read_beads, &mut found),
+        ImportSource::ClaudeMd => each(super::claude_md::read, &mut found),
+        ImportSource::Twining => super::twining_folder::read(files, &mut found),
     }
     found.unread.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
@@ -124,6 +104,14 @@ impl ImportRecords {
             line: line.into(),
             why: text::excerpt(&why.into(), 200),
         });
+    }
+
+    /// A text within a limit; that its end was cut off is told.
+    pub(super) fn clip(&mut self, file: &str, line: u64, text: &str, most: usize) -> String {
+        if text.len() > most {
+            self.unread(file, line, format!("longer than {most} bytes; the end of it was cut off"));
+        }
+        fields::clip(text, most)
     }
 }
 
@@ -219,15 +207,19 @@ pub(super) fn date(word: &str) -> Option<Time> {
     })
 }
 
-/// JSON lines of a file: each object with its line, and what is none told.
-pub(super) fn json_lines<'f>(
-    file: &'f SourceFile,
+/// JSON lines of a file, without what git left between two sides of a merge: each
+/// value with its line, and what is none told.
+pub(super) fn json_lines<T: DeserializeOwned>(
+    file: &SourceFile,
     found: &mut ImportRecords,
-) -> Vec<(u64, BTreeMap<String, Value>, &'f str)> {
+    what: &str,
+) -> Vec<(u64, T)> {
     let mut read = Vec::new();
     for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
         let line = line.trim();
-        if line.is_empty() {
+        let is_marker = line == "======="
+            || ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker));
+        if line.is_empty() || is_marker {
             continue;
         }
         if line.len() > limits::RECORD_BYTES {
@@ -235,8 +227,8 @@ pub(super) fn json_lines<'f>(
             continue;
         }
         match serde_json::from_str(line) {
-            Ok(object) => read.push((number, object, line)),
-            Err(error) => found.unread(&file.name, number, format!("not a JSON object: {error}")),
+            Ok(value) => read.push((number, value)),
+            Err(error) => found.unread(&file.name, number, format!("not {what}: {error}")),
         }
     }
     read

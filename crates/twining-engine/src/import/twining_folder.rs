@@ -1,6 +1,6 @@
 //! Another folder of ours: its board, decisions and graph, by their own ids.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,41 +11,24 @@ use twining_store::merge::one_decision;
 use twining_store::{Documents, Durability, KnowledgeFile, array};
 
 use super::apply::{ImportCounts, ImportMode, ImportOutcome};
-use super::records::{ImportProblem, ImportRecords, SourceFile, origin};
+use super::records::{ImportProblem, ImportRecords, SourceFile, json_lines, origin};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::knowledge::{KnowledgeGraph, Operation, OperationKind};
-use crate::secrets::redact;
+use crate::knowledge::{KnowledgeEdge, KnowledgeGraph, Operation, OperationKind};
+use crate::secrets::{Redact, redact};
 use crate::workflow::{self, FeatureList, FeatureStatus};
 
-/// The files of a folder, by what they hold.
-#[derive(Debug, Default)]
-pub struct FolderText<'f> {
-    files: Vec<&'f SourceFile>,
-}
+/// The files that are read from such a folder, beside its decisions.
+pub const FOLDER_FILES: [&str; 5] = [
+    "blackboard.jsonl",
+    "graph/entities.json",
+    "graph/relations.json",
+    "features.json",
+    "knowledge.dot",
+];
 
-impl<'f> FolderText<'f> {
-    /// The files as they were given, with their paths inside the folder.
-    #[must_use]
-    pub fn of(files: &'f [SourceFile]) -> Self {
-        Self { files: files.iter().collect() }
-    }
-
-    /// The files that are read from such a folder.
-    #[must_use]
-    pub fn names() -> [&'static str; 5] {
-        [
-            "blackboard.jsonl",
-            "graph/entities.json",
-            "graph/relations.json",
-            "features.json",
-            "knowledge.dot",
-        ]
-    }
-}
-
-pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
-    for file in &folder.files {
+pub(super) fn read(files: &[SourceFile], found: &mut ImportRecords) {
+    for file in files {
         match file.name.as_str() {
             "blackboard.jsonl" => board(file, found),
             "graph/entities.json" => elements::<Entity>(file, found, |found, entity| {
@@ -66,7 +49,7 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
                     Err(why) => found.unread(&file.name, None, why),
                 }
             }
-            // The last two are taken in by `parcel`.
+            // The last two are taken in by `import_other_files`.
             "decisions/index.json" | "features.json" | "knowledge.dot" => {}
             _ => found.unread(&file.name, None, "not imported; copy it manually if you want it"),
         }
@@ -75,34 +58,16 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut ImportRecords) {
 
 fn board(file: &SourceFile, found: &mut ImportRecords) {
     let mut entries: Vec<Entry> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for (number, line) in (1..).zip(file.text.trim_start_matches('\u{FEFF}').lines()) {
-        let line = line.trim();
-        let is_marker =
-            ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
-                || line == "=======";
-        if line.is_empty() || is_marker {
+    let mut places = HashMap::new();
+    for (number, entry) in json_lines::<Entry>(file, found, "an entry") {
+        if entry.id.is_empty() || entry.id.len() > limits::NAME_BYTES {
+            found.unread(&file.name, number, "an entry with an invalid id");
             continue;
         }
-        match serde_json::from_str::<Entry>(line) {
-            Ok(entry)
-                if line.len() <= limits::RECORD_BYTES
-                    && !entry.id.is_empty()
-                    && entry.id.len() <= limits::NAME_BYTES =>
-            {
-                let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
-                // Of two lines with one id the later counts, as on any board.
-                match places.insert(entry.id.clone(), entries.len()) {
-                    Some(at) => {
-                        places.insert(entry.id.clone(), at);
-                        entries[at] = entry;
-                    }
-                    None => entries.push(entry),
-                }
-            }
-            Ok(_) => found.unread(&file.name, number, "an entry with an invalid id or size"),
-            Err(error) => found.unread(&file.name, number, format!("not an entry: {error}")),
-        }
+        let entry = Entry { origin: Some(imported_origin(entry.origin.clone())), ..entry };
+        // Of two lines with one id the later counts, as on any board.
+        let at = *places.entry(entry.id.clone()).or_insert(entries.len());
+        entries.splice(at..(at + 1).min(entries.len()), [entry]);
     }
     found.entries.extend(entries);
 }
@@ -150,21 +115,16 @@ pub(super) fn cleaned<T: Serialize + DeserializeOwned>(record: T) -> T {
 }
 
 fn clean(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            let (clean, kinds) = redact(text);
-            if !kinds.is_empty() {
-                *text = clean;
-            }
+    value.each_text("", &mut |_, text| {
+        let (clean, kinds) = redact(text);
+        if !kinds.is_empty() {
+            *text = clean;
         }
-        Value::Array(items) => items.iter_mut().for_each(clean),
-        Value::Object(fields) => fields.values_mut().for_each(clean),
-        _ => {}
-    }
+    });
 }
 
 impl Engine {
-    /// Takes in what `folder` does not.
+    /// Takes in what `read` does not.
     pub(super) fn import_other_files(
         &self,
         files: &[SourceFile],
@@ -251,31 +211,28 @@ impl Engine {
         let plan = |here: &KnowledgeFile| {
             let ours = KnowledgeGraph::read(here.bytes.as_deref().unwrap_or_default());
             let wanted = additions(&ours, &theirs);
-            let mut lost = Vec::new();
-            let bytes = carried_out(here.bytes.clone(), &wanted, &mut lost);
-            let nodes = |all: &mut dyn Iterator<Item = &Operation>| {
-                all.filter(|one| one.op == OperationKind::AddNode).count() as u64
-            };
-            let new = nodes(&mut wanted.iter()) - nodes(&mut lost.iter().map(|(one, _)| one));
-            let known =
-                theirs.nodes().filter(|node| ours.graph().node(node.id()).is_some()).count() as u64;
-            let written = if bytes == here.bytes { None } else { bytes };
-            Ok::<_, Failure>((written, (ImportCounts { new, known, completed: 0 }, lost)))
+            let new = wanted.iter().filter(|one| one.op == OperationKind::AddNode).count();
+            let known = theirs.nodes().len() - new;
+            let added =
+                wanted.chunks(limits::LIST).try_fold(here.bytes.clone(), |bytes, some| {
+                    crate::knowledge::plan(bytes.as_deref(), some).map(Some)
+                })?;
+            let counts = ImportCounts { new: new as u64, known: known as u64, completed: 0 };
+            Ok::<_, Failure>((added.filter(|_| !wanted.is_empty()), counts))
         };
-        let (counts, lost) = match intent {
-            ImportMode::Import => self.change_knowledge(plan)?,
-            ImportMode::Try => plan(&self.store().documents().knowledge()?)?.1,
+        let planned = match intent {
+            ImportMode::Import => self.change_knowledge(plan),
+            ImportMode::Try => {
+                plan(&self.store().documents().knowledge()?).map(|(_, counts)| counts)
+            }
         };
-        outcome.nodes = counts;
-        for (one, why) in lost {
-            let what = one.id.unwrap_or_else(|| {
-                format!("{} -> {}", one.from.unwrap_or_default(), one.to.unwrap_or_default())
-            });
-            outcome.unread.push(ImportProblem {
+        match planned {
+            Err(Failure::InvalidInput(refused)) => outcome.unread.push(ImportProblem {
                 file: file.name.clone(),
                 line: None,
-                why: format!("`{what}` was left out: {why}"),
-            });
+                why: format!("the graph was left out: {refused}"),
+            }),
+            planned => outcome.nodes = planned?,
         }
         Ok(())
     }
@@ -283,61 +240,30 @@ impl Engine {
 
 /// What adds to our graph the nodes and edges that only theirs has.
 fn additions(ours: &KnowledgeGraph, theirs: &KnowledgeGraph) -> Vec<Operation> {
-    let ends = |edge: &twining_dot::Edge| [&edge.from, &edge.to].map(|id| id.as_str().to_owned());
-    let valid_edges: HashSet<([String; 2], &str)> = ours
-        .valid_edges()
-        .map(|valid_edge| (ends(valid_edge.edge()), valid_edge.relation()))
-        .collect();
+    let operation = |op: OperationKind, given: Vec<(&str, &str)>| {
+        let given = given.into_iter().filter(|(_, text)| !text.is_empty());
+        let fields = given.map(|(name, text)| (name.to_owned(), Some(text.to_owned())));
+        Operation { op, fields: fields.collect() }
+    };
     let nodes = theirs.nodes().filter(|node| ours.graph().node(node.id()).is_none()).map(|node| {
-        let given = |name: &str| Some(node.field(name).to_owned()).filter(|text| !text.is_empty());
-        let mut fields: Map<String, Value> = FIELDS
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), json!(given(name)?))))
-            .collect();
-        fields.extend([("op".to_owned(), json!("add_node")), ("id".to_owned(), json!(node.id()))]);
-        // What holds there does not hold here until somebody says so.
-        let status = given("status").filter(|status| status != Standing::Current.as_str());
-        let status = status.unwrap_or_else(|| Standing::Future.as_str().to_owned());
-        fields.insert("status".to_owned(), json!(status));
-        serde_json::from_value(Value::Object(fields)).unwrap_or_default()
+        let field = |name| match (name, node.field(name)) {
+            // What holds there does not hold here until somebody says so.
+            ("status", "" | "current") => (name, Standing::Future.as_str()),
+            given => given,
+        };
+        let fields = FIELDS.into_iter().map(field).chain([("id", node.id())]);
+        operation(OperationKind::AddNode, fields.collect())
     });
-    let edges = theirs
-        .valid_edges()
-        .filter(|valid_edge| {
-            !valid_edges.contains(&(ends(valid_edge.edge()), valid_edge.relation()))
-        })
-        .map(|valid_edge| {
-            let [from, to] = ends(valid_edge.edge()).map(Some);
-            let note = Some(valid_edge.note().to_owned()).filter(|note| !note.is_empty());
-            Operation {
-                op: OperationKind::AddEdge,
-                from,
-                to,
-                relation: Some(valid_edge.relation().to_owned()),
-                note,
-                ..Operation::default()
-            }
-        });
+    let ends = |edge: KnowledgeEdge<'_>| {
+        let [from, to] = [&edge.edge().from, &edge.edge().to].map(|id| id.as_str().to_owned());
+        (from, to, edge.relation().to_owned())
+    };
+    let own: HashSet<(String, String, String)> = ours.valid_edges().map(ends).collect();
+    let edges = theirs.valid_edges().filter(|edge| !own.contains(&ends(*edge))).map(|edge| {
+        let (from, to, relation) = ends(edge);
+        let fields =
+            vec![("from", &*from), ("to", &*to), ("relation", &*relation), ("note", edge.note())];
+        operation(OperationKind::AddEdge, fields)
+    });
     nodes.chain(edges).collect()
-}
-
-/// Carries out what can be: where one of them cannot, each half by itself.
-fn carried_out(
-    bytes: Option<Vec<u8>>,
-    wanted: &[Operation],
-    lost: &mut Vec<(Operation, String)>,
-) -> Option<Vec<u8>> {
-    match (crate::knowledge::plan(bytes.as_deref(), wanted), wanted) {
-        (_, []) => bytes,
-        (Ok(after), _) => Some(after),
-        (Err(why), [one]) => {
-            lost.push((one.clone(), why.to_string()));
-            bytes
-        }
-        (Err(_), _) => {
-            let (first, second) = wanted.split_at(wanted.len() / 2);
-            let bytes = carried_out(bytes, first, lost);
-            carried_out(bytes, second, lost)
-        }
-    }
 }

@@ -166,7 +166,7 @@ impl Engine {
         changes: &dyn Changes,
         checkout: &Path,
     ) -> Result<ReviewContext, Failure> {
-        let kind = ReviewKind::parse(&input.kind)?;
+        let kind = ReviewKind::parse("kind", &input.kind)?;
         let story_id = fields::optional("story_id", input.story_id.as_deref(), text::name)?;
         let (file, shared) = (
             self.store().documents().knowledge_in(checkout)?,

@@ -4,13 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_dot::{DotDocument, DotId, Node};
+use twining_dot::{
+    AttrList, Attributes, Body, DotDocument, DotId, Endpoint, Node, NodeRef, Span, Statement,
+    StatementKind,
+};
 use twining_model::knowledge::{FIELDS, Level, Link, NodeType, Priority, Standing};
 use twining_model::{limits, text};
 
 use super::graph::KnowledgeGraph;
 use super::merge::{merged_markers, unresolved_merge};
-use super::statements::GraphStatements;
 use crate::fields::{fit_reply, is_zero};
 use crate::suggestions;
 
@@ -184,14 +186,13 @@ impl GraphCheck<'_> {
     fn syntax(&mut self, markers: &[usize]) {
         let by_itself = !markers.is_empty() && merged_markers(self.document.bytes()).is_some();
         for &at in markers {
-            let message = "git left a conflict marker here; resolve the conflict first".to_owned();
+            let message = "git left a conflict marker here; resolve the conflict first";
             let suggestion = if by_itself {
                 "the two sides are compatible: both are read, and the next twining_knowledge_update merges them"
             } else {
                 "keep every node and edge of both sides, one statement each, and remove the marker lines"
             };
-            let suggestion = Some(suggestion.to_owned());
-            self.errors.push((at, GraphFinding { message, suggestion, ..GraphFinding::default() }));
+            self.errors.push((at, GraphFinding::of_file(message, suggestion)));
         }
         // A blank file is an empty graph here, whatever DOT says.
         if self.document.syntax().is_none()
@@ -208,88 +209,60 @@ impl GraphCheck<'_> {
         self.errors.extend(self.document.errors.iter().map(finding_of_problem));
         self.warnings.extend(self.document.warnings.iter().map(finding_of_problem));
         if self.document.graph().strict {
-            let message = "the graph is strict: two nodes can have only one edge, so only their last relation counts".to_owned();
-            self.errors.push((
-                0,
-                GraphFinding {
-                    message,
-                    suggestion: Some("remove the keyword `strict`".to_owned()),
-                    ..GraphFinding::default()
-                },
-            ));
+            let message = "the graph is strict: two nodes can have only one edge, so only their last relation counts";
+            self.errors.push((0, GraphFinding::of_file(message, "remove the keyword `strict`")));
         }
         if self.document.syntax().is_some_and(|graph| !graph.directed) {
             let message =
-                "the graph is undirected; relations point from the first node to the second"
-                    .to_owned();
-            self.warnings.push((
-                0,
-                GraphFinding {
-                    message,
-                    suggestion: Some("write digraph and ->".to_owned()),
-                    ..GraphFinding::default()
-                },
-            ));
+                "the graph is undirected; relations point from the first node to the second";
+            self.warnings.push((0, GraphFinding::of_file(message, "write digraph and ->")));
         }
     }
 
     fn node(&mut self, position: usize, node: &Node, at: usize) {
         let before = self.errors.all;
         if node.id.as_str().trim().is_empty() {
-            self.wrong(&node.id, "id", at, "a node needs an id".to_owned(), None);
+            self.errors.push((at, about(&node.id, "id", "a node needs an id", None)));
         }
         self.word(node, "type", at, &NodeType::ALL.map(NodeType::as_str));
         self.word(node, "level", at, &Level::ALL.map(Level::as_str));
         self.word(node, "status", at, &Standing::ALL.map(Standing::as_str));
         if is_blank(node, "description") {
-            let suggestion = "say in a sentence what it is and why it matters";
-            self.wrong(
-                &node.id,
-                "description",
-                place(node, "description", at),
-                "description is required".to_owned(),
-                Some(suggestion.to_owned()),
-            );
+            let suggestion = "say in a sentence what it is and why it matters".to_owned();
+            let finding =
+                about(&node.id, "description", "description is required", Some(suggestion));
+            self.errors.push((place(node, "description", at), finding));
         }
         let priorities = Priority::ALL.map(Priority::as_str);
         if !is_blank(node, "priority") {
             self.word(node, "priority", at, &priorities);
         } else if node.get("type") == Some(NodeType::Rule.as_str()) {
-            let message = "priority is required for nodes of type 'rule'".to_owned();
-            self.wrong(
-                &node.id,
-                "priority",
-                place(node, "priority", at),
-                message,
-                Some(choices("priority", &priorities)),
-            );
+            let message = "priority is required for nodes of type 'rule'";
+            let suggestion = Some(choices("priority", &priorities));
+            let finding = about(&node.id, "priority", message, suggestion);
+            self.errors.push((place(node, "priority", at), finding));
         }
         if self.errors.all > before {
             self.unsound.insert(position);
         }
-        self.doubts(node, at);
+        self.doubts(node);
     }
 
     fn word(&mut self, node: &Node, field: &'static str, at: usize, known: &[&str]) {
-        let at = place(node, field, at);
         let given = node.get(field).unwrap_or_default();
-        if given.trim().is_empty() {
-            self.wrong(
-                &node.id,
-                field,
-                at,
-                format!("{field} is required"),
-                Some(choices(field, known)),
-            );
+        let (message, suggestion) = if given.trim().is_empty() {
+            (format!("{field} is required"), Some(choices(field, known)))
         } else if !known.contains(&given) {
-            let message = invalid(field, given, known);
-            self.wrong(&node.id, field, at, message, suggested(field, given, known));
-        }
+            (invalid(field, given, known), suggested(field, given, known))
+        } else {
+            return;
+        };
+        self.errors.push((place(node, field, at), about(&node.id, field, message, suggestion)));
     }
 
     /// A field that nobody reads because of a slip in its name, and a text that
     /// a merge left for people.
-    fn doubts(&mut self, node: &Node, at: usize) {
+    fn doubts(&mut self, node: &Node) {
         for attribute in node.attributes.own() {
             let name = attribute.name();
             let missing = FIELDS.iter().copied().filter(|field| node.get(field).is_none());
@@ -298,18 +271,11 @@ impl GraphCheck<'_> {
                     .filter(|field| field.len() > 3)
             {
                 let message = format!("unknown field '{}'", text::excerpt(name, 80));
-                self.doubt(&node.id, name, attribute.span.start, message, Some(field.to_owned()));
-            }
-            if attribute.value.as_str().contains(MERGED) {
-                self.doubt(
-                    &node.id,
-                    name,
-                    place(node, name, at),
-                    KEPT_TWO.to_owned(),
-                    Some(format!("combine them and remove {MERGED}")),
-                );
+                let finding = about(&node.id, name, message, Some(field.to_owned()));
+                self.warnings.push((attribute.span.start, finding));
             }
         }
+        self.warnings.extend(left_by_merge(&node.id, &node.attributes));
     }
 
     fn contradictions(&mut self, statements: &GraphStatements<'_>) {
@@ -334,13 +300,9 @@ impl GraphCheck<'_> {
             if let Some(position) = self.document.graph().position_of(clash.node) {
                 self.unsound.insert(position);
                 let node = &self.document.graph().nodes[position];
-                self.wrong(
-                    &node.id,
-                    clash.name,
-                    at[1],
-                    message,
-                    Some("keep one of the two, or give one node another id".to_owned()),
-                );
+                let suggestion = "keep one of the two, or give one node another id".to_owned();
+                let finding = about(&node.id, clash.name, message, Some(suggestion));
+                self.errors.push((at[1], finding));
             }
         }
     }
@@ -350,19 +312,18 @@ impl GraphCheck<'_> {
         let mut seen: HashMap<(&DotId, &DotId, &str), usize> = HashMap::new();
         for (index, edge) in self.document.graph().edges.iter().enumerate() {
             let before = self.errors.all;
-            for (end, id, field) in
-                [("source", &edge.from, "source"), ("target", &edge.to, "target")]
-            {
+            for (field, id) in [("source", &edge.from), ("target", &edge.to)] {
                 if !statements.declared.contains_key(id) {
                     let message = format!(
-                        "edge references unknown {end} node '{}'",
+                        "edge references unknown {field} node '{}'",
                         text::excerpt(id.as_str(), 80)
                     );
                     let known = statements.declared.keys().map(|id| id.as_str());
                     // Each costs a look at every node: a file of nothing but errors gets some.
                     let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
                     let suggest = suggestions::nearest(id.as_str(), known).map(str::to_owned);
-                    self.wrong(&edge.from, field, edge.span.start, message, suggest);
+                    let finding = about(&edge.from, field, message, suggest);
+                    self.errors.push((edge.span.start, finding));
                 }
             }
             let relation = edge.get("relation").unwrap_or_default();
@@ -378,29 +339,17 @@ impl GraphCheck<'_> {
                     || choices("relation", &relations),
                     |word| format!("relation=\"{word}\""),
                 );
-                let message = "edge has no relation; it counts as related_to".to_owned();
+                let message = "edge has no relation; it counts as related_to";
                 self.warnings.push((at, about(&edge.from, "relation", message, Some(suggestion))));
             } else if !relations.contains(&relation) {
-                self.wrong(
-                    &edge.from,
-                    "relation",
-                    at,
-                    invalid("edge relation", relation, &relations),
-                    suggested("relation", relation, &relations),
-                );
+                let message = invalid("edge relation", relation, &relations);
+                let suggestion = suggested("relation", relation, &relations);
+                self.errors.push((at, about(&edge.from, "relation", message, suggestion)));
             }
             if self.errors.all > before {
                 self.unsound_edges.insert(index);
             }
-            for merged in
-                edge.attributes.own().filter(|attribute| attribute.value.as_str().contains(MERGED))
-            {
-                let suggestion = Some(format!("combine them and remove {MERGED}"));
-                self.warnings.push((
-                    merged.span.start,
-                    about(&edge.from, merged.name(), KEPT_TWO.to_owned(), suggestion),
-                ));
-            }
+            self.warnings.extend(left_by_merge(&edge.from, &edge.attributes));
             if seen.insert((&edge.from, &edge.to, relation), index).is_some() {
                 let message =
                     format!("duplicate edge to '{}'", text::excerpt(edge.to.as_str(), 80));
@@ -411,36 +360,31 @@ impl GraphCheck<'_> {
             }
         }
     }
-
-    fn wrong(
-        &mut self,
-        id: &DotId,
-        field: &str,
-        at: usize,
-        message: String,
-        suggestion: Option<String>,
-    ) {
-        self.errors.push((at, about(id, field, message, suggestion)));
-    }
-
-    fn doubt(
-        &mut self,
-        id: &DotId,
-        field: &str,
-        at: usize,
-        message: String,
-        suggestion: Option<String>,
-    ) {
-        self.warnings.push((at, about(id, field, message, suggestion)));
-    }
 }
 
-fn about(id: &DotId, field: &str, message: String, suggestion: Option<String>) -> GraphFinding {
+/// What a merge left in attributes for people to settle.
+fn left_by_merge(
+    id: &DotId,
+    attributes: &Attributes,
+) -> impl Iterator<Item = (usize, GraphFinding)> {
+    let left = attributes.own().filter(|attribute| attribute.value.as_str().contains(MERGED));
+    left.map(|attribute| {
+        let suggestion = Some(format!("combine them and remove {MERGED}"));
+        (attribute.span.start, about(id, attribute.name(), KEPT_TWO, suggestion))
+    })
+}
+
+fn about(
+    id: &DotId,
+    field: &str,
+    message: impl Into<String>,
+    suggestion: Option<String>,
+) -> GraphFinding {
     let clip = |text: &str| text[..text.floor_char_boundary(limits::NAME_BYTES)].to_owned();
     GraphFinding {
         node_id: Some(clip(id.as_str())),
         field: Some(clip(field)),
-        message,
+        message: message.into(),
         suggestion,
         ..GraphFinding::default()
     }
@@ -528,4 +472,78 @@ pub(super) fn located(
         .zip(positions)
         .map(|((_, finding), at)| GraphFinding { line: at.line, column: at.column, ..finding })
         .collect()
+}
+
+/// What the statements say that the graph does not show: an edge makes its ends, and
+/// of two values the last one stands.
+#[derive(Debug, Default)]
+struct GraphStatements<'d> {
+    /// Where each node that has a statement of its own is first declared.
+    pub declared: HashMap<&'d DotId, Span>,
+    /// Where a node says two things.
+    pub clashes: Vec<Contradiction<'d>>,
+    values: HashMap<(&'d DotId, &'d str), (&'d DotId, Span)>,
+}
+
+/// One attribute of one node with two values.
+#[derive(Debug)]
+struct Contradiction<'d> {
+    pub node: &'d DotId,
+    pub name: &'d str,
+    pub first: (&'d DotId, Span),
+    pub second: (&'d DotId, Span),
+}
+
+impl<'d> GraphStatements<'d> {
+    fn of(document: &'d DotDocument) -> Self {
+        let mut statements = Self::default();
+        if let Some(graph) = document.syntax() {
+            statements.body(&graph.body, NodeMention::Declare);
+        }
+        statements
+    }
+
+    fn body(&mut self, body: &'d Body, bare: NodeMention) {
+        for Statement { kind, .. } in &body.statements {
+            let StatementKind::Chain { endpoints, lists } = kind else { continue };
+            match endpoints.as_slice() {
+                [Endpoint::Nodes(nodes)] => self.nodes(nodes, lists, bare),
+                [Endpoint::Subgraph(subgraph)] => self.body(&subgraph.body, bare),
+                // `a -> { b c }` names b and c, and declares neither.
+                several => several.iter().for_each(|endpoint| {
+                    if let Endpoint::Subgraph(subgraph) = endpoint {
+                        self.body(&subgraph.body, NodeMention::Name);
+                    }
+                }),
+            }
+        }
+    }
+
+    fn nodes(&mut self, nodes: &'d [NodeRef], lists: &'d [AttrList], bare: NodeMention) {
+        if lists.is_empty() && bare == NodeMention::Name {
+            return;
+        }
+        for NodeRef { id, .. } in nodes {
+            self.declared.entry(&id.id).or_insert(id.span);
+            for assign in lists.iter().flat_map(|list| &list.assigns) {
+                let second = (&assign.value.id, assign.span);
+                let first = *self.values.entry((&id.id, assign.name.id.as_str())).or_insert(second);
+                if first.0 != second.0 {
+                    self.clashes.push(Contradiction {
+                        node: &id.id,
+                        name: assign.name.id.as_str(),
+                        first,
+                        second,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// What a node statement without attributes does.
+#[derive(Clone, Copy, PartialEq)]
+enum NodeMention {
+    Declare,
+    Name,
 }

@@ -14,7 +14,6 @@ mod metrics;
 mod retrieve;
 mod review;
 mod rules;
-mod statements;
 mod update;
 
 #[cfg(test)]

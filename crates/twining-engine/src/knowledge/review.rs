@@ -7,9 +7,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_dot::Graph;
-use twining_model::{InvalidInput, limits, text};
-
-use crate::input::REVIEW_KINDS;
+use twining_model::{InvalidInput, limits, text, words};
 
 pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_path, maestro_knowledge_path};
@@ -31,7 +29,7 @@ const ERRORS: usize = 100;
 #[serde(deny_unknown_fields)]
 pub struct ReviewContextInput {
     /// What is reviewed
-    #[schemars(extend("enum" = REVIEW_KINDS))]
+    #[schemars(extend("enum" = ReviewKind::ALL.map(ReviewKind::as_str)))]
     pub kind: String,
     /// As given to knowledge_pack
     pub story_id: Option<String>,
@@ -41,29 +39,12 @@ pub struct ReviewContextInput {
     pub head: Option<String>,
 }
 
-/// What a reviewer looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReviewKind {
-    Plan,
-    Code,
-    Budget,
-}
-
-impl ReviewKind {
-    pub(super) fn parse(word: &str) -> Result<Self, InvalidInput> {
-        fields::one_of(
-            "kind",
-            word.trim(),
-            &[("plan", Self::Plan), ("code", Self::Code), ("budget", Self::Budget)],
-        )
-    }
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Code => "code",
-            Self::Budget => "budget",
-        }
+words! {
+    /// What a reviewer looks at.
+    pub(super) enum ReviewKind {
+        Plan = "plan",
+        Code = "code",
+        Budget = "budget",
     }
 }
 
@@ -277,16 +258,8 @@ fn changed(
 pub(super) fn compare(before: &Graph, after: &Graph) -> GraphChanges {
     let (old, new) = (nodes(before), nodes(after));
     let mut changes = GraphChanges {
-        nodes_added: new
-            .keys()
-            .filter(|id| !old.contains_key(*id))
-            .map(|id| (*id).to_owned())
-            .collect(),
-        nodes_removed: old
-            .keys()
-            .filter(|id| !new.contains_key(*id))
-            .map(|id| (*id).to_owned())
-            .collect(),
+        nodes_added: only_in(&new, &old),
+        nodes_removed: only_in(&old, &new),
         ..GraphChanges::default()
     };
     for (id, fields) in &new {
@@ -297,11 +270,11 @@ pub(super) fn compare(before: &Graph, after: &Graph) -> GraphChanges {
             .filter(|name| fields.get(name) != before.get(name))
             .map(str::to_owned)
             .collect();
-        changes.nodes_changed.push(ChangedNode { id: (*id).to_owned(), fields });
+        changes.nodes_changed.push(ChangedNode { id: id.clone(), fields });
     }
     let (old, new) = (edges(before), edges(after));
-    changes.edges_added = new.keys().filter(|edge| !old.contains_key(*edge)).cloned().collect();
-    changes.edges_removed = old.keys().filter(|edge| !new.contains_key(*edge)).cloned().collect();
+    changes.edges_added = only_in(&new, &old);
+    changes.edges_removed = only_in(&old, &new);
     changes.edges_changed = new
         .iter()
         .filter(|(edge, values)| old.get(*edge).is_some_and(|before| before != *values))
@@ -310,12 +283,15 @@ pub(super) fn compare(before: &Graph, after: &Graph) -> GraphChanges {
     changes.within_limits()
 }
 
+/// The names that only the first of two has.
+fn only_in<V>(one: &BTreeMap<String, V>, other: &BTreeMap<String, V>) -> Vec<String> {
+    one.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
+}
+
 impl GraphChanges {
     fn within_limits(mut self) -> Self {
-        let mut cut = 0;
-        let changed = &mut self.nodes_changed;
-        cut += changed.len().saturating_sub(limits::PAGE);
-        changed.truncate(limits::PAGE);
+        let mut cut = self.nodes_changed.len().saturating_sub(limits::PAGE);
+        self.nodes_changed.truncate(limits::PAGE);
         for list in [
             &mut self.nodes_added,
             &mut self.nodes_removed,
@@ -334,17 +310,12 @@ impl GraphChanges {
     }
 }
 
-fn nodes(graph: &Graph) -> BTreeMap<&str, BTreeMap<&str, &str>> {
-    graph
-        .nodes
-        .iter()
-        .map(|node| {
-            (
-                node.id.as_str(),
-                node.attributes.iter().map(|a| (a.name(), a.value.as_str())).collect(),
-            )
-        })
-        .collect()
+fn nodes(graph: &Graph) -> BTreeMap<String, BTreeMap<&str, &str>> {
+    let named = graph.nodes.iter().map(|node| {
+        let values = node.attributes.iter().map(|a| (a.name(), a.value.as_str())).collect();
+        (node.id.as_str().to_owned(), values)
+    });
+    named.collect()
 }
 
 fn edges(graph: &Graph) -> BTreeMap<String, BTreeMap<&str, &str>> {

@@ -1,6 +1,7 @@
 //! Edits: several operations or none, each touching one statement, and the
 //! whole graph right afterwards.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -13,7 +14,7 @@ use super::check::{GraphFinding, conflict_markers};
 use super::graph::KnowledgeGraph;
 use super::merge::merged_markers;
 use crate::fields::is_false;
-use crate::input::operation_schema;
+use crate::input::{EDGE_FIELDS, operation_schema};
 use crate::secrets::{Redact, Redaction, redact_fields};
 
 /// The file before its first node.
@@ -41,61 +42,20 @@ redact_fields!(KnowledgeUpdateInput { operations, story_id });
 
 /// One operation. Which fields it takes depends on `op`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Operation {
     /// What to do.
     pub op: OperationKind,
-    /// Which node.
-    pub id: Option<String>,
-    /// A node's field.
-    #[serde(default, rename = "type")]
-    pub kind: Option<String>,
-    /// A node's field.
-    pub level: Option<String>,
-    /// A node's field.
-    pub status: Option<String>,
-    /// A node's field.
-    pub description: Option<String>,
-    /// A node's field.
-    pub tag: Option<String>,
-    /// A node's field.
-    pub component: Option<String>,
-    /// A node's field.
-    pub path: Option<String>,
-    /// A node's field.
-    pub example: Option<String>,
-    /// A node's field.
-    pub priority: Option<String>,
-    /// The tail of an edge.
-    pub from: Option<String>,
-    /// The head of an edge.
-    pub to: Option<String>,
-    /// What the edge means.
-    pub relation: Option<String>,
-    /// A remark on the edge.
-    pub note: Option<String>,
+    /// The id and fields of a node, or the ends, relation and note of an edge.
+    #[serde(flatten)]
+    pub fields: BTreeMap<String, Option<String>>,
 }
 
 impl Redact for Operation {
     /// Under the names of its own fields: a graph is corrected by them.
     fn each_text(&mut self, _: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
-        let fields = [
-            ("id", &mut self.id),
-            ("type", &mut self.kind),
-            ("level", &mut self.level),
-            ("status", &mut self.status),
-            ("description", &mut self.description),
-            ("tag", &mut self.tag),
-            ("component", &mut self.component),
-            ("path", &mut self.path),
-            ("example", &mut self.example),
-            ("priority", &mut self.priority),
-            ("from", &mut self.from),
-            ("to", &mut self.to),
-            ("relation", &mut self.relation),
-            ("note", &mut self.note),
-        ];
-        fields.into_iter().for_each(|(field, text)| text.each_text(field, visit));
+        for name in ["id"].into_iter().chain(FIELDS).chain(EDGE_FIELDS) {
+            self.fields.entry(name.to_owned()).or_default().each_text(name, visit);
+        }
     }
 }
 
@@ -215,6 +175,15 @@ pub(super) fn plan(
 }
 
 impl Operation {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.fields.get(name)?.as_deref()
+    }
+
+    fn required(&self, field: &'static str) -> Result<String, InvalidInput> {
+        let given = self.get(field).ok_or_else(|| InvalidInput::new(field, "is required"))?;
+        text::name(field, given)
+    }
+
     fn carry_out(
         &self,
         document: &mut DotDocument,
@@ -223,7 +192,7 @@ impl Operation {
         self.refuse_strays()?;
         match self.op {
             OperationKind::AddNode => {
-                let id = required("id", self.id.as_deref())?;
+                let id = self.required("id")?;
                 let given: Vec<(&str, DotId)> = self
                     .fields()?
                     .into_iter()
@@ -234,7 +203,7 @@ impl Operation {
                 updated.nodes_added.push(id);
             }
             OperationKind::UpdateNode => {
-                let id = required("id", self.id.as_deref())?;
+                let id = self.required("id")?;
                 if document.graph().node(id.as_str()).is_none() {
                     return Err(refused("id", &EditError::NoNode(DotId::new(&id))));
                 }
@@ -250,7 +219,7 @@ impl Operation {
                 }
             }
             OperationKind::RemoveNode => {
-                let id = required("id", self.id.as_deref())?;
+                let id = self.required("id")?;
                 let before = document.graph().edges.len();
                 document.remove_node(id.as_str()).map_err(|error| refused("id", &error))?;
                 updated.edges_removed += before - document.graph().edges.len();
@@ -258,12 +227,9 @@ impl Operation {
             }
             OperationKind::AddEdge => self.add_edge(document, updated)?,
             OperationKind::RemoveEdge => {
-                let selector = EdgeSelector::new(
-                    required("from", self.from.as_deref())?,
-                    required("to", self.to.as_deref())?,
-                );
-                let selector = match &self.relation {
-                    Some(relation) => selector.having("relation", relation.as_str()),
+                let selector = EdgeSelector::new(self.required("from")?, self.required("to")?);
+                let selector = match self.get("relation") {
+                    Some(relation) => selector.having("relation", relation),
                     None => selector,
                 };
                 updated.edges_removed +=
@@ -278,9 +244,8 @@ impl Operation {
         document: &mut DotDocument,
         updated: &mut KnowledgeUpdateOutcome,
     ) -> Result<(), InvalidInput> {
-        let (from, to) =
-            (required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
-        let relation = required("relation", self.relation.as_deref())?;
+        let (from, to) = (self.required("from")?, self.required("to")?);
+        let relation = self.required("relation")?;
         for (field, id) in [("from", &from), ("to", &to)] {
             if document.graph().node(id.as_str()).is_none() {
                 return Err(refused(field, &EditError::NoNode(DotId::new(id))));
@@ -295,7 +260,7 @@ impl Operation {
                 .because(format!("`{}`", text::excerpt(&relation, 80))));
         }
         let mut attributes = vec![("relation", DotId::new(&relation))];
-        if let Some(note) = self.note.as_deref().filter(|note| !note.trim().is_empty()) {
+        if let Some(note) = self.get("note").filter(|note| !note.trim().is_empty()) {
             text::bounded("note", note, limits::TEXT_BYTES)?;
             attributes.push(("note", DotId::new(note)));
         }
@@ -308,26 +273,13 @@ impl Operation {
 
     /// The fields of a node that are given, in the order they are written.
     fn fields(&self) -> Result<Vec<(&'static str, &str)>, InvalidInput> {
-        let given = [
-            &self.kind,
-            &self.level,
-            &self.status,
-            &self.description,
-            &self.tag,
-            &self.component,
-            &self.path,
-            &self.example,
-            &self.priority,
-        ];
         let mut fields = Vec::new();
-        for (name, value) in FIELDS.into_iter().zip(given) {
-            if let Some(value) = value {
-                text::bounded(name, value, limits::TEXT_BYTES)?;
-                if name == "path" && leads_out(value) {
-                    return Err(InvalidInput::new(name, "must be inside the project"));
-                }
-                fields.push((name, value.trim()));
+        for (name, value) in FIELDS.into_iter().filter_map(|name| Some((name, self.get(name)?))) {
+            text::bounded(name, value, limits::TEXT_BYTES)?;
+            if name == "path" && leads_out(value) {
+                return Err(InvalidInput::new(name, "must be inside the project"));
             }
+            fields.push((name, value.trim()));
         }
         Ok(fields)
     }
@@ -335,8 +287,9 @@ impl Operation {
     /// Takes the project off a path that begins with it, which is how agents name files.
     pub(super) fn shorten_paths(&mut self, root: &ProjectRoot) -> Result<(), InvalidInput> {
         let Some(paths) = self
-            .path
-            .as_mut()
+            .fields
+            .get_mut("path")
+            .and_then(Option::as_mut)
             .filter(|paths| paths.split(',').any(|path| Path::new(path.trim()).is_absolute()))
         else {
             return Ok(());
@@ -354,30 +307,19 @@ impl Operation {
     /// A field that the operation does not take was meant for something.
     fn refuse_strays(&self) -> Result<(), InvalidInput> {
         let of_node = !matches!(self.op, OperationKind::AddEdge | OperationKind::RemoveEdge);
-        let stray = if of_node {
-            [
-                ("from", &self.from),
-                ("to", &self.to),
-                ("relation", &self.relation),
-                ("note", &self.note),
-            ]
-            .into_iter()
-            .find(|(_, given)| given.is_some())
-        } else {
-            [("id", &self.id)].into_iter().find(|(_, given)| given.is_some())
-        };
-        let of_edge = if of_node { None } else { self.fields()?.first().map(|(name, _)| *name) };
-        match stray.map(|(name, _)| name).or(of_edge) {
-            Some(name) => Err(InvalidInput::new(
-                name,
-                if of_node {
-                    "is a field of edges, not nodes"
-                } else {
-                    "is a field of nodes, not edges"
-                },
-            )),
-            None => Ok(()),
+        for (name, _) in self.fields.iter().filter(|(_, value)| value.is_some()) {
+            let is_edge_field = EDGE_FIELDS.contains(&name.as_str());
+            let is_node_field = name == "id" || FIELDS.contains(&name.as_str());
+            let rule = match (is_node_field, is_edge_field) {
+                (true, _) if of_node => continue,
+                (_, true) if !of_node => continue,
+                (true, _) => "is a field of nodes, not edges",
+                (_, true) => "is a field of edges, not nodes",
+                _ => "is not a field of nodes or edges",
+            };
+            return Err(InvalidInput::new(text::excerpt(name, 40), rule));
         }
+        Ok(())
     }
 }
 
@@ -394,13 +336,6 @@ fn set(
         Ok(()) | Err(EditError::NoAttribute(_)) => Ok(()),
         Err(error) => Err(refused(name, &error)),
     }
-}
-
-fn required(field: &'static str, given: Option<&str>) -> Result<String, InvalidInput> {
-    given.map_or_else(
-        || Err(InvalidInput::new(field, "is required")),
-        |given| text::name(field, given),
-    )
 }
 
 fn as_id<'f>((name, value): (&'f str, &str)) -> (&'f str, DotId) {

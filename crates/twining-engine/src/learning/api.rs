@@ -8,9 +8,10 @@ use twining_store::{Durability, TextFile};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields::fit_reply;
 use crate::governance::UserPolicy;
 use crate::learning::{self, *};
-use crate::search::SearchMode;
+use crate::search::{SearchMode, round};
 use crate::secrets::clean;
 use twining_guard::GuardSet;
 use twining_guard::policy::Examples;
@@ -53,17 +54,20 @@ impl Engine {
             }
         }
         let (page, total) = search.page(mode);
-        let places: Vec<u64> = page.iter().map(|placed| placed.offset).collect();
+        let places: Vec<u64> = page.iter().map(|found| found.offset).collect();
         let traces = self.store().traces().at(&places)?;
         let hits = traces.into_iter().filter_map(|(place, trace)| {
-            let placed = page.iter().find(|placed| placed.offset == place)?;
+            let found = page.iter().find(|found| found.offset == place)?;
             Some(TraceHit {
-                trust: trace.trust(placed.written_here),
-                relevance: placed.relevance,
+                trust: trace.trust(found.written_here),
+                relevance: draft.query.is_some().then(|| round(found.worth(mode).clamp(0.0, 1.0))),
                 trace,
             })
         });
-        Ok(learning::outcome(&draft, hits.collect(), total, mode))
+        let (traces, truncated) = fit_reply(hits.collect());
+        let next = draft.offset + traces.len();
+        let next_offset = (next < total && !traces.is_empty()).then_some(next);
+        Ok(QueryTracesOutcome { traces, total, mode, next_offset, truncated })
     }
 
     /// Finds what keeps happening.

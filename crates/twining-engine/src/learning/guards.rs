@@ -173,7 +173,7 @@ fn unwritable(why: String) -> InvalidInput {
 }
 
 /// Refuses a guard that nobody would be asked by.
-pub(crate) fn check_guard_holds(policy: &str, id: &str) -> Result<(), Failure> {
+fn check_guard_holds(policy: &str, id: &str) -> Result<(), Failure> {
     let all =
         GuardSet::load(&UserPolicy::default(), &TextFile::Text(policy.to_owned()), Examples::Read);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {

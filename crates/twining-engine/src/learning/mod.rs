@@ -26,7 +26,7 @@ pub use recorded_call::{RecordedCall, action_summary};
 pub use trace_search::{QueryTracesInput, QueryTracesOutcome, TraceHit};
 pub use traces::{ObservedTrace, StoreTraceInput, StoreTraceOutcome, masked};
 
-pub(crate) use guards::{check_guard_holds, listed, plan_create, plan_promote};
+pub(crate) use guards::{listed, plan_create, plan_promote};
 pub(crate) use patterns::{PatternBuilder, PatternsDraft};
-pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, outcome, trace_text};
+pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, trace_text};
 pub(crate) use traces::plan_trace;

@@ -5,14 +5,14 @@
 //! weighed by BM25; the best and the newest are then compared by meaning, which takes
 //! longer than the walk over a hundred thousand lines.
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
 use twining_store::{StoredTrace, Term, terms};
 
-use crate::fields::{self, fit_reply, is_false};
+use crate::fields::{self, is_false};
 use crate::search::SearchMode;
 
 /// Lines compared by meaning: the best by words, and as many of the newest.
@@ -121,80 +121,61 @@ impl QueryTracesDraft {
     }
 }
 
-/// A line that may be asked for.
-struct TraceMatch {
+/// A line that passes the filters, and how near it is to the question.
+pub(crate) struct TraceMatch {
     id: String,
-    offset: u64,
-    written_here: bool,
-    counts: Vec<u32>,
-    length: f64,
+    pub(crate) offset: u64,
+    pub(crate) written_here: bool,
     lexical: f64,
     semantic: f64,
+}
+
+impl TraceMatch {
+    /// How well it answers, from 0 to 1.
+    pub(crate) fn worth(&self, mode: SearchMode) -> f64 {
+        match mode {
+            SearchMode::Keyword => self.lexical,
+            _ => LEXICAL * self.lexical + SEMANTIC * self.semantic,
+        }
+    }
 }
 
 /// A search under way.
 pub(crate) struct TraceSearch<'q> {
     draft: &'q QueryTracesDraft,
     terms: Vec<Term>,
-    /// Lines that pass the filters.
     found: Vec<TraceMatch>,
-    /// Lines there are, and their bytes.
-    lines: f64,
-    bytes: f64,
-}
-
-/// A trace on the page that was asked for.
-pub(crate) struct PageEntry {
-    pub(crate) offset: u64,
-    pub(crate) written_here: bool,
-    pub(crate) relevance: Option<f64>,
 }
 
 impl<'q> TraceSearch<'q> {
     pub(crate) fn new(draft: &'q QueryTracesDraft) -> Self {
         let terms = draft.query.as_deref().map(terms).unwrap_or_default();
-        Self { draft, terms, found: Vec::new(), lines: 0.0, bytes: 0.0 }
+        Self { draft, terms, found: Vec::new() }
     }
 
     /// Looks at one line.
     pub(crate) fn see(&mut self, seen: &StoredTrace<'_>) {
-        let length = seen.line.len() as f64;
-        self.lines += 1.0;
-        self.bytes += length;
-        let Some(trace) = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace))
-        else {
-            return;
-        };
-        self.found.push(TraceMatch {
+        let trace = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace));
+        self.found.extend(trace.map(|trace| TraceMatch {
             id: seen.id.to_owned(),
             offset: seen.offset,
             written_here: seen.written_here,
-            counts: counts(&trace, &self.terms),
-            length,
-            lexical: 0.0,
+            lexical: share(&trace, &self.terms),
             semantic: 0.0,
-        });
+        }));
     }
 
     /// The places of the lines whose meaning may matter: the best by words, and the
     /// newest of all.
     pub(crate) fn candidates(&mut self) -> Vec<u64> {
-        self.weigh_words();
-        let mut places: Vec<u64> = self
-            .found
-            .iter()
-            .take(COMPARED)
-            .filter(|found| found.lexical > 0.0)
-            .map(|found| found.offset)
-            .collect();
-        let mut newest: Vec<&TraceMatch> = self.found.iter().collect();
-        newest.sort_unstable_by(|a, b| b.id.cmp(&a.id));
-        for found in newest.into_iter().take(COMPARED) {
-            if !places.contains(&found.offset) {
-                places.push(found.offset);
-            }
-        }
-        places
+        self.found.sort_unstable_by(|a, b| b.id.cmp(&a.id));
+        let newest = self.found.iter().take(COMPARED);
+        let mut by_words: Vec<&TraceMatch> =
+            self.found.iter().filter(|found| found.lexical > 0.0).collect();
+        by_words.sort_by(|a, b| b.lexical.total_cmp(&a.lexical));
+        let mut places = HashSet::new();
+        let all = by_words.into_iter().take(COMPARED).chain(newest);
+        all.map(|found| found.offset).filter(|place| places.insert(*place)).collect()
     }
 
     /// Notes how near those are to the question.
@@ -206,73 +187,24 @@ impl<'q> TraceSearch<'q> {
         }
     }
 
-    fn weigh_words(&mut self) {
-        let (all, average) = (self.lines, (self.bytes / self.lines.max(1.0)).max(1.0));
-        let has =
-            |found: &TraceMatch, at: usize| found.counts.get(at).is_some_and(|count| *count > 0);
-        let holding: Vec<f64> = (0..self.terms.len())
-            .map(|at| self.found.iter().filter(|found| has(found, at)).count() as f64)
-            .collect();
-        for found in &mut self.found {
-            found.lexical = found
-                .counts
-                .iter()
-                .zip(&holding)
-                .map(|(count, holding)| {
-                    let (count, rarity) =
-                        (f64::from(*count), ((all - holding + 0.5) / (holding + 0.5) + 1.0).ln());
-                    rarity * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * found.length / average))
-                })
-                .sum();
-        }
-        let best = self.found.iter().map(|found| found.lexical).fold(f64::MIN_POSITIVE, f64::max);
-        self.found.iter_mut().for_each(|found| found.lexical /= best);
-        self.found.sort_unstable_by(|a, b| b.lexical.total_cmp(&a.lexical).then(b.id.cmp(&a.id)));
-    }
-
     /// The page that was asked for, and how many there are.
-    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<PageEntry>, usize) {
-        let asked = self.draft.query.is_some();
-        let worth = |found: &TraceMatch| match mode {
-            SearchMode::Keyword => found.lexical,
-            _ => LEXICAL * found.lexical + SEMANTIC * found.semantic,
-        };
-        if asked {
+    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<TraceMatch>, usize) {
+        if self.draft.query.is_some() {
             self.found.retain(|found| found.lexical > 0.0 || found.semantic >= BESIDE_THE_POINT);
         }
         let total = self.found.len();
+        let worth = |found: &TraceMatch| found.worth(mode);
         self.found.sort_unstable_by(|a, b| worth(b).total_cmp(&worth(a)).then(b.id.cmp(&a.id)));
-        let rounded = |worth: f64| (worth.clamp(0.0, 1.0) * 1000.0).round() / 1000.0;
-        let page = self.found.iter().skip(self.draft.offset).take(self.draft.limit);
-        let placed = |found: &TraceMatch| PageEntry {
-            offset: found.offset,
-            written_here: found.written_here,
-            relevance: asked.then(|| rounded(worth(found))),
-        };
-        (page.map(placed).collect(), total)
+        (self.found.into_iter().skip(self.draft.offset).take(self.draft.limit).collect(), total)
     }
 }
 
-/// How often each word asked for stands in a trace.
-fn counts(trace: &BorrowedTrace<'_>, terms: &[Term]) -> Vec<u32> {
-    let mut counts = vec![0; terms.len()];
-    if terms.is_empty() {
-        return counts;
-    }
-    for word in trace
-        .words()
-        .into_iter()
-        .flat_map(|part| part.split(|c: char| !c.is_alphanumeric()))
-        .filter(|word| !word.is_empty())
-    {
-        // Nearly all text is ASCII in small letters already.
-        let is_folded = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-        let word = if is_folded { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) };
-        for (term, count) in terms.iter().zip(&mut counts) {
-            *count += u32::from(alike(&word, &term.text));
-        }
-    }
-    counts
+/// The share of the words asked for that a trace has.
+fn share(trace: &BorrowedTrace<'_>, terms: &[Term]) -> f64 {
+    let text = trace.words().join(" ").to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let found = terms.iter().filter(|term| words.iter().any(|word| alike(word, &term.text)));
+    found.count() as f64 / terms.len().max(1) as f64
 }
 
 /// Whether a word is the one asked for, or a form of it.
@@ -284,28 +216,6 @@ fn alike(word: &str, term: &str) -> bool {
 
 /// All that a trace says.
 pub(crate) fn trace_text(trace: &Trace) -> String {
-    BorrowedTrace::of_trace(trace)
-        .words()
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// The answer to a question.
-pub(crate) fn outcome(
-    draft: &QueryTracesDraft,
-    hits: Vec<TraceHit>,
-    total: usize,
-    mode: SearchMode,
-) -> QueryTracesOutcome {
-    let (traces, truncated) = fit_reply(hits);
-    let next = draft.offset + traces.len();
-    QueryTracesOutcome {
-        next_offset: (next < total && !traces.is_empty()).then_some(next),
-        traces,
-        total,
-        mode,
-        truncated,
-    }
+    let trace = BorrowedTrace::of_trace(trace);
+    trace.words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

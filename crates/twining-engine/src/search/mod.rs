@@ -14,7 +14,7 @@ mod tests;
 pub(crate) use embedding_index::{LoadedIndex, Similarities};
 pub(crate) use ranking::{
     DecisionSearch, EntrySearch, RankedRecord, Ranking, SearchQuery, by_meaning, by_words, rank,
-    rank_found,
+    rank_found, round,
 };
 
 pub use embedding_index::{EmbeddingIndex, LoadModel, ModelState};

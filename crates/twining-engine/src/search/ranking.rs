@@ -27,10 +27,11 @@ const BESIDE_THE_POINT: f64 = 0.1;
 const AUTHOR: f64 = 0.15;
 
 /// How a search was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchMode {
     /// By keyword.
+    #[default]
     Keyword,
     /// By meaning.
     Semantic,

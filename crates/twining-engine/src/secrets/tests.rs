@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::secrets::{redact, secrets_in};
-use crate::testing::{Project, caller, choice};
+use crate::testing::{NoHistory, Project, caller, choice};
 use crate::{AddEntityInput, DecideInput, HandoffInput, PostInput, RecordTurnInput};
 
 const FORMATS: &str = include_str!("../../../../fixtures/secrets/formats.txt");
@@ -186,7 +186,7 @@ fn a_secret_reaches_no_file_whichever_verb_it_comes_with() {
         "pending-posts.jsonl",
         &format!("{{\"entry_type\":\"finding\",\"summary\":\"queued {secret}\"}}\n"),
     );
-    assert_eq!(project.engine.drain_queues(&caller("ada")).expect("drains").posted, 1);
+    assert_eq!(project.engine.drain_queues(&caller("ada"), &NoHistory).expect("drains").posted, 1);
     project.engine.store().housekeep().expect("writes the arrays");
     assert_eq!(holding(project.path(), &secret), Vec::<String>::new());
     assert_eq!(holding(project.path(), "hunter2hunter2!"), Vec::<String>::new());

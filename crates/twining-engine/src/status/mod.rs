@@ -3,6 +3,5 @@
 mod report;
 #[cfg(test)]
 mod tests;
-mod unreadable_files;
 
 pub use report::{StatusInput, StatusReport, StatusWarning, UnreadableFile};

@@ -2,23 +2,30 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Claim, DecisionStatus, Scope, Time, limits};
+use twining_guard::policy::Examples;
+use twining_guard::{GuardSet, UserPolicy};
+use twining_model::{Claim, DecisionStatus, Handoff, Id, Scope, Time, limits, text};
 use twining_store::config::VERSION;
-use twining_store::{AgentFiles, Config, EntryFilter, RecordCounts, View};
+use twining_store::{
+    AgentFiles, Config, EntryFilter, FeatureListFile, RecordCounts, Store, StoreError, TextFile,
+    TurnFiles, View,
+};
 
 use crate::agents::{AgentLiveness, AgentSummary};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::DAY_MS;
+use crate::governance::turns;
 use crate::knowledge::KnowledgeMetrics;
 use crate::search::{ModelState, SearchMode};
-use crate::status::unreadable_files;
-use crate::{agents, fields};
+use crate::{agents, fields, workflow};
 
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
 /// Names that look like others that are told of.
 const SUSPICIONS: usize = 5;
+/// Turn files that are looked at, the last by name: `status` must not grow with the project.
+const TURNS: usize = 200;
 /// Days a decision may be provisional before someone should look.
 const STALE_DAYS: i64 = 7;
 
@@ -31,6 +38,12 @@ pub struct StatusWarning {
     pub message: String,
     /// What to do.
     pub hint: String,
+}
+
+impl StatusWarning {
+    fn new(code: &str, message: String, hint: &str) -> Self {
+        Self { code: code.to_owned(), message, hint: hint.to_owned() }
+    }
 }
 
 /// A file, or a line of one, that could not be read. It is left unchanged.
@@ -59,7 +72,7 @@ pub struct StatusInput {
 }
 
 /// The state of the memory.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// What the project is called.
     pub project: String,
@@ -149,7 +162,6 @@ pub(crate) fn status(
     let tally = &counts.tally;
     Ok(StatusReport {
         project,
-        scope: None,
         blackboard_entries: tally.entries,
         active_decisions: tally.active,
         provisional_decisions: tally.provisional,
@@ -169,11 +181,7 @@ pub(crate) fn status(
         search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
         store: ".twining".to_owned(),
         format_version: config.version,
-        registered_agents: 0,
-        active_agents: 0,
-        open_handoffs: 0,
-        claims: Vec::new(),
-        metrics: None,
+        ..StatusReport::default()
     })
 }
 
@@ -188,25 +196,15 @@ impl StatusReport {
         self.open_handoffs = agents::open_handoffs(agent_files, limits::HANDOFFS, |_| true)
             .map_or(0, |open| open.len() as u64);
         self.claims = agents::current_claims(agent_files, now);
-        let mut notices = StatusNotices(Vec::new());
         if let Some((line, why)) = agent_files.registered().unreadable.first() {
             let message = format!("agents/registry.json, line {line}: {why}");
-            notices.add(
-                Attention::Yes,
-                "unreadable_registry",
-                message,
-                "fix it manually; Twining does not overwrite it",
-            );
+            let hint = "fix it manually; Twining does not overwrite it";
+            self.warnings.push(StatusWarning::new("unreadable_registry", message, hint));
         }
         for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
-            notices.add(
-                Attention::No,
-                "look_alike_agents",
-                why,
-                "check that this agent is who you think it is",
-            );
+            let hint = "check that this agent is who you think it is";
+            self.warnings.push(StatusWarning::new("look_alike_agents", why, hint));
         }
-        self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
     }
 }
 
@@ -334,10 +332,7 @@ impl StatusNotices {
     }
 
     fn add(&mut self, attention: Attention, code: &str, message: String, hint: &str) {
-        self.0.push(StatusNotice {
-            attention,
-            warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() },
-        });
+        self.0.push(StatusNotice { attention, warning: StatusWarning::new(code, message, hint) });
     }
 }
 
@@ -445,7 +440,7 @@ impl Engine {
         let rejected = self.store().queues().rejected_lines()?;
         let model = self.model_state()?;
         let agent_files = self.store().documents().agents();
-        let unread = unreadable_files::find(self.store(), &agent_files);
+        let unread = unreadable_files(self.store(), &agent_files);
         let project = self.store().project_name();
         let mut report = self
             .store()
@@ -518,4 +513,77 @@ impl Engine {
         };
         Some(StatusWarning { code: "knowledge_errors".to_owned(), message, hint })
     }
+}
+
+/// Files beside the index that cannot be read. Each reader skips them, so somebody has to tell.
+fn unreadable_files(store: &Store, agents: &Result<AgentFiles, StoreError>) -> Vec<UnreadableFile> {
+    let documents = store.documents();
+    let mut found = documents.turns().map(|stored| unreadable_turns(&stored)).unwrap_or_default();
+    found.extend(documents.policy().ok().as_ref().and_then(unreadable_policy));
+    found.extend(documents.features().ok().as_ref().and_then(unreadable_features));
+    match agents {
+        Ok(stored) => found.extend(unreadable_handoffs(stored)),
+        Err(error) => {
+            found.push(unreadable("agents/registry.json".to_owned(), &error.to_string()));
+        }
+    }
+    found
+}
+
+/// Turns that cannot be read, or lie where another belongs.
+fn unreadable_turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
+    let listing = match stored.all() {
+        Ok(listing) => listing,
+        Err(error) => return vec![unreadable("turns".to_owned(), &error.to_string())],
+    };
+    let skipped = listing.skipped.iter().map(|(file, why)| unreadable(file.clone(), why));
+    let bad = listing.locations.iter().rev().take(TURNS);
+    skipped
+        .chain(bad.filter_map(|slot| {
+            turns::why_unreadable(stored, slot).map(|why| unreadable(slot.path(), &why))
+        }))
+        .collect()
+}
+
+/// A policy whose guards cannot be read. Mistakes beside them are told where the
+/// policy is asked for: the rest of it holds.
+fn unreadable_policy(file: &TextFile) -> Option<UnreadableFile> {
+    let mistake = GuardSet::load(&UserPolicy::default(), file, Examples::Skip).unread?;
+    let why = format!(
+        "{}; its guards are not in force until it is fixed",
+        text::excerpt(&mistake.message, 160)
+    );
+    Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
+}
+
+/// A feature list that cannot be read.
+fn unreadable_features(stored: &FeatureListFile) -> Option<UnreadableFile> {
+    let failure = workflow::read_list(stored).err()?;
+    let file = stored.path.strip_prefix(".twining/").unwrap_or(&stored.path);
+    Some(unreadable(file.to_owned(), &failure.to_string()))
+}
+
+/// Handoffs that cannot be read, among the newest.
+fn unreadable_handoffs(stored: &AgentFiles) -> Vec<UnreadableFile> {
+    let ids = match stored.handoff_ids() {
+        Ok(ids) => ids,
+        Err(error) => return vec![unreadable("handoffs".to_owned(), &error.to_string())],
+    };
+    let why = |id: &Id| match stored.handoff(id) {
+        Ok(None) => None,
+        Ok(Some(bytes)) => match serde_json::from_slice::<Handoff>(&bytes) {
+            Ok(handoff) if handoff.id == id.as_str() => None,
+            Ok(_) => Some("it contains a different handoff than its file name says".to_owned()),
+            Err(error) => Some(error.to_string()),
+        },
+        Err(error) => Some(error.to_string()),
+    };
+    ids.iter()
+        .take(limits::HANDOFFS)
+        .filter_map(|id| Some(unreadable(format!("handoffs/{id}.json"), &why(id)?)))
+        .collect()
+}
+
+fn unreadable(file: String, why: &str) -> UnreadableFile {
+    UnreadableFile { file, line: None, why: text::excerpt(why, 160) }
 }

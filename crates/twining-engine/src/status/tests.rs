@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use crate::StatusReport;
-use crate::testing::{Project, caller, choice};
+use crate::testing::{NoHistory, Project, caller, choice};
 
 fn status(project: &Project) -> StatusReport {
     project.engine.status().expect("reports")
@@ -202,7 +202,7 @@ fn a_folder_of_a_newer_format_says_that_it_cannot_be_written() {
 fn a_queued_line_that_was_set_aside_is_told_and_is_no_illness() {
     let project = Project::new();
     project.write("pending-posts.jsonl", "not json\n");
-    project.engine.drain_queues(&caller("ada")).expect("drains");
+    project.engine.drain_queues(&caller("ada"), &NoHistory).expect("drains");
     let report = status(&project);
     assert_eq!(codes(&report), ["rejected_queue_lines"]);
     assert!(

@@ -9,5 +9,4 @@ mod scope_checks;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use scope::NoHistory;
 pub use scope::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};

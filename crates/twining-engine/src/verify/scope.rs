@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Entry, EntryType, InvalidInput, Scope, Time, limits};
+use twining_model::{Entry, EntryType, InvalidInput, Scope, limits, words};
 use twining_store::View;
 
-use crate::input::{CHECKS, each_of};
+use crate::input::each_of;
 
 pub use twining_store::git::History;
 
@@ -22,26 +22,16 @@ use crate::failure::Failure;
 use crate::fields;
 use crate::secrets::{Redaction, clean, redact_fields};
 
-/// A history in which nothing was ever committed.
-pub(crate) struct NoHistory;
-
-impl History for NoHistory {
-    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
-        Ok(BTreeMap::new())
-    }
-}
-
 /// What to verify, as given by the caller.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct VerifyInput {
     /// File, directory, module or `project` (default)
     ///
     /// A path is relative to the project
     pub scope: Option<String>,
     /// Only these checks
-    #[serde(default)]
-    #[schemars(extend("items" = each_of(CHECKS)))]
+    #[schemars(extend("items" = each_of(CheckName::ALL.map(CheckName::as_str))))]
     pub checks: Vec<String>,
     /// Your name
     pub agent_id: Option<String>,
@@ -49,18 +39,18 @@ pub struct VerifyInput {
 
 redact_fields!(VerifyInput { scope });
 
-/// How a check went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckStatus {
-    /// There was nothing to check.
-    Skip,
-    /// Nothing found.
-    Pass,
-    /// Worth a look.
-    Warn,
-    /// Something is wrong.
-    Fail,
+words! {
+    /// How a check went.
+    CheckStatus {
+        /// There was nothing to check.
+        Skip = "skip",
+        /// Nothing found.
+        Pass = "pass",
+        /// Worth a look.
+        Warn = "warn",
+        /// Something is wrong.
+        Fail = "fail",
+    }
 }
 
 /// A record that a check names.
@@ -107,44 +97,37 @@ pub struct VerifyOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// A check that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum CheckName {
-    TestCoverage,
-    Warnings,
-    Assembly,
-    Drift,
-    Constraints,
+words! {
+    /// A check that can be asked for.
+    enum CheckName {
+        TestCoverage = "test_coverage",
+        Warnings = "warnings",
+        Assembly = "assembly",
+        Drift = "drift",
+        Constraints = "constraints",
+    }
 }
 
-const KINDS: [(&str, CheckName); 5] = [
-    ("test_coverage", CheckName::TestCoverage),
-    ("warnings", CheckName::Warnings),
-    ("assembly", CheckName::Assembly),
-    ("drift", CheckName::Drift),
-    ("constraints", CheckName::Constraints),
-];
-
 /// The checks that are asked for; all of them if none is named.
-fn wanted(checks: &[String]) -> Result<Vec<(&'static str, CheckName)>, InvalidInput> {
+fn wanted(checks: &[String]) -> Result<Vec<CheckName>, InvalidInput> {
     limits::at_most("checks", checks, limits::LIST)?;
-    let wanted = checks.iter().map(|word| fields::one_of("checks", word.trim(), &KINDS));
+    let wanted = checks.iter().map(|word| CheckName::parse("checks", word));
     let wanted: Vec<CheckName> = wanted.collect::<Result<_, _>>()?;
     let is_wanted = |kind: &CheckName| wanted.is_empty() || wanted.contains(kind);
-    Ok(KINDS.into_iter().filter(|(_, kind)| is_wanted(kind)).collect())
+    Ok(CheckName::ALL.into_iter().filter(is_wanted).collect())
 }
 
 /// Verifies a scope, and writes the finding that says so.
 fn verify(
     view: &View<'_>,
     scope: &Scope,
-    kinds: &[(&'static str, CheckName)],
+    kinds: &[CheckName],
     history: &dyn History,
     stamp: &Stamp<'_>,
 ) -> Result<(Entry, VerifyOutcome), Failure> {
     let decisions = scope_checks::ScopeDecisions::gather(view, scope)?;
     let mut checks = BTreeMap::new();
-    for &(name, kind) in kinds {
+    for &kind in kinds {
         let check = match kind {
             CheckName::TestCoverage => scope_checks::test_coverage(view, &decisions)?,
             CheckName::Warnings => scope_checks::warnings(view, scope)?,
@@ -152,12 +135,12 @@ fn verify(
             CheckName::Drift => scope_checks::drift(&decisions, history),
             CheckName::Constraints => scope_checks::constraints(view, scope)?,
         };
-        checks.insert(name.to_owned(), check);
+        checks.insert(kind.as_str().to_owned(), check);
     }
     let summary = summary(scope, &checks);
     let lines: Vec<String> = checks
         .iter()
-        .map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message))
+        .map(|(name, check)| format!("{name}: {}: {}", check.status.as_str(), check.message))
         .collect();
     let finding = Entry {
         detail: lines.join("\n"),
@@ -181,7 +164,7 @@ fn summary(scope: &Scope, checks: &BTreeMap<String, ScopeCheck>) -> String {
             .filter(|(_, check)| check.status == status)
             .map(|(name, _)| name.as_str())
             .collect();
-        (!names.is_empty()).then(|| format!("{} {}", word(status), names.join(", ")))
+        (!names.is_empty()).then(|| format!("{} {}", status.as_str(), names.join(", ")))
     };
     let parts: Vec<String> =
         [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip]
@@ -189,15 +172,6 @@ fn summary(scope: &Scope, checks: &BTreeMap<String, ScopeCheck>) -> String {
             .filter_map(named)
             .collect();
     fields::summary(&format!("{VERIFIED}{scope}: {}", parts.join("; ")))
-}
-
-fn word(status: CheckStatus) -> &'static str {
-    match status {
-        CheckStatus::Skip => "skip",
-        CheckStatus::Pass => "pass",
-        CheckStatus::Warn => "warn",
-        CheckStatus::Fail => "fail",
-    }
 }
 
 impl Engine {

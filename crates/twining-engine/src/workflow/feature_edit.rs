@@ -10,7 +10,7 @@ use twining_store::FeatureListFile;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::{FEATURE_ACTIONS, FEATURE_STATUSES, number_or_text};
+use crate::input::{FEATURE_ACTIONS, number_or_text};
 use crate::secrets::{Redaction, redact_fields};
 use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, FeatureStatus, priority};
@@ -21,7 +21,7 @@ use crate::workflow::state_machine::{FeatureEvent, event_towards};
 
 /// What to do with the list.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct FeaturesInput {
     /// list (default), add or update
     #[schemars(extend("enum" = FEATURE_ACTIONS))]
@@ -31,25 +31,21 @@ pub struct FeaturesInput {
     /// What is to be built
     pub description: Option<String>,
     /// Must be one step away; with list, a filter
-    #[schemars(extend("enum" = FEATURE_STATUSES))]
+    #[schemars(extend("enum" = FeatureStatus::ALL.map(FeatureStatus::as_str)))]
     pub status: Option<String>,
     /// Whether it was shown to work; needs a recorded run
     pub tested: Option<bool>,
     /// Its files and folders, comma-separated
-    #[serde(default)]
     pub files: Vec<String>,
     /// Its tests (paths or ids), comma-separated
-    #[serde(default)]
     pub tests: Vec<String>,
     /// Acceptance criteria; repeat the flag for more
-    #[serde(default)]
     pub acceptance_criteria: Vec<String>,
     /// A number, lower first, or high, medium, low
     #[serde(default, deserialize_with = "number_or_text")]
     #[schemars(with = "Option<String>")]
     pub priority: Option<String>,
     /// Features to test before it, comma-separated
-    #[serde(default)]
     pub depends_on: Vec<String>,
     /// Why it is blocked or reopened
     pub reason: Option<String>,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::text;
+use twining_model::{text, words};
 
 use crate::fields;
 use crate::workflow::evidence::RunLog;
@@ -16,38 +16,25 @@ use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::feature_edit::FeatureCounts;
 use crate::workflow::list::FeatureList;
 
-/// What kind of thing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NextAction {
-    /// Break the work down into features.
-    Initialize,
-    /// Build a feature.
-    Code,
-    /// Show that a feature works.
-    Test,
-    /// Fix a feature whose tests failed.
-    Resume,
-    /// Get a person to look at a feature.
-    Blocked,
-    /// Nothing is left.
-    Done,
+words! {
+    /// What kind of thing to do.
+    NextAction {
+        /// Break the work down into features.
+        Initialize = "initialize",
+        /// Build a feature.
+        Code = "code",
+        /// Show that a feature works.
+        Test = "test",
+        /// Fix a feature whose tests failed.
+        Resume = "resume",
+        /// Get a person to look at a feature.
+        Blocked = "blocked",
+        /// Nothing is left.
+        Done = "done",
+    }
 }
 
 impl NextAction {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initialize => "initialize",
-            Self::Code => "code",
-            Self::Test => "test",
-            Self::Resume => "resume",
-            Self::Blocked => "blocked",
-            Self::Done => "done",
-        }
-    }
-
     /// The role that does it; none where a person is needed or nothing is left.
     #[must_use]
     pub fn role(self) -> Option<&'static str> {

@@ -15,6 +15,7 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
 use crate::governance::TestCounts;
+use crate::governance::gates::claimed_tests;
 use crate::input::TestCountsInput;
 use crate::secrets::{Redact, Redaction, redact_fields};
 use crate::workflow::evidence::{
@@ -67,7 +68,7 @@ pub struct ReportInput {
     /// coder or tester
     pub role: String,
     /// started, completed, passed, failed, blocked or reopened
-    #[schemars(extend("enum" = OUTCOMES.map(|(word, _)| word)))]
+    #[schemars(extend("enum" = FeatureEvent::ALL.map(FeatureEvent::as_str)))]
     pub outcome: String,
     /// What was done, what broke, or why
     pub summary: Option<String>,
@@ -236,16 +237,6 @@ impl ReportDraft {
     }
 }
 
-/// What may be reported.
-const OUTCOMES: [(&str, FeatureEvent); 6] = [
-    ("started", FeatureEvent::Started),
-    ("completed", FeatureEvent::Completed),
-    ("passed", FeatureEvent::Passed),
-    ("failed", FeatureEvent::Failed),
-    ("blocked", FeatureEvent::GaveUp),
-    ("reopened", FeatureEvent::Reopened),
-];
-
 fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
     let given = word.trim().to_lowercase().replace([' ', '-'], "_");
     let same = match given.as_str() {
@@ -257,31 +248,15 @@ fn outcome(word: &str) -> Result<FeatureEvent, InvalidInput> {
         "reopen" => "reopened",
         other => other,
     };
-    fields::one_of("outcome", same, &OUTCOMES)
+    FeatureEvent::parse("outcome", same)
 }
 
+/// The counts that a report claims; what it does not say of failures are none.
 fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, InvalidInput> {
-    let (run, passed, failed) =
-        match (evidence.tests.run, evidence.tests.passed, evidence.tests.failed) {
-            (None, None, None) => return Ok(None),
-            (run, Some(passed), failed) => (
-                run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))),
-                passed,
-                failed.unwrap_or(0),
-            ),
-            (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),
-            (Some(0), None, None) => (0, 0, 0),
-            _ => {
-                return Err(InvalidInput::new(
-                    "tests",
-                    "must say how many were run, passed and failed",
-                ));
-            }
-        };
-    if passed.saturating_add(failed) > run {
-        return Err(InvalidInput::new("tests", "cannot have more passed and failed than were run"));
-    }
-    Ok(Some(TestCounts { run, passed, failed }))
+    let given = evidence.tests;
+    let none_failed = given.passed.is_some() || given.run == Some(0);
+    let failed = given.failed.or(none_failed.then_some(0));
+    claimed_tests(TestCountsInput { failed, ..given })
 }
 
 /// What the project's settings say of a step.
@@ -500,11 +475,7 @@ pub(crate) fn attempt(
         feature: feature.to_owned(),
         agent: stamp.caller.agent.clone(),
         role: role.to_owned(),
-        outcome: OUTCOMES
-            .iter()
-            .find(|(_, known)| *known == event)
-            .map_or("", |(word, _)| word)
-            .to_owned(),
+        outcome: event.as_str().to_owned(),
         summary: fields::clip(summary, 4 * limits::ELEMENT_BYTES),
         run,
     }

@@ -1,6 +1,10 @@
 //! The steps a feature takes: where it stands and what happened in, where it
 //! stands then out. What is not listed is refused, with the step that would be next.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_model::words;
+
 use crate::failure::Failure;
 use crate::workflow::feature::FeatureStatus;
 
@@ -13,21 +17,22 @@ pub struct FeatureState {
     pub retries: u32,
 }
 
-/// What happened to a feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FeatureEvent {
-    /// Someone began.
-    Started,
-    /// The code is there.
-    Completed,
-    /// It was shown to work, by evidence that was accepted.
-    Passed,
-    /// It was shown not to.
-    Failed,
-    /// Whoever is at it cannot go on.
-    GaveUp,
-    /// It is to be worked on again, from the beginning.
-    Reopened,
+words! {
+    /// What happened to a feature, by the word it is reported with.
+    FeatureEvent {
+        /// Someone began.
+        Started = "started",
+        /// The code is there.
+        Completed = "completed",
+        /// It was shown to work, by evidence that was accepted.
+        Passed = "passed",
+        /// It was shown not to.
+        Failed = "failed",
+        /// Whoever is at it cannot go on.
+        GaveUp = "blocked",
+        /// It is to be worked on again, from the beginning.
+        Reopened = "reopened",
+    }
 }
 
 /// Takes one step. `max_test_failures` counts after the failure.

@@ -284,7 +284,7 @@ fn run_verb(
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
-    let drained = project.engine.drain_queues_with(&caller, &project.history);
+    let drained = project.engine.drain_queues(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.
     let answer = (verb.run)(
         &CommandContext { flags: Some(matches), ..project.context(caller, authority) },

@@ -1,9 +1,8 @@
 //! The graph: what the code is made of.
 
 use twining_engine::{
-    AddEntityInput, AddEntityOutcome, AddRelationInput, AddRelationOutcome, Failure,
-    GraphQueryInput, GraphQueryOutcome, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
-    PruneInput, PruneOutcome,
+    AddEntityInput, AddRelationInput, AddedOutcome, Failure, GraphQueryInput, GraphQueryOutcome,
+    NeighborsInput, NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome,
 };
 
 use super::rows;
@@ -22,13 +21,13 @@ impl Verb for AddEntityInput {
     const WORDS: &'static [&'static str] = &["name", "type"];
     const DESCRIBED: &'static [&'static str] = &["agent_id"];
 
-    type Output = AddEntityOutcome;
+    type Output = AddedOutcome;
 
-    fn run(&self, ctx: &CommandContext<'_>) -> Result<AddEntityOutcome, Failure> {
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<AddedOutcome, Failure> {
         ctx.engine.add_entity(&ctx.caller, self)
     }
 
-    fn show(added: &AddEntityOutcome, page: &mut TextPage) {
+    fn show(added: &AddedOutcome, page: &mut TextPage) {
         page.line([good(if added.created { "added" } else { "known" }), plain(&added.id)]);
     }
 }
@@ -42,13 +41,13 @@ impl Verb for AddRelationInput {
     const WORDS: &'static [&'static str] = &["source", "type", "target"];
     const DESCRIBED: &'static [&'static str] = &["source", "target", "agent_id"];
 
-    type Output = AddRelationOutcome;
+    type Output = AddedOutcome;
 
-    fn run(&self, ctx: &CommandContext<'_>) -> Result<AddRelationOutcome, Failure> {
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<AddedOutcome, Failure> {
         ctx.engine.add_relation(&ctx.caller, self)
     }
 
-    fn show(added: &AddRelationOutcome, page: &mut TextPage) {
+    fn show(added: &AddedOutcome, page: &mut TextPage) {
         page.line([good(if added.created { "added" } else { "known" }), plain(&added.id)]);
     }
 }

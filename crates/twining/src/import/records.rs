@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Command, ValueHint};
 use twining_engine::Caller;
 use twining_engine::import::{
-    FolderText, ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile,
+    FOLDER_FILES, ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile,
 };
 use twining_model::{Channel, Origin, Trust, text};
 
@@ -150,7 +150,7 @@ pub(super) fn read(
         ImportSource::Twining => {
             let folder =
                 if from.join(FOLDER).is_dir() { from.join(FOLDER) } else { from.to_path_buf() };
-            for name in FolderText::names().into_iter().filter(|name| folder.join(name).exists()) {
+            for name in FOLDER_FILES.into_iter().filter(|name| folder.join(name).exists()) {
                 take(&folder.join(name), name.to_owned());
             }
             let mut decisions: Vec<PathBuf> = fs::read_dir(folder.join("decisions"))
@@ -247,16 +247,6 @@ pub(super) fn show(outcome: &ImportOutcome, page: &mut TextPage) {
         page.line([
             plain(format!("{} to review as guards:", outcome.guards_to_review)),
             dim("twining read --tag guard-to-review"),
-        ]);
-    }
-    if !outcome.proposed.is_empty() {
-        let many = outcome.proposed.len();
-        let word = if outcome.dry_run { "would be proposed" } else { "proposed" };
-        let names = outcome.proposed.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-        let more = if many > 8 { format!(" and {} more", many - 8) } else { String::new() };
-        page.line([
-            plain(format!("{} {word} ({names}{more}):", count(many as u64, "guard"))),
-            dim("twining guard list; a person accepts one with twining guard promote"),
         ]);
     }
     if outcome.advice > 0 {

@@ -193,7 +193,7 @@ impl ServerState {
     /// A queue that cannot be read now is read at the next call; `status`
     /// reports what stays behind.
     fn drain(&self, project: &Project, client: Option<String>) {
-        let _ = project.engine.drain_queues_with(&self.caller(client), &project.history);
+        let _ = project.engine.drain_queues(&self.caller(client), &project.history);
     }
 
     fn caller(&self, client: Option<String>) -> twining_engine::Caller {

@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::InvalidInput;
+use twining_model::{InvalidInput, words};
 
 use crate::governance::gates::profile::GateProfile;
 use crate::governance::policy::Mistake;
@@ -80,27 +80,15 @@ pub enum GateEvidence {
     None,
 }
 
-/// A gate's status, from best to worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GateStatus {
-    /// Met.
-    Pass,
-    /// Not known.
-    Unknown,
-    /// Not met.
-    Fail,
-}
-
-impl GateStatus {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Unknown => "unknown",
-            Self::Fail => "fail",
-        }
+words! {
+    /// A gate's status, from best to worst.
+    GateStatus {
+        /// Met.
+        Pass = "pass",
+        /// Not known.
+        Unknown = "unknown",
+        /// Not met.
+        Fail = "fail",
     }
 }
 
@@ -161,22 +149,9 @@ impl GateMeasurements {
         reports: &[ReportRead],
     ) -> Result<Self, InvalidInput> {
         let claimed = claimed_tests(input.results.tests)?;
-        let coverage = input.results.coverage.map(|given| {
-            Percent::read(given).ok_or_else(|| {
-                InvalidInput::new(
-                    "coverage",
-                    "must be a fraction up to 1 or a percentage up to 100",
-                )
-                .because(format!("{given} was given"))
-            })
-        });
-        let coverage = coverage.transpose()?;
-        if let Some(score) = input.results.arch_score.filter(|score| !(0.0..=100.0).contains(score))
-        {
-            return Err(InvalidInput::new("arch_score", "must be from 0 to 100")
-                .because(format!("{score} was given")));
-        }
-        let mut measured = Self { arch_score: input.results.arch_score, ..Self::default() };
+        let coverage = coverage(input.results.coverage)?;
+        let mut measured =
+            Self { arch_score: arch_score(input.results.arch_score)?, ..Self::default() };
         let reported = reports.iter().filter_map(|report| report.tests).reduce(TestCounts::plus);
         if let (Some(claimed), Some(reported)) = (claimed, reported)
             && claimed != reported
@@ -213,7 +188,23 @@ impl GateMeasurements {
     }
 }
 
-fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidInput> {
+/// Takes a coverage.
+pub(crate) fn coverage(given: Option<f64>) -> Result<Option<Percent>, InvalidInput> {
+    let rule = "must be a fraction up to 1 or a percentage up to 100";
+    let refused = |given| InvalidInput::new("coverage", rule).because(format!("{given} was given"));
+    given.map(|given| Percent::read(given).ok_or_else(|| refused(given))).transpose()
+}
+
+/// Takes the score of an architecture review.
+pub(crate) fn arch_score(given: Option<f64>) -> Result<Option<f64>, InvalidInput> {
+    match given.filter(|score| !(0.0..=100.0).contains(score)) {
+        Some(score) => Err(InvalidInput::new("arch_score", "must be from 0 to 100")
+            .because(format!("{score} was given"))),
+        None => Ok(given),
+    }
+}
+
+pub(crate) fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, InvalidInput> {
     let counts = match (given.run, given.passed, given.failed) {
         (run, Some(passed), Some(failed)) => {
             TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed }
@@ -352,71 +343,45 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
 }
 
 fn judge_coverage(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
-    let threshold = profile.coverage_threshold.filter(|_| profile.coverage_required)?;
-    let gate = |standing, reason, evidence, next: Option<String>| {
-        judged("coverage", standing, reason, evidence, next.as_deref())
-    };
-    match measured.coverage {
-        None => {
-            let next = "measure the coverage, and give it or the path of its report".to_owned();
-            gate(
-                GateStatus::Unknown,
-                format!("no coverage was given; {threshold} is required"),
-                GateEvidence::None,
-                Some(next),
-            )
-        }
-        Some((share, evidence)) if share < threshold => {
-            let next = format!(
-                "add tests for untested code to raise coverage from {share} to {threshold}"
-            );
-            gate(
-                GateStatus::Fail,
-                format!("coverage is {share}, below the required {threshold}"),
-                evidence,
-                Some(next),
-            )
-        }
-        Some((share, evidence)) => gate(
-            GateStatus::Pass,
-            format!("coverage is {share} ({threshold} required)"),
-            evidence,
-            None,
-        ),
-    }
+    let least = profile.coverage_threshold.filter(|_| profile.coverage_required)?;
+    let share = measured.coverage.map(|(share, _)| share).unwrap_or_default();
+    let missing = "measure the coverage, and give it or the path of its report";
+    let below = format!("add tests for untested code to raise coverage from {share} to {least}");
+    judge_number("coverage", "coverage", measured.coverage, least, [missing, &below])
 }
 
 fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<GateResult> {
-    let threshold = profile.arch_review_threshold.filter(|_| profile.arch_review_required)?;
-    let gate =
-        |standing, reason, evidence, next| judged("architecture", standing, reason, evidence, next);
-    match measured.arch_score {
+    let least = profile.arch_review_threshold.filter(|_| profile.arch_review_required)?;
+    let score = measured.arch_score.map(|score| (score, GateEvidence::Claimed));
+    let next =
+        ["review the architecture, and give its score", "fix what the architecture review found"];
+    judge_number("architecture", "the architecture score", score, f64::from(least), next)
+}
+
+/// Judges a number by the least that is required; `next` says what to do where it is
+/// missing or too low.
+fn judge_number<N: PartialOrd + std::fmt::Display>(
+    gate: &'static str,
+    subject: &str,
+    measured: Option<(N, GateEvidence)>,
+    least: N,
+    [missing, too_low]: [&str; 2],
+) -> Option<GateResult> {
+    let (standing, reason, evidence, next) = match measured {
         None => {
-            let reason = format!("no architecture score was given; {threshold} is required");
-            gate(
-                GateStatus::Unknown,
-                reason,
-                GateEvidence::None,
-                Some("review the architecture, and give its score"),
-            )
+            let what = subject.trim_start_matches("the ");
+            let reason = format!("no {what} was given; {least} is required");
+            (GateStatus::Unknown, reason, GateEvidence::None, Some(missing))
         }
-        Some(score) if score < f64::from(threshold) => {
-            let reason =
-                format!("the architecture score is {score}, below the required {threshold}");
-            gate(
-                GateStatus::Fail,
-                reason,
-                GateEvidence::Claimed,
-                Some("fix what the architecture review found"),
-            )
+        Some((number, evidence)) if number < least => {
+            let reason = format!("{subject} is {number}, below the required {least}");
+            (GateStatus::Fail, reason, evidence, Some(too_low))
         }
-        Some(score) => gate(
-            GateStatus::Pass,
-            format!("the architecture score is {score} ({threshold} required)"),
-            GateEvidence::Claimed,
-            None,
-        ),
-    }
+        Some((number, evidence)) => {
+            (GateStatus::Pass, format!("{subject} is {number} ({least} required)"), evidence, None)
+        }
+    };
+    judged(gate, standing, reason, evidence, next)
 }
 
 /// A report that was named and cannot be read may hold anything.

@@ -10,6 +10,6 @@ pub use check::{
     CheckGatesInput, CheckGatesOutcome, GateEvidence, GateResult, GateResultsInput, GateStatus,
     Percent, TestCounts,
 };
-pub(crate) use check::{GateMeasurements, check};
+pub(crate) use check::{GateMeasurements, arch_score, check, claimed_tests, coverage};
 pub use profile::{GateProfile, GatesInput, GatesOutcome};
 pub(crate) use profile::{Task, gates, profile, task};

@@ -4,16 +4,14 @@
 //! and changes nothing when repeated, so it does not matter in which order files
 //! are read, only which lies above which. The defaults are a file like any other.
 
-mod layers;
 mod patch;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod yaml_output;
 
-pub(crate) use layers::strict;
-pub use layers::{DEFAULT_POLICY, GovernancePolicy};
 pub(crate) use patch::{HARDEST, PolicyPatch, Settings};
-pub(crate) use reader::{Dialect, read, word};
+pub use reader::{DEFAULT_POLICY, GovernancePolicy};
+pub(crate) use reader::{Dialect, read, strict, word};
 pub use twining_guard::policy::{Mistake, PolicyLayer, PolicySource, UserPolicy};
 pub(crate) use yaml_output::to_yaml;

@@ -1,18 +1,75 @@
-//! A policy file into a patch: what is understood counts, what is not is a
+//! The layers of a policy: the compiled-in defaults, the user's file, the project's.
+//!
+//! Each file is read into a patch: what is understood counts, what is not is a
 //! mistake with its place and, where one is near, the word that was meant.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 use twining_guard::policy::source::{Mistake, PolicyLayer, PolicySource, Sourced};
 use twining_guard::policy::yaml::{self, YamlKey, YamlNode, YamlPosition, YamlValue};
+use twining_guard::policy::{PROJECT_FILE, UserPolicy};
 use twining_model::{limits, text};
+use twining_store::TextFile;
 
 use crate::fields;
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
 use crate::governance::policy::patch::{GatePatch, HARDEST, ListPatch, PolicyPatch, Settings};
 use crate::suggestions::suggest;
+
+/// The lowest layer, as the `policy.yml` that `seed` writes.
+pub const DEFAULT_POLICY: &str = include_str!("defaults.yml");
+
+static DEFAULTS: LazyLock<PolicyPatch> = LazyLock::new(|| {
+    read(DEFAULT_POLICY, "defaults.yml", PolicyLayer::Default, Dialect::Twining).0
+});
+
+/// What a task type that a project adds asks for where it says nothing, which is
+/// what a feature of middling complexity asks for: a new word must not be a way
+/// around the gates.
+pub(crate) fn strict() -> Settings {
+    let feature = DEFAULTS.gates.get("feature").and_then(|gate| gate.at(5));
+    feature.map(|(_, cell)| cell.clone()).unwrap_or_default()
+}
+
+/// What holds in a project.
+#[derive(Clone, Debug, Default)]
+pub struct GovernancePolicy {
+    pub(crate) patch: PolicyPatch,
+    /// What was wrong with the files; the rest of them holds.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl GovernancePolicy {
+    /// Lays the user's file over the defaults, and the project's over both.
+    #[must_use]
+    pub fn resolve(user: &UserPolicy, project: &TextFile) -> Self {
+        let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
+        policy.add_layer(PolicyLayer::User, &user.name, &user.file);
+        policy.add_layer(PolicyLayer::Project, PROJECT_FILE, project);
+        policy
+    }
+
+    /// Whether an override needs a person's word.
+    #[must_use]
+    pub fn wants_confirmed_overrides(&self) -> bool {
+        self.patch.confirmed_overrides
+    }
+
+    fn add_layer(&mut self, layer: PolicyLayer, name: &str, file: &TextFile) {
+        match file {
+            TextFile::Missing => {}
+            TextFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),
+            TextFile::Text(text) => {
+                let (patch, mistakes) = read(text, name, layer, Dialect::Twining);
+                self.patch = std::mem::take(&mut self.patch).then(patch);
+                self.mistakes.extend(mistakes);
+            }
+        }
+    }
+}
 
 /// Whose words the top-level keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +90,7 @@ pub(crate) fn read(
     let (entries, broken) = yaml::read(text);
     let mut reader = PolicyReader { file, layer, mistakes: Vec::new() };
     for broken in broken {
-        reader.mistake(broken.at, format!("this cannot be read: {}", broken.why), None);
+        reader.mistake(broken.at, &format!("this cannot be read: {}", broken.why), None);
     }
     let mut patch = PolicyPatch::default();
     for (key, node) in unique(&entries, &mut reader) {
@@ -87,14 +144,14 @@ pub(crate) fn read(
 const OVERRIDES: &str = "overrides";
 
 /// A file that is being read. How single values are read is in `values.rs`.
-pub(super) struct PolicyReader<'f> {
-    pub(super) file: &'f str,
-    pub(super) layer: PolicyLayer,
-    pub(super) mistakes: Vec<Mistake>,
+struct PolicyReader<'f> {
+    file: &'f str,
+    layer: PolicyLayer,
+    mistakes: Vec<Mistake>,
 }
 
 /// The entries of a map, each key once: of two the later counts, and is said so.
-pub(super) fn unique<'n>(
+fn unique<'n>(
     entries: &'n [(YamlKey, YamlNode)],
     reader: &mut PolicyReader<'_>,
 ) -> Vec<&'n (YamlKey, YamlNode)> {
@@ -102,7 +159,7 @@ pub(super) fn unique<'n>(
     for (at, (key, _)) in entries.iter().enumerate() {
         if last.insert(&key.name, at).is_some() {
             let name = text::excerpt(&key.name, 40);
-            reader.mistake(key.at, format!("duplicate key `{name}`; this one is used"), None);
+            reader.mistake(key.at, &format!("duplicate key `{name}`; this one is used"), None);
         }
     }
     entries
@@ -199,7 +256,7 @@ impl PolicyReader<'_> {
                 };
                 let Some((_, task_type)) = entries.iter().find(|(key, _)| key.name == "task_type")
                 else {
-                    self.mistake(profile.at, "the profile has no `task_type`".to_owned(), None);
+                    self.mistake(profile.at, "the profile has no `task_type`", None);
                     continue;
                 };
                 if let Some(name) = self.text(task_type) {
@@ -294,11 +351,7 @@ pub(crate) fn word(given: &str) -> String {
 const MOST_MISTAKES: usize = 32;
 
 impl PolicyReader<'_> {
-    pub(super) fn map<'n>(
-        &mut self,
-        node: &'n YamlNode,
-        wanted: &str,
-    ) -> Vec<&'n (YamlKey, YamlNode)> {
+    fn map<'n>(&mut self, node: &'n YamlNode, wanted: &str) -> Vec<&'n (YamlKey, YamlNode)> {
         match &node.value {
             YamlValue::Map(entries) => unique(entries, self),
             YamlValue::Nothing => Vec::new(),
@@ -310,27 +363,22 @@ impl PolicyReader<'_> {
     }
 
     /// A list of texts, or one text. A value that is neither leaves the list of the layer below as it is.
-    pub(super) fn list(&mut self, node: &YamlNode, adds: bool, list: &mut ListPatch) {
+    fn list(&mut self, node: &YamlNode, adds: bool, list: &mut ListPatch) {
         let mut items: Vec<Sourced<String>> = Vec::new();
         let nodes = match &node.value {
             YamlValue::List(nodes) => nodes.as_slice(),
             YamlValue::Text(_) => std::slice::from_ref(node),
             YamlValue::Nothing => {
-                let suggestion = "write `[]` for an empty list, or leave the line out".to_owned();
-                return self.mistake(
-                    node.at,
-                    "expected a list of texts, found nothing".to_owned(),
-                    Some(suggestion),
-                );
+                let suggestion = Some("write `[]` for an empty list, or leave the line out");
+                let message = "expected a list of texts, found nothing";
+                return self.mistake(node.at, message, suggestion);
             }
             other => return self.wrong(node.at, "expected a list of texts", other),
         };
         if nodes.len() > limits::LIST {
-            self.mistake(
-                node.at,
-                format!("a list may have at most {} items; the rest are ignored", limits::LIST),
-                None,
-            );
+            let most = limits::LIST;
+            let message = format!("a list may have at most {most} items; the rest are ignored");
+            self.mistake(node.at, &message, None);
         }
         for node in nodes.iter().take(limits::LIST) {
             let Some(item) = self.text(node) else { continue };
@@ -346,24 +394,20 @@ impl PolicyReader<'_> {
     }
 
     /// Whether an override needs a person's word.
-    pub(super) fn is_confirmed(&mut self, node: &YamlNode) -> bool {
+    fn is_confirmed(&mut self, node: &YamlNode) -> bool {
         match &node.value {
             YamlValue::Text(word) if word.trim() == "confirmed" => true,
             YamlValue::Text(word) if word.trim() == "claimed" => false,
             _ => {
-                let suggestion = Some("write confirmed or claimed".to_owned());
-                self.mistake(
-                    node.at,
-                    "expected `confirmed` or `claimed`: the approval an override needs".to_owned(),
-                    suggestion,
-                );
+                let message = "expected `confirmed` or `claimed`: the approval an override needs";
+                self.mistake(node.at, message, Some("write confirmed or claimed"));
                 false
             }
         }
     }
 
     /// A text on one line that nothing hides in: it may end up in a prompt.
-    pub(super) fn text(&mut self, node: &YamlNode) -> Option<String> {
+    fn text(&mut self, node: &YamlNode) -> Option<String> {
         let given = match &node.value {
             YamlValue::Text(text) => text.clone(),
             YamlValue::Number(number) => number.to_string(),
@@ -375,44 +419,35 @@ impl PolicyReader<'_> {
         };
         let clean = fields::fold(&text::visible(&given));
         if clean.is_empty() {
-            self.mistake(node.at, "the text is empty".to_owned(), None);
+            self.mistake(node.at, "the text is empty", None);
             return None;
         }
         if clean.len() > limits::ELEMENT_BYTES {
-            self.mistake(
-                node.at,
-                format!(
-                    "the text has {} bytes; the limit is {}",
-                    clean.len(),
-                    limits::ELEMENT_BYTES
-                ),
-                None,
-            );
+            let (bytes, most) = (clean.len(), limits::ELEMENT_BYTES);
+            let message = format!("the text has {bytes} bytes; the limit is {most}");
+            self.mistake(node.at, &message, None);
             return None;
         }
         Some(clean)
     }
 
-    pub(super) fn name(&mut self, key: &YamlKey, plain: fn(&str) -> String) -> Option<String> {
+    fn name(&mut self, key: &YamlKey, plain: fn(&str) -> String) -> Option<String> {
         let name = fields::fold(&text::visible(&plain(&key.name)));
         if name.is_empty() || name.len() > limits::TAG_BYTES {
-            self.mistake(
-                key.at,
-                format!("a name must have 1 to {} bytes", limits::TAG_BYTES),
-                None,
-            );
+            let message = format!("a name must have 1 to {} bytes", limits::TAG_BYTES);
+            self.mistake(key.at, &message, None);
             return None;
         }
         Some(name)
     }
 
-    pub(super) fn flag(&mut self, node: &YamlNode) -> Option<Json> {
+    fn flag(&mut self, node: &YamlNode) -> Option<Json> {
         let flag =
             if let YamlValue::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
         self.wanted(node, "expected `true` or `false`", flag)
     }
 
-    pub(super) fn percent(&mut self, node: &YamlNode) -> Option<Json> {
+    fn percent(&mut self, node: &YamlNode) -> Option<Json> {
         let given = match &node.value {
             YamlValue::Number(number) => Some(*number),
             // With the sign it is a percentage, however small.
@@ -427,13 +462,13 @@ impl PolicyReader<'_> {
         self.wanted(node, "expected a coverage from 0 to 1, or a percentage up to 100", share)
     }
 
-    pub(super) fn score(&mut self, node: &YamlNode) -> Option<Json> {
+    fn score(&mut self, node: &YamlNode) -> Option<Json> {
         let score =
             if let YamlValue::Number(number) = node.value { whole(number, 0, 100) } else { None };
         self.wanted(node, "expected a whole number from 0 to 100", score.map(Json::from))
     }
 
-    pub(super) fn ceremony(&mut self, node: &YamlNode) -> Option<Json> {
+    fn ceremony(&mut self, node: &YamlNode) -> Option<Json> {
         let given = self.text(node)?;
         let level = Ceremony::read(&given.to_lowercase());
         if level.is_none() {
@@ -445,13 +480,13 @@ impl PolicyReader<'_> {
                 text::excerpt(&given, 40),
                 known.join(", ")
             );
-            self.mistake(node.at, message, suggestion);
+            self.mistake(node.at, &message, suggestion.as_deref());
         }
         level.map(|level| Json::from(level.as_str()))
     }
 
     /// `[4, 6]`, `4-6` or a single complexity.
-    pub(super) fn range(&mut self, node: &YamlNode) -> Option<Json> {
+    fn range(&mut self, node: &YamlNode) -> Option<Json> {
         let ends: Option<(f64, f64)> = match &node.value {
             YamlValue::Number(one) => Some((*one, *one)),
             YamlValue::List(ends) => match ends.as_slice() {
@@ -469,31 +504,23 @@ impl PolicyReader<'_> {
         match ends.and_then(|(low, high)| Some((whole(low, 1, HARDEST)?, whole(high, 1, HARDEST)?)))
         {
             Some((low, high)) if low <= high => return Some(json!([low, high])),
-            Some((low, high)) => self.mistake(
-                node.at,
-                "the range runs backwards".to_owned(),
-                Some(format!("write [{high}, {low}]")),
-            ),
-            None => self.mistake(
-                node.at,
-                format!("expected a range within 1 to {HARDEST}"),
-                Some("write it as [4, 6]".to_owned()),
-            ),
+            Some((low, high)) => {
+                let suggestion = format!("write [{high}, {low}]");
+                self.mistake(node.at, "the range runs backwards", Some(&suggestion));
+            }
+            None => {
+                let message = format!("expected a range within 1 to {HARDEST}");
+                self.mistake(node.at, &message, Some("write it as [4, 6]"));
+            }
         }
         None
     }
 
-    pub(super) fn unknown(
-        &mut self,
-        key: &YamlKey,
-        what: &str,
-        suggestion: Option<&str>,
-        known: &str,
-    ) {
+    fn unknown(&mut self, key: &YamlKey, what: &str, suggestion: Option<&str>, known: &str) {
         let name = text::excerpt(&key.name, 40);
         let suggestion = suggestion
             .map_or_else(|| format!("known: {known}"), |word| format!("did you mean `{word}`?"));
-        self.mistake(key.at, format!("`{name}` is not {what}"), Some(suggestion));
+        self.mistake(key.at, &format!("`{name}` is not {what}"), Some(&suggestion));
     }
 
     /// The value, or a mistake that says what is wanted.
@@ -504,29 +531,24 @@ impl PolicyReader<'_> {
         value
     }
 
-    pub(super) fn wrong(&mut self, at: YamlPosition, wanted: &str, found: &YamlValue) {
-        self.mistake(at, format!("{wanted}, found {}", found.kind()), None);
+    fn wrong(&mut self, at: YamlPosition, wanted: &str, found: &YamlValue) {
+        self.mistake(at, &format!("{wanted}, found {}", found.kind()), None);
     }
 
-    pub(super) fn mistake(
-        &mut self,
-        at: YamlPosition,
-        message: String,
-        suggestion: Option<String>,
-    ) {
+    fn mistake(&mut self, at: YamlPosition, message: &str, suggestion: Option<&str>) {
         // A file of nothing but mistakes must not become an answer of nothing but mistakes.
         if self.mistakes.len() < MOST_MISTAKES {
             self.mistakes.push(Mistake {
                 file: self.file.to_owned(),
                 line: at.line,
                 column: at.column,
-                message,
-                suggestion,
+                message: message.to_owned(),
+                suggestion: suggestion.map(str::to_owned),
             });
         }
     }
 
-    pub(super) fn source(&self, at: YamlPosition) -> PolicySource {
+    fn source(&self, at: YamlPosition) -> PolicySource {
         match self.layer {
             PolicyLayer::Default => PolicySource::DEFAULT,
             layer => PolicySource { layer, line: Some(at.line), column: Some(at.column) },

@@ -3,7 +3,6 @@ use twining_store::TextFile;
 
 use twining_guard::policy::source::Sourced;
 
-use super::layers::*;
 use super::*;
 use crate::governance::gates::{GatesInput, gates};
 use crate::governance::roles::role;

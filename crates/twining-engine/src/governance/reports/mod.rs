@@ -4,13 +4,12 @@
 //! report that is cut off or strange is a problem to be named; it is never taken
 //! for a report without failures.
 
+mod formats;
 mod json_reports;
-mod lcov;
 mod read;
 #[cfg(test)]
 mod tests;
-mod xml_reports;
 
-pub use crate::governance::reports::xml_reports::{TestCase, test_cases};
+pub use formats::{TestCase, test_cases};
 pub(crate) use read::read;
 pub use read::{LineCounts, ReportFormat, ReportRead};

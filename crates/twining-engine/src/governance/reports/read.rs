@@ -140,14 +140,14 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
         return Err("is empty".to_owned());
     }
     if words.starts_with('<') {
-        return match super::xml_reports::root(words)?.as_str() {
+        return match super::formats::root(words)?.as_str() {
             "testsuites" | "testsuite" => Ok((
                 ReportFormat::Junit,
-                ReportContent::Tests(super::xml_reports::read_junit(words)?.1),
+                ReportContent::Tests(super::formats::read_junit(words)?.1),
             )),
             "coverage" => Ok((
                 ReportFormat::Cobertura,
-                ReportContent::Lines(super::xml_reports::read_cobertura(words)?),
+                ReportContent::Lines(super::formats::read_cobertura(words)?),
             )),
             other => Err(format!("is XML of an unknown kind: <{}>", text::excerpt(other, 40))),
         };
@@ -158,8 +158,8 @@ pub(super) fn understand(bytes: &[u8]) -> Result<(ReportFormat, ReportContent), 
     if let Some((format, tests)) = super::json_reports::read_stream(words)? {
         return Ok((format, ReportContent::Tests(tests)));
     }
-    let lines =
-        super::lcov::read(words)?.map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
+    let lines = super::formats::read_lcov(words)?
+        .map(|lines| (ReportFormat::Lcov, ReportContent::Lines(lines)));
     lines.ok_or_else(|| {
         "is not in a supported format: JUnit, Cobertura, lcov, or the JSON of nextest, pytest or \
          go test"

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use twining_model::{InvalidInput, ProjectRoot, Time, TurnKey, TurnName, limits, text};
 
 use crate::fields;
-use crate::governance::gates::Percent;
+use crate::governance::gates::{arch_score, coverage};
 use crate::input::{TURN_MODES, VERDICTS};
 use crate::secrets::{redact_fields, redact_name};
 
@@ -117,48 +117,40 @@ impl TurnDraft {
         let started_at = fields::optional("started_at", input.started_at.as_deref(), Time::parse)?;
         let completed_at =
             fields::optional("completed_at", input.completed_at.as_deref(), Time::parse)?;
-        let mut fields: Vec<(&'static str, Value)> = vec![
-            ("player_decision", player.into()),
-            ("coach_decision", coach.into()),
-            (
-                "progress_summary",
-                text::required("progress_summary", &input.progress_summary)?.into(),
-            ),
-        ];
-        let mode = mode(input.mode.as_deref())?;
-        let mut texts = |field: &'static str, given: &Option<String>| -> Result<(), InvalidInput> {
-            if let Some(given) = given {
-                fields.push((field, text::long(field, given)?.into()));
-            }
-            Ok(())
-        };
-        texts("player_summary", &input.player_summary)?;
-        texts("coach_feedback", &input.coach_feedback)?;
-        texts("what_to_try_next", &input.what_to_try_next)?;
-        for (field, items) in [
-            ("blockers_found", fields::list("blockers_found", &input.blockers_found)?),
-            ("lessons_from_turn", fields::list("lessons_from_turn", &input.lessons_from_turn)?),
-            ("files_modified", fields::paths("files_modified", &input.files_modified, root)?),
-        ] {
-            if !items.is_empty() {
-                fields.push((field, items.into()));
-            }
-        }
-        let criteria = criteria(&input.acceptance_criteria_status)?;
-        if !criteria.is_empty() {
-            fields.push(("acceptance_criteria_status", json!(criteria)));
-        }
-        fields.extend(numbers(input)?);
         if let Some(results) = &input.quality_gate_results {
             if !results.is_object() {
                 return Err(InvalidInput::new("quality_gate_results", "must be an object"));
             }
             fields::fits("quality_gate_results", results, limits::TEXT_BYTES)?;
-            fields.push(("quality_gate_results", results.clone()));
         }
-        if let Some(completed) = input.feature_completed {
-            fields.push(("feature_completed", completed.into()));
-        }
+        let mode = mode(input.mode.as_deref())?;
+        let long = |field, given: &Option<String>| {
+            fields::optional(field, given.as_deref(), text::long).map(Value::from)
+        };
+        let list = |field, given: &[String]| fields::list(field, given).map(Value::from);
+        let files = fields::paths("files_modified", &input.files_modified, root)?;
+        let progress = text::required("progress_summary", &input.progress_summary)?;
+        let given = [
+            ("player_decision", player.into()),
+            ("coach_decision", coach.into()),
+            ("progress_summary", progress.into()),
+            ("player_summary", long("player_summary", &input.player_summary)?),
+            ("coach_feedback", long("coach_feedback", &input.coach_feedback)?),
+            ("what_to_try_next", long("what_to_try_next", &input.what_to_try_next)?),
+            ("blockers_found", list("blockers_found", &input.blockers_found)?),
+            ("lessons_from_turn", list("lessons_from_turn", &input.lessons_from_turn)?),
+            ("files_modified", files.into()),
+            ("acceptance_criteria_status", json!(criteria(&input.acceptance_criteria_status)?)),
+            ("tests_passed", input.tests_passed.into()),
+            ("tests_failed", input.tests_failed.into()),
+            ("coverage", json!(coverage(input.coverage)?)),
+            ("arch_score", arch_score(input.arch_score)?.into()),
+            ("quality_gate_results", json!(input.quality_gate_results)),
+            ("feature_completed", input.feature_completed.into()),
+        ];
+        let is_given =
+            |value: &Value| !(value.is_null() || *value == json!([]) || *value == json!({}));
+        let fields = given.into_iter().filter(|(_, value)| is_given(value)).collect();
         let is_signed = input.agent_id.is_some();
         Ok(Self { key, mode, fields, started_at, completed_at, is_signed, notes })
     }
@@ -246,29 +238,4 @@ fn standing(given: &str) -> Result<&'static str, InvalidInput> {
         )
         .because(format!("`{}` is not one of them", text::excerpt(given, 40)))),
     }
-}
-
-fn numbers(input: &RecordTurnInput) -> Result<Vec<(&'static str, Value)>, InvalidInput> {
-    let mut fields = Vec::new();
-    if let Some(passed) = input.tests_passed {
-        fields.push(("tests_passed", passed.into()));
-    }
-    if let Some(failed) = input.tests_failed {
-        fields.push(("tests_failed", failed.into()));
-    }
-    if let Some(given) = input.coverage {
-        let refused = || {
-            InvalidInput::new("coverage", "must be a fraction up to 1 or a percentage up to 100")
-                .because(format!("{given} was given"))
-        };
-        fields.push(("coverage", Percent::read(given).ok_or_else(refused)?.fraction().into()));
-    }
-    if let Some(score) = input.arch_score {
-        if !(0.0..=100.0).contains(&score) {
-            return Err(InvalidInput::new("arch_score", "must be from 0 to 100")
-                .because(format!("{score} was given")));
-        }
-        fields.push(("arch_score", score.into()));
-    }
-    Ok(fields)
 }

@@ -170,8 +170,9 @@ fn written(
     document.to_pretty().map_err(encode)
 }
 
-/// The turns that leave. Files are read only when there are too many, and then
-/// only as far as it matters: the latest of each task, and completed features.
+/// The turns that leave. Files are read only when there are too many. A feature is
+/// completed if the list says so or its latest turn does: one that says nothing is
+/// worked on again.
 fn to_prune(
     turn_files: &TurnFiles,
     new: &TurnLocation,
@@ -179,68 +180,42 @@ fn to_prune(
     listed: impl Fn() -> Vec<String>,
 ) -> Result<Vec<TurnLocation>, Failure> {
     let mut locations = turn_files.all()?.locations;
-    let is_there = locations.contains(new);
-    if !is_there {
+    if !locations.contains(new) {
         locations.push(new.clone());
     }
     let of_feature = locations.iter().filter(|slot| slot.feature == new.feature).count();
     if locations.len() <= limits::TURNS_OF_PROJECT && of_feature <= limits::TURNS_OF_FEATURE {
         return Ok(Vec::new());
     }
-    // The one that is written, as it will be.
-    let given = draft
-        .fields
+    let listed: BTreeSet<String> = listed()
         .iter()
-        .find(|(name, _)| *name == "feature_completed")
-        .and_then(|(_, value)| value.as_bool());
-    let turn_state = |slot: &TurnLocation| -> Option<(i64, bool)> {
-        let before =
-            read(turn_files, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
-        if slot == new {
-            let (at, completed_flag) = before.unwrap_or((i64::MAX, None));
-            return Some((at, given.or(completed_flag).unwrap_or(false)));
-        }
-        before.map(|(at, completed_flag)| (at, completed_flag.unwrap_or(false)))
-    };
-    let mut completed = completed_features(&locations, turn_state);
-    completed.extend(
-        listed()
-            .into_iter()
-            .filter_map(|id| TurnName::parse("feature", &id).ok())
-            .map(|name| name.folder()),
-    );
-    let candidates = locations.into_iter().filter_map(|slot| {
-        let completed = completed.contains(&slot.feature);
-        let at = if completed { turn_state(&slot)?.0 } else { 0 };
-        Some(RetentionCandidate { is_new: slot == *new, slot, at, completed })
-    });
-    Ok(turns_to_delete(&candidates.collect::<Vec<_>>()))
-}
-
-/// The features whose latest turn says that they are completed. One that says
-/// nothing is in progress: a feature that was completed and is worked on again.
-fn completed_features(
-    locations: &[TurnLocation],
-    turn_state: impl Fn(&TurnLocation) -> Option<(i64, bool)>,
-) -> BTreeSet<String> {
-    let mut last_of_task: BTreeMap<(&str, &str), &TurnLocation> = BTreeMap::new();
+        .filter_map(|id| TurnName::parse("feature", id).ok())
+        .map(|name| name.folder())
+        .collect();
+    // The one that is written, as it will be.
+    let given = draft.fields.iter().find(|(name, _)| *name == "feature_completed");
+    let given = given.and_then(|(_, value)| value.as_bool());
+    let mut latest: BTreeMap<String, (i64, u32, bool)> = BTreeMap::new();
+    let mut candidates = Vec::new();
     for slot in locations {
-        let last = last_of_task.entry((&slot.feature, &slot.task)).or_insert(slot);
-        if slot.number > last.number {
-            *last = slot;
+        let is_new = slot == *new;
+        let turn = read(turn_files, &slot);
+        if turn.is_none() && !is_new {
+            continue;
         }
+        let at = turn.as_ref().map_or(i64::MAX, recorded_at);
+        let flag = given.filter(|_| is_new).or(turn.and_then(|turn| turn.feature_completed));
+        let state = (at, slot.number, flag.unwrap_or(false));
+        let last = latest.entry(slot.feature.clone()).or_insert(state);
+        *last = (*last).max(state);
+        candidates.push(RetentionCandidate { slot, at, completed: false, is_new });
     }
-    let mut latest: BTreeMap<&str, (i64, bool)> = BTreeMap::new();
-    for slot in last_of_task.values() {
-        let Some(completed_flag) = turn_state(slot) else { continue };
-        let known = latest.entry(&slot.feature).or_insert(completed_flag);
-        *known = (*known).max(completed_flag);
+    for candidate in &mut candidates {
+        let feature = &candidate.slot.feature;
+        candidate.completed =
+            listed.contains(feature) || latest.get(feature).is_some_and(|last| last.2);
     }
-    latest
-        .into_iter()
-        .filter(|(_, (_, completed))| *completed)
-        .map(|(feature, _)| feature.to_owned())
-        .collect()
+    Ok(turns_to_delete(&candidates))
 }
 
 fn recorded_at(turn: &Turn) -> i64 {

@@ -395,7 +395,7 @@ fn another_folder_is_merged_by_its_ids() {
 fn folder(project: &Project) -> Vec<SourceFile> {
     project.engine.store().housekeep().expect("keeps house");
     let top = project.path().join(".twining");
-    let mut files: Vec<SourceFile> = super::FolderText::names()
+    let mut files: Vec<SourceFile> = super::FOLDER_FILES
         .iter()
         .filter_map(|name| Some(file(name, &std::fs::read_to_string(top.join(name)).ok()?)))
         .collect();

@@ -4,9 +4,14 @@
 //! merge base and the head; the rules are those of the base, so that no pull request
 //! brings its own. Each rule is one function from a [`PullRequest`] to findings.
 
+mod authors;
+mod clauses;
+mod features;
+mod policy;
 mod pull_request;
+mod records;
 mod report;
-mod rules;
+mod secrets;
 #[cfg(test)]
 mod tests;
 

@@ -1,11 +1,13 @@
 //! The run: every rule over one pull request, and what came of it.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use twining_model::words;
 
 use super::pull_request::PullRequest;
-use super::rules::{authors, clauses, features, policy, records, secrets};
+use super::{authors, clauses, features, policy, records, secrets};
 
 /// Findings that are told; a thousand say no more than a few hundred.
 const MOST_FINDINGS: usize = 500;
@@ -147,27 +149,15 @@ fn patterns(given: &[String]) -> Result<Option<GlobSet>, String> {
 /// Words of a message; what is longer is cut.
 const MOST_WORDS: usize = 60;
 
-/// How bad a finding is. Only an error fails the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Listed, for whoever reviews.
-    Note,
-    /// Doubtful.
-    Warning,
-    /// Against a rule.
-    Error,
-}
-
-impl Severity {
-    /// The word for it, also SARIF's.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+words! {
+    /// How bad a finding is. Only an error fails the run.
+    Severity {
+        /// Listed, for whoever reviews.
+        Note = "note",
+        /// Doubtful.
+        Warning = "warning",
+        /// Against a rule.
+        Error = "error",
     }
 }
 

@@ -1,7 +1,7 @@
 //! What needs no repository.
 
 use super::report::{CiFinding, Severity};
-use super::rules::{features, policy};
+use super::{features, policy};
 use crate::governance::reports::TestCase;
 
 fn is_named(test: &str, [file, suite, class, name]: [&str; 4]) -> bool {

@@ -145,20 +145,6 @@ fn judge(
     let count = |cases: &[&TestCase], end: bool| {
         cases.iter().filter(|case| case.passed == Some(end)).count()
     };
-    let few = |names: &[&str]| {
-        let more = if names.len() > NAMED {
-            format!(" and {} more", names.len() - NAMED)
-        } else {
-            String::new()
-        };
-        names
-            .iter()
-            .take(NAMED)
-            .map(|name| format!("`{}`", excerpt(name, 80)))
-            .collect::<Vec<_>>()
-            .join(", ")
-            + &more
-    };
     if own.is_empty() {
         let all: Vec<&TestCase> = cases.iter().collect();
         let (passed, failed) = (count(&all, true), count(&all, false));
@@ -185,16 +171,24 @@ fn judge(
     if !failing.is_empty() {
         return Err(format!(
             "feature `{id}` became tested, but its tests fail: {}. Fix them before you mark it tested.",
-            few(&failing)
+            few(&failing, NAMED, |name| format!("`{}`", excerpt(name, 80)))
         ));
     }
     if !missing.is_empty() {
         return Err(format!(
             "feature `{id}` became tested, but the JUnit report shows no pass of its tests: {}. Run them in the test job, or correct `tests` in the feature list.",
-            few(&missing)
+            few(&missing, NAMED, |name| format!("`{}`", excerpt(name, 80)))
         ));
     }
     Ok(passed)
+}
+
+/// The first names of a list, and how many more there are.
+fn few<S: AsRef<str>>(names: &[S], most: usize, show: impl Fn(&str) -> String) -> String {
+    let shown: Vec<String> = names.iter().take(most).map(|name| show(name.as_ref())).collect();
+    let more = names.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
 }
 
 /// Whether a test that a list names is, or holds, a test case: `test_a`,
@@ -248,14 +242,8 @@ fn tests_changed(request: &PullRequest<'_>) -> Vec<CiFinding> {
         (&changes.goldens, "golden or snapshot files changed"),
     ];
     let note = |(names, what): (&Vec<String>, &str)| {
-        let more = if names.len() > LISTED {
-            format!(" and {} more", names.len() - LISTED)
-        } else {
-            String::new()
-        };
-        let listed =
-            names.iter().take(LISTED).map(|name| excerpt(name, 60)).collect::<Vec<_>>().join(", ");
-        let message = format!("{what}: {listed}{more}. Review whether this is intended.");
+        let listed = few(names, LISTED, |name| excerpt(name, 60));
+        let message = format!("{what}: {listed}. Review whether this is intended.");
         let path = names.first().and_then(|name| file_of_test(request, name)).map(str::to_owned);
         CiFinding { path, ..CiFinding::of(RULE, Severity::Note, &message) }
     };

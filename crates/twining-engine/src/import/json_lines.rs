@@ -1,4 +1,6 @@
-//! The file of the MCP reference memory server: entities with observations, and relations.
+//! Files of JSON lines. The MCP reference memory server has entities with observations,
+//! and relations; the beads issue tracker an issue a line. Open issues become needs,
+//! closed ones findings; every field that has no place of its own goes into the detail.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,19 +8,20 @@ use serde_json::{Map, Value};
 use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
 
 use super::records::{
-    ImportRecords, ImportSource, SourceFile, clean, entry, id_of, json_lines, origin, word,
+    ImportRecords, ImportSource, SourceFile, clean, date, entry, id_of, is_cut, json_lines, origin,
+    word,
 };
 use crate::fields;
 
 /// Observations that are kept as properties; further ones become an entry.
 const OBSERVATIONS: usize = limits::PROPERTIES - 5;
 
-/// Reads one file. Relations to what is not in it are told and left out.
-pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
-    let lines = json_lines(file, found);
+/// Reads one file of a memory server. Relations to what is not in it are told and left out.
+pub(super) fn read_memory(file: &SourceFile, now: Time, found: &mut ImportRecords) {
+    let lines: Vec<(u64, BTreeMap<String, Value>)> = json_lines(file, found, "a JSON object");
     let mut ids: HashMap<String, String> = HashMap::new();
-    for (number, object, _) in
-        lines.iter().filter(|(_, object, _)| word(object, "type") == Some("entity"))
+    for (number, object) in
+        lines.iter().filter(|(_, object)| word(object, "type") == Some("entity"))
     {
         let Some(name) = word(object, "name") else {
             found.unread(&file.name, *number, "an entity without a name");
@@ -27,37 +30,13 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         let given = word(object, "entityType").unwrap_or("concept");
         let (kind, mut properties) = kind_of(given);
         let more = observations(object, &mut properties);
-        let whole = fields::fold(&clean(name));
-        if whole.len() > limits::NAME_BYTES {
-            found.unread(
-                &file.name,
-                *number,
-                format!(
-                    "a name longer than {} bytes; the end of it was cut off",
-                    limits::NAME_BYTES
-                ),
-            );
-        }
-        let name = fields::clip(&whole, limits::NAME_BYTES);
+        let name = fields::fold(&clean(name));
+        let name = found.clip(&file.name, *number, &name, limits::NAME_BYTES);
         if !more.is_empty() {
-            let detail = more.join("\n");
-            if detail.len() > limits::TEXT_BYTES {
-                found.unread(
-                    &file.name,
-                    *number,
-                    "the observations are too long; the end of them was cut off",
-                );
-            }
+            let detail = found.clip(&file.name, *number, &more.join("\n"), limits::TEXT_BYTES);
             let key = format!("observations\u{0}{name}");
-            found.entries.push(entry(
-                ImportSource::MemoryJsonl,
-                "finding",
-                None,
-                now,
-                &key,
-                &format!("More about {name}"),
-                &detail,
-            ));
+            let (source, summary) = (ImportSource::MemoryJsonl, format!("More about {name}"));
+            found.entries.push(entry(source, "finding", None, now, &key, &summary, &detail));
         }
         let id = id_of(ImportSource::MemoryJsonl, None, &format!("entity\u{0}{name}")).to_string();
         if ids.insert(name.clone(), id.clone()).is_some() {
@@ -77,7 +56,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
             extra: Map::new(),
         });
     }
-    for (number, object, _) in &lines {
+    for (number, object) in &lines {
         match word(object, "type") {
             Some("entity") => {}
             Some("relation") => {
@@ -207,4 +186,117 @@ fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {
             (EntityType::Concept, extra_properties)
         }
     }
+}
+
+/// Fields that have a place of their own.
+const PLACED: [&str; 7] =
+    ["id", "title", "description", "labels", "dependencies", "created_at", "status"];
+
+/// Reads one file of issues.
+pub(super) fn read_beads(file: &SourceFile, now: Time, found: &mut ImportRecords) {
+    let lines: Vec<(u64, BTreeMap<String, Value>)> = json_lines(file, found, "a JSON object");
+    let ids: BTreeMap<String, String> = lines
+        .iter()
+        .filter_map(|(_, object)| {
+            word(object, "id").map(|id| {
+                (id.to_owned(), id_of(ImportSource::Beads, created(object), id).to_string())
+            })
+        })
+        .collect();
+    let mut seen = std::collections::HashSet::new();
+    for (number, object) in &lines {
+        let (Some(id), Some(title)) = (word(object, "id"), word(object, "title")) else {
+            found.unread(&file.name, *number, "an issue without `id` or `title`");
+            continue;
+        };
+        if !seen.insert(id.to_owned()) {
+            found.unread(
+                &file.name,
+                *number,
+                format!("duplicate issue {id}; the first one is used"),
+            );
+            continue;
+        }
+        let status = word(object, "status").unwrap_or("open");
+        let kind =
+            if matches!(status, "closed" | "done" | "tombstone") { "finding" } else { "need" };
+        let summary = format!("{id}: {title}");
+        let mut detail = detail(object, status);
+        if is_cut(&summary) {
+            detail = format!("{title}\n\n{detail}");
+        }
+        let detail = found.clip(&file.name, *number, &detail, limits::TEXT_BYTES);
+        let mut made =
+            entry(ImportSource::Beads, kind, created(object), now, id, &summary, &detail);
+        let labels = object
+            .get("labels")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let tags = labels.chain(word(object, "issue_type")).chain([status]);
+        for tag in tags
+            .map(|tag| fields::clip(tag.trim(), limits::TAG_BYTES))
+            .filter(|tag| !tag.is_empty())
+        {
+            if !made.tags.contains(&tag) && made.tags.len() < limits::TAGS {
+                made.tags.push(tag);
+            }
+        }
+        for on in depends_on(object) {
+            match ids.get(on) {
+                Some(other) => made.relates_to.push(other.clone()),
+                None => found.unread(
+                    &file.name,
+                    *number,
+                    format!("{id} depends on {on}, which is not in this file"),
+                ),
+            }
+        }
+        made.relates_to.sort();
+        made.relates_to.dedup();
+        made.relates_to.truncate(limits::LIST);
+        found.entries.push(made);
+    }
+}
+
+fn created(object: &BTreeMap<String, Value>) -> Option<Time> {
+    word(object, "created_at").and_then(date)
+}
+
+fn depends_on(object: &BTreeMap<String, Value>) -> Vec<&str> {
+    let listed = object.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+    listed
+        .filter_map(|one| one.as_str().or_else(|| one.get("depends_on_id").and_then(Value::as_str)))
+        .collect()
+}
+
+fn detail(object: &BTreeMap<String, Value>, status: &str) -> String {
+    let mut text = word(object, "description").unwrap_or_default().to_owned();
+    text.push_str(&format!("\n\nstatus: {status}"));
+    for (key, value) in
+        object.iter().filter(|(key, value)| !PLACED.contains(&key.as_str()) && !value.is_null())
+    {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if !value.is_empty() {
+            text.push_str(&format!("\n{key}: {value}"));
+        }
+    }
+    // Labels that do not become tags as they are.
+    let labels = object.get("labels").filter(|labels| !labels.is_null());
+    let fits = |label: &Value| label.as_str().is_some_and(|label| label.len() <= limits::TAG_BYTES);
+    if let Some(labels) = labels.filter(|labels| {
+        !labels.as_array().is_some_and(|all| all.len() + 3 <= limits::TAGS && all.iter().all(fits))
+    }) {
+        text.push_str(&format!("\nlabels: {labels}"));
+    }
+    for one in object.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
+        if let (Some(on), Some(kind)) = (
+            one.get("depends_on_id").and_then(Value::as_str),
+            one.get("type").and_then(Value::as_str),
+        ) {
+            text.push_str(&format!("\n{kind}: {on}"));
+        }
+    }
+    text
 }
