@@ -15,7 +15,7 @@ use crate::merge_driver::{self, DRIVERS};
 use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
-use crate::{default_policy, doctor, dot_check, import, init, reindex, tour};
+use crate::{default_policy, doctor, import, init, reindex, tour};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 14] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -121,12 +121,6 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
                 call.style,
             )
         }),
-    },
-    ToolCommand {
-        name: "dot",
-        about: "Check DOT files: `dot check FILE…`",
-        flags: dot_check::flags,
-        run: Some(|call| Ok(dot_check::run(call.given, call.style))),
     },
     ToolCommand {
         name: "merge-driver",

@@ -19,7 +19,7 @@ use super::checks::DoctorCheck;
 use crate::hook;
 use crate::hook_trial::{self, HostTrial};
 use crate::init::{self, HostKind, HostState, ServerEntry, Visibility};
-use crate::process::{TRIAL_TIMEOUT, run_until};
+use crate::process::{TRIAL_TIMEOUT, first_line};
 use crate::program_path::{self, NAME, on_path};
 use crate::project::Project;
 use crate::settings::jsonc::JsoncFile;
@@ -266,14 +266,14 @@ fn codex_trust(project: &Project) -> DoctorCheck {
         json!({"jsonrpc": "2.0", "method": "initialized"}).to_string(),
         ask(2, "hooks/list", json!({"cwds": [project.located.checkout]})),
     ];
-    let answered = |out: &str| {
-        out.lines()
-            .any(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"] == 2))
-    };
+    let answer =
+        |line: &str| serde_json::from_str::<Value>(line).ok().filter(|answer| answer["id"] == 2);
     let mut command = Command::new(codex);
     command.arg("app-server").current_dir(&project.located.checkout);
-    let output = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
-        Ok(output) => output.out,
+    let asked =
+        first_line(&mut command, &(lines.join("\n") + "\n"), move |line| answer(line).is_some());
+    let listed = match asked {
+        Ok(line) => answer(&line).unwrap_or_default(),
         Err(why) => {
             return DoctorCheck::not_checked(
                 "trust",
@@ -281,11 +281,6 @@ fn codex_trust(project: &Project) -> DoctorCheck {
             );
         }
     };
-    let listed = output
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .find(|line| line["id"] == 2)
-        .unwrap_or_default();
     let mut hooks = Vec::new();
     trusts(&listed, &mut hooks);
     let untrusted =
