@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
+use twining_model::{InvalidInput, Time, Trace, TraceType, Trust, text};
 use twining_store::{StoredTrace, Term, terms};
 
 use crate::fields::{self, fit_reply, is_false};
@@ -110,12 +110,12 @@ impl QueryTracesDraft {
         })
     }
 
-    fn wants(&self, trace: &BorrowedTrace<'_>) -> bool {
-        let at = || Time::read(trace.timestamp());
+    fn wants(&self, trace: &Trace) -> bool {
+        let at = || Time::read(&trace.timestamp);
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
-            && self.guard.as_deref().is_none_or(|guard| trace.guard() == Some(guard))
-            && self.agent.as_deref().is_none_or(|agent| trace.agent() == agent)
-            && self.blocked.is_none_or(|blocked| trace.is_blocked() == blocked)
+            && self.guard.as_deref().is_none_or(|guard| trace.guard.as_deref() == Some(guard))
+            && self.agent.as_deref().is_none_or(|agent| trace.context.agent == agent)
+            && self.blocked.is_none_or(|blocked| trace.blocked == blocked)
             && self.since.is_none_or(|since| at().is_some_and(|at| at >= since))
             && self.until.is_none_or(|until| at().is_some_and(|at| at < until))
     }
@@ -161,8 +161,7 @@ impl<'q> TraceSearch<'q> {
         let length = seen.line.len() as f64;
         self.lines += 1.0;
         self.bytes += length;
-        let Some(trace) = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace))
-        else {
+        let Some(trace) = Trace::read(seen.line).filter(|trace| self.draft.wants(trace)) else {
             return;
         };
         self.found.push(TraceMatch {
@@ -254,7 +253,7 @@ impl<'q> TraceSearch<'q> {
 }
 
 /// How often each word asked for stands in a trace.
-fn counts(trace: &BorrowedTrace<'_>, terms: &[Term]) -> Vec<u32> {
+fn counts(trace: &Trace, terms: &[Term]) -> Vec<u32> {
     let mut counts = vec![0; terms.len()];
     if terms.is_empty() {
         return counts;
@@ -284,12 +283,7 @@ fn alike(word: &str, term: &str) -> bool {
 
 /// All that a trace says.
 pub(crate) fn trace_text(trace: &Trace) -> String {
-    BorrowedTrace::of_trace(trace)
-        .words()
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    trace.words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer to a question.

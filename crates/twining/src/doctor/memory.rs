@@ -244,7 +244,7 @@ fn traces(folder: &Path) -> Option<DoctorCheck> {
     let lines =
         BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
     let torn = lines
-        .filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read_partial(line).is_none());
+        .filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read(line).is_none());
     let numbers: Vec<usize> = torn.map(|(at, _)| at + 1).collect();
     let first = numbers.first()?;
     let message = format!(
