@@ -493,11 +493,11 @@ fn what_could_be_imported_is_told_and_left_alone() {
     let told = shop.told(&["init", "--agent", "claude"]);
     let steps = told["next_steps"].to_string();
     for line in [
-        "docs/adr/ has 1 decision record: `twining import adr docs/adr --dry-run`",
-        "`twining import guardkit --print`",
+        "docs/adr can be imported: `twining import adr docs/adr --dry-run`",
+        "`twining import guardkit .guardkit/config/quality-gates.yaml --dry-run`",
         "`twining import beads .beads/issues.jsonl --dry-run`",
         "`twining import memory-jsonl memory.jsonl --dry-run`",
-        "CLAUDE.md has 2 rules: `twining import claude-md CLAUDE.md --dry-run`",
+        "CLAUDE.md can be imported: `twining import claude-md CLAUDE.md --dry-run`",
     ] {
         assert!(steps.contains(line), "{line} in {steps}");
         let words: Vec<&str> =

@@ -1,4 +1,4 @@
-//! `init --protect`: what is handed to hosts and to code owners, and taken back.
+//! `init --protect`: what is handed to hosts, and taken back.
 
 use crate::common::repository::{Repository, changed};
 use serde_json::json;
@@ -47,11 +47,10 @@ fn protection_is_shown_first_written_once_and_taken_back_to_the_byte() {
     let shop = Repository::new();
     shop.write(".claude/settings.json", THEIRS);
     shop.write(".codex/config.toml", "model = \"o9\" # fast\n");
-    shop.write("CODEOWNERS", "* @everybody\n");
     let before = shop.tree();
-    let words = ["init", "--agent", "claude,codex", "--protect=strict", "--owner", "@org/leads"];
+    let words = ["init", "--agent", "claude,codex", "--protect=strict"];
     let shown = shop.run(&[&words[..], &["--dry-run"]].concat()).stdout;
-    for line in ["+", "denyWrite", "default_permissions", "/.twining/policy.yml @org/leads"] {
+    for line in ["+", "denyWrite", "default_permissions", "/.twining/policy.yml @your-team"] {
         assert!(shown.contains(line), "{line} in {shown}");
     }
     assert_eq!(changed(&before, &shop.tree()), Vec::<String>::new(), "shown, not written");
@@ -74,7 +73,6 @@ fn a_clone_without_a_receipt_loses_what_is_ours_and_nothing_else() {
         json!({"permissions": {"deny": ["Read(./.env)"]}})
     );
     assert_eq!(shop.read(".codex/config.toml"), "model = \"o9\" # fast\n");
-    assert!(!shop.file(".github/CODEOWNERS").exists());
 }
 
 #[test]
@@ -84,31 +82,4 @@ fn a_sandbox_of_codex_that_somebody_set_up_stays_and_is_told() {
     let told = shop.told(&["init", "--agent", "codex", "--protect"]);
     assert!(!shop.read(".codex/config.toml").contains("default_permissions"));
     assert!(told["notes"].to_string().contains("workspace_roots"), "{told}");
-}
-
-#[test]
-fn code_owners_are_named_where_the_team_keeps_them() {
-    let shop = Repository::new();
-    shop.write("docs/CODEOWNERS", "* @everybody\n");
-    shop.told(&["init", "--agent", "none", "--codeowners", "--owner", "@org/leads"]);
-    let owners = shop.read("docs/CODEOWNERS");
-    assert!(owners.starts_with("* @everybody\n"), "{owners}");
-    assert!(
-        owners.contains("\n/.twining/policy.yml @org/leads\n/.twining/decisions/ @org/leads\n"),
-        "{owners}"
-    );
-    shop.told(&["init", "--agent", "none", "--codeowners"]);
-    assert_eq!(shop.read("docs/CODEOWNERS"), owners, "what was filled in stays");
-}
-
-#[test]
-fn without_an_owner_the_lines_say_what_to_fill_in() {
-    let shop = Repository::new();
-    shop.told(&["init", "--agent", "none", "--codeowners"]);
-    let owners = shop.read(".github/CODEOWNERS");
-    assert!(
-        owners.lines().all(|line| line.starts_with('#')) && owners.contains("@your-team"),
-        "{owners}"
-    );
-    assert_eq!(shop.run(&["init", "--agent", "none", "--owner", "nobody"]).code, 2);
 }

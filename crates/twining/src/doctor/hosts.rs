@@ -39,7 +39,6 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
     checks.extend(hooks.iter().flat_map(fires));
     for wiring in &wired {
         checks.push(settings(wiring));
-        checks.extend(unread(wiring));
         match wiring.host {
             HostKind::OpenCode if wiring.replaced.is_some() => checks.push(replaced(wiring)),
             HostKind::OpenCode => {
@@ -54,10 +53,8 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
             _ => {}
         }
         checks.extend(server(project, wiring));
-        match wiring.host {
-            HostKind::Claude => checks.extend(claude_consent(project)),
-            HostKind::Codex => checks.push(codex_trust(project)),
-            _ => {}
+        if wiring.host == HostKind::Codex {
+            checks.push(codex_trust(project));
         }
     }
     checks.extend(switches(project));
@@ -135,14 +132,6 @@ fn settings(wiring: &HostState) -> DoctorCheck {
         format!("{name}: {} differ from what twining init would write", wiring.drift.join(", "));
     DoctorCheck::warn("agents", message)
         .hinted("twining doctor --fix, or twining init, brings them up to date")
-}
-
-/// A file of which its host reads nothing: neither hook nor server is there for it.
-fn unread(wiring: &HostState) -> Option<DoctorCheck> {
-    let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
-    let message = format!("{name} accepts only plain JSON and ignores {files}");
-    let hint = "remove comments and trailing commas from it";
-    (!wiring.unread.is_empty()).then(|| DoctorCheck::fail("agents", message).hinted(hint))
 }
 
 /// A plugin that is not ours asks nobody.
@@ -294,36 +283,6 @@ fn codex_trust(project: &Project) -> DoctorCheck {
                 .hinted(hint)
         }
     }
-}
-
-/// Claude Code starts a server of `.mcp.json` only when a person said yes.
-fn claude_consent(project: &Project) -> Option<DoctorCheck> {
-    let checkout = &project.located.checkout;
-    if entries(&checkout.join(".mcp.json"), &["mcpServers"]).is_empty() {
-        return None;
-    }
-    let home = init::home();
-    let here = checkout.display().to_string();
-    let in_home = |file: &str| home.as_ref().map(|home| home.join(file));
-    let enables_server = |file: Option<PathBuf>, above: &[&str]| {
-        let get = |key: &str| open(file.as_deref()?)?.get(&[above, &[key]].concat());
-        get("enableAllProjectMcpServers") == Some(json!(true))
-            || get("enabledMcpjsonServers").is_some_and(|list| {
-                list.as_array().is_some_and(|list| list.contains(&json!("twining")))
-            })
-    };
-    let yes = enables_server(in_home(".claude.json"), &["projects", &here])
-        || enables_server(in_home(".claude/settings.json"), &[])
-        || enables_server(Some(checkout.join(".claude/settings.local.json")), &[]);
-    Some(if yes {
-        DoctorCheck::ok("trust", "claude may start the server in .mcp.json")
-    } else {
-        DoctorCheck::not_checked(
-            "trust",
-            "claude: no record that it may start the server in .mcp.json",
-        )
-        .hinted("start claude here once and say yes; `claude mcp list` shows it")
-    })
 }
 
 /// Hooks of ours anywhere in an answer, each with how far it is trusted.

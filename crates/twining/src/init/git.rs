@@ -71,21 +71,25 @@ impl GitWiring {
     /// Puts only the drivers in.
     pub(super) fn put_drivers(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let common = &self.shape.common;
-        // Git's own commands move and remove sections, and never know of a marker.
-        plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
+        let attributes = self.mend_blocks(plan)?;
         put_block(plan, &common.join("config"), common, &drivers(&self.program))?;
-        let attributes = common.join("info/attributes");
-        plan.edit(&attributes, common, |text| {
-            Ok(text.map(|text| {
-                marked_block::without_unmatched_markers(
-                    text,
-                    MarkerStyle::Hash,
-                    is_attribute_of_ours,
-                )
-            }))
-        })?;
         let lines = self.among_others(plan, &attributes, &self.attributes());
         put_block(plan, &attributes, common, &lines)
+    }
+
+    /// Takes out what git's own commands, which move and remove sections and know of no
+    /// marker, left of our blocks; where the attributes are.
+    fn mend_blocks(&self, plan: &mut InstallPlan) -> Result<PathBuf, CommandError> {
+        let common = &self.shape.common;
+        plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
+        let attributes = common.join("info/attributes");
+        plan.edit(&attributes, common, |text| {
+            let hash = MarkerStyle::Hash;
+            Ok(text.map(|text| {
+                marked_block::without_unmatched_markers(text, hash, is_attribute_of_ours)
+            }))
+        })?;
+        Ok(attributes)
     }
 
     /// Lines of our block in one of git's files that are those of other projects in
@@ -150,17 +154,7 @@ impl GitWiring {
             }
             return Ok(());
         }
-        plan.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
-        let attributes = common.join("info/attributes");
-        plan.edit(&attributes, common, |text| {
-            Ok(text.map(|text| {
-                marked_block::without_unmatched_markers(
-                    text,
-                    MarkerStyle::Hash,
-                    is_attribute_of_ours,
-                )
-            }))
-        })?;
+        self.mend_blocks(plan)?;
         for file in ["config", "info/attributes", "info/exclude"] {
             take_block(plan, &common.join(file), common)?;
         }
@@ -440,7 +434,7 @@ fn put_block(
 fn take_block(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<(), CommandError> {
     let shown = plan.shown(file);
     plan.edit(file, within, |text| match text {
-        Some(text) => marked_block::take_with_line(text, MarkerStyle::Hash)
+        Some(text) => marked_block::take(text, MarkerStyle::Hash)
             .map_err(|unmatched| unusable(&shown, &unmatched.to_string())),
         None => Ok(None),
     })

@@ -12,7 +12,6 @@ use twining_store::DEFAULT_FILES;
 use super::apply::StagedEdits;
 use super::git::GitWiring;
 use super::marked_block::MarkerStyle;
-use super::protect::ProtectionLevel;
 use super::receipt::{OriginalContent, Receipt};
 use super::{HostKind, Visibility, marked_block, protect};
 use crate::args::{option, switch};
@@ -24,18 +23,17 @@ use crate::output::OutputFormat;
 use crate::program_path;
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
+use protect::ProtectionLevel;
 
 /// Those of `init`.
 pub(crate) fn install_flags(command: Command) -> Command {
     let stealth =
         "Write nothing that git would track: only your own settings, and git ignores the memory";
-    let protect = "Make the host block agents' tools and shells from .twining/local and git's hooks; strict: from every record. Also adds code owners";
+    let protect = "Make the host block agents' tools and shells from .twining/local and git's hooks; strict: from every record";
     let protect = option("protect", "LEVEL", protect);
     command
         .args([dry_run(), yes()])
         .arg(protect.num_args(0..=1).require_equals(true).default_missing_value("local").value_parser(["local", "strict"]))
-        .arg(switch("codeowners", "Add policy and decisions to CODEOWNERS"))
-        .arg(option("owner", "@TEAM", "Their owners; default: commented lines to fill in"))
         .arg(switch("stealth", stealth))
         .after_help(
             "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
@@ -72,17 +70,11 @@ pub(crate) fn options(
     let visibility = if flag("stealth") { Visibility::Stealth } else { Visibility::Team };
     let word = |name: &str| given.try_get_one::<String>(name).ok().flatten().map(String::as_str);
     let protect = word("protect").map(ProtectionLevel::named);
-    let owners = word("owner").map(protect::owners).transpose()?;
-    let codeowners = (protect.is_some() && visibility == Visibility::Team)
-        || flag("codeowners")
-        || owners.is_some();
     Ok(InstallOptions {
         project,
         hosts,
         visibility,
         protect,
-        codeowners,
-        owners,
         dry_run: flag("dry-run"),
         yes: flag("yes"),
         purge: flag("purge"),
@@ -90,67 +82,51 @@ pub(crate) fn options(
     })
 }
 
-/// Folders in which decision records usually lie.
-const RECORDS: [&str; 6] =
-    ["docs/adr", "docs/adrs", "docs/decisions", "docs/architecture/decisions", "doc/adr", "adr"];
-/// Where beads keeps its issues.
-const ISSUES: [&str; 2] = [".beads/issues.jsonl", ".beads/beads.jsonl"];
-/// The usual names of the reference memory server's file.
-const MEMORIES: [&str; 3] = ["memory.jsonl", ".memory.jsonl", "memory.json"];
-/// Rules for agents.
-const RULES: [&str; 2] = ["CLAUDE.md", "AGENTS.md"];
+/// What an import could take over, by its source: the usual places, the first of which counts.
+const IMPORTS: [(&str, &[&str]); 5] = [
+    (
+        "adr",
+        &[
+            "docs/adr",
+            "docs/adrs",
+            "docs/decisions",
+            "docs/architecture/decisions",
+            "doc/adr",
+            "adr",
+        ],
+    ),
+    ("guardkit", &[GUARDKIT_OVERRIDES, GUARDKIT_GATES]),
+    ("beads", &[".beads/issues.jsonl", ".beads/beads.jsonl"]),
+    ("memory-jsonl", &["memory.jsonl", ".memory.jsonl", "memory.json"]),
+    ("claude-md", &["CLAUDE.md", "AGENTS.md"]),
+];
 /// Larger files are not looked into for a hint.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A line for each thing that an import could take over.
-pub(crate) fn imports(checkout: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for folder in RECORDS {
-        let records = fs::read_dir(checkout.join(folder)).into_iter().flatten().flatten();
-        let count = records
-            .filter(|entry| {
-                entry.path().extension().is_some_and(|kind| kind.eq_ignore_ascii_case("md"))
-            })
-            .count();
-        if count > 0 {
-            let records = crate::render::text_page::count(count as u64, "decision record");
-            found.push(format!("{folder}/ has {records}: `twining import adr {folder} --dry-run` shows what would be imported"));
-        }
-    }
-    if [GUARDKIT_OVERRIDES, GUARDKIT_GATES].iter().any(|file| checkout.join(file).is_file()) {
-        found.push(
-            ".guardkit/ has settings: `twining import guardkit --print` shows the resulting policy"
-                .to_owned(),
-        );
-    }
-    for (files, source, what) in
-        [(&ISSUES[..], "beads", "issues"), (&MEMORIES[..], "memory-jsonl", "a memory")]
-    {
-        let there = files.iter().find(|file| checkout.join(file).is_file());
-        found.extend(there.map(|file| format!("{file} has {what}: `twining import {source} {file} --dry-run` shows what would be imported")));
-    }
-    for file in RULES {
-        let rules = rules_in(&checkout.join(file));
-        if rules > 0 {
-            let rules = crate::render::text_page::count(rules, "rule");
-            found.push(format!("{file} has {rules}: `twining import claude-md {file} --dry-run` shows how they would be imported"));
-        }
-    }
-    found
+fn imports(checkout: &Path) -> Vec<String> {
+    let has_records = |source: &str, place: &Path| match source {
+        "adr" => fs::read_dir(place).into_iter().flatten().flatten().any(|entry| {
+            entry.path().extension().is_some_and(|kind| kind.eq_ignore_ascii_case("md"))
+        }),
+        "claude-md" => has_rules(place),
+        _ => place.is_file(),
+    };
+    let found = IMPORTS.iter().filter_map(|(source, places)| {
+        let place = places.iter().find(|place| has_records(source, &checkout.join(place)))?;
+        Some(format!("{place} can be imported: `twining import {source} {place} --dry-run` shows what would be"))
+    });
+    found.collect()
 }
 
-/// Points of a list outside of our own block. A link is another file's.
-fn rules_in(file: &Path) -> u64 {
+/// Whether there are points of a list outside of our own block. A link is another file's.
+fn has_rules(file: &Path) -> bool {
     let is_small =
         fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
     let text = if is_small { fs::read_to_string(file).unwrap_or_default() } else { String::new() };
     let theirs =
         marked_block::take(&text, MarkerStyle::Markdown).ok().flatten().unwrap_or_default();
-    theirs
-        .lines()
-        .map(str::trim_start)
-        .filter(|line| line.starts_with("- ") || line.starts_with("* "))
-        .count() as u64
+    theirs.lines().map(str::trim_start).any(|line| line.starts_with("- ") || line.starts_with("* "))
 }
 
 /// What is asked for.
@@ -163,11 +139,7 @@ pub(crate) struct InstallOptions {
     /// Who may see it.
     pub visibility: Visibility,
     /// What the host is to keep agents out of.
-    pub protect: Option<super::protect::ProtectionLevel>,
-    /// Whether code owners are asked about policy and decisions.
-    pub codeowners: bool,
-    /// Who they are.
-    pub owners: Option<String>,
+    pub protect: Option<protect::ProtectionLevel>,
     /// Whether it is only shown.
     pub dry_run: bool,
     /// Whether nobody is asked.
@@ -198,13 +170,11 @@ pub(crate) fn install(options: &InstallOptions) -> Result<ExitStatus, CommandErr
     let mut advice: Vec<String> = found_none.then(|| NO_AGENT.to_owned()).into_iter().collect();
     if !nothing {
         advice.extend(hosts.iter().map(|host| host.advice(options.visibility).to_owned()));
-        advice.extend(
-            hosts
-                .iter()
-                .filter(|_| options.protect.is_some())
-                .map(|host| super::protect::advice(*host).to_owned()),
-        );
-        advice.extend(super::install::imports(&environment.checkout));
+        if options.protect.is_some() {
+            advice.extend(hosts.iter().map(|host| protect::advice(*host).to_owned()));
+            advice.push(protect::CODEOWNERS.to_owned());
+        }
+        advice.extend(imports(&environment.checkout));
     }
     let close = match (nothing, options.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
@@ -244,9 +214,7 @@ pub(super) fn plan_install(
     let mut patches: Vec<FilePatch> =
         hosts.iter().flat_map(|host| host.patches(environment)).collect();
     if let Some(wanted) = options.protect {
-        patches.extend(
-            hosts.iter().flat_map(|host| super::protect::patches(*host, environment, wanted)),
-        );
+        patches.extend(hosts.iter().flat_map(|host| protect::patches(*host, environment, wanted)));
     }
     let git = git_wiring(project, plan);
     match options.visibility {
@@ -268,15 +236,7 @@ pub(super) fn plan_install(
     {
         plan.note("HOME is not set to a folder, so the server was not added to Claude Code: its per-user settings are stored there");
     }
-    let Some(git) = git else {
-        if options.codeowners {
-            plan.note("code owners were not added: there is no repository here");
-        }
-        return Ok(());
-    };
-    if options.codeowners {
-        super::protect::put_codeowners(plan, &git, options.owners.as_deref())?;
-    }
+    let Some(git) = git else { return Ok(()) };
     if options.visibility == Visibility::Stealth && git.hooks_are_tracked() {
         plan.note("the hooks of this repository are shared, so none was added");
         return git.put_drivers(plan);
@@ -302,10 +262,10 @@ pub(crate) fn environment(project: &Project, visibility: Visibility) -> InstallE
 /// All that may be in the files of hosts, protection included.
 pub(super) fn every_patch(environment: &InstallEnvironment) -> Vec<FilePatch> {
     let of = |host: HostKind| {
-        host.patches(environment).into_iter().chain(super::protect::patches(
+        host.patches(environment).into_iter().chain(protect::patches(
             host,
             environment,
-            super::protect::ProtectionLevel::Strict,
+            protect::ProtectionLevel::Strict,
         ))
     };
     HostKind::ALL.into_iter().flat_map(of).collect()
@@ -329,7 +289,7 @@ pub(super) fn overlooking(
     for host in hosts {
         for patch in host.patches(environment) {
             let Ok(Some(text)) = plan.text(&patch.file, &patch.within) else { continue };
-            if host.overlooks(&patch.file, &text).is_some() {
+            if host.overlooks(&patch.file, &text) {
                 found.push((host.name(), plan.shown(&patch.file)));
             }
         }

@@ -2,7 +2,7 @@
 //! and what differs from what `init` would write today.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -26,8 +26,6 @@ pub(crate) struct HostState {
     pub drift: Vec<String>,
     /// Our plugin, where it is gone or another stands in its place.
     pub replaced: Option<String>,
-    /// Files of which the host reads nothing, each with the reason.
-    pub unread: Vec<String>,
     /// What its settings say of our server.
     pub server: ServerEntry,
     /// Why its files cannot be compared with what is written today, if they cannot.
@@ -65,11 +63,6 @@ pub(crate) fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
         let there: Vec<&FilePatch> =
             patches.iter().filter(tells).filter(|patch| patch.part.is_in(&text(patch))).collect();
         let server = server_of(&patches, &receipt, &environment);
-        let unread = there
-            .iter()
-            .filter_map(|patch| Some((patch, host.overlooks(&patch.file, &text(patch))?)));
-        let unread: Vec<(PathBuf, String)> =
-            unread.map(|(patch, why)| (patch.file.clone(), why)).collect();
         // What was put here once and is gone is a host that is wired up no more, not one that never was.
         let was_here = patches.iter().filter(tells).any(|patch| was_written(&receipt, &patch.file));
         if there.is_empty() && !was_here && !matches!(server, ServerEntry::Started(_)) {
@@ -86,12 +79,9 @@ pub(crate) fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
                 Some(problem.to_json()["message"].as_str().unwrap_or_default().to_owned()),
             ),
         };
-        let mut unread: Vec<String> =
-            unread.iter().map(|(file, why)| format!("{} ({why})", plan.shown(file))).collect();
-        unread.dedup();
         let replaced =
             patches.iter().find(|patch| patch.is_replaced()).map(|patch| plan.shown(&patch.file));
-        found.push(HostState { host, drift, replaced, unread, server, unusable, patches });
+        found.push(HostState { host, drift, replaced, server, unusable, patches });
     }
     Ok(found)
 }

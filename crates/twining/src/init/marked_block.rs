@@ -87,45 +87,12 @@ pub(super) fn put(
 pub(super) fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
     let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (&text[..from], &text[to..]);
-    // Our empty line in front goes too, unless it is all that keeps what stands before and behind apart.
-    let goes = after.trim().is_empty() || after.starts_with(['\n', '\r']);
+    // Our empty line in front goes too, unless it is all that keeps two paragraphs apart.
+    let goes =
+        marks == MarkerStyle::Hash || after.trim().is_empty() || after.starts_with(['\n', '\r']);
     let before = if goes { without_gap(before) } else { before };
     let rest = format!("{before}{after}");
     Ok((!rest.trim().is_empty()).then_some(rest))
-}
-
-/// The same where it is known how many bytes were put in front of the block: they go
-/// whatever stands behind it, as far as they are still there.
-pub(super) fn take_with_gap(
-    text: &str,
-    marks: MarkerStyle,
-    put_in: usize,
-) -> Result<Option<String>, UnmatchedMarker> {
-    let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
-    let (before, after) = (&text[..from], &text[to..]);
-    let gap = put_in.saturating_sub(to - from);
-    if gap == 0 || gap > 4 {
-        return take(text, marks);
-    }
-    let newline = if text.contains("\r\n") { 2 } else { 1 };
-    let ended_so = gap == 2 * newline && after.is_empty() && before.ends_with('\n');
-    let kept = without_gap(before);
-    let kept = if ended_so {
-        kept.strip_suffix('\n').map_or(kept, |text| text.strip_suffix('\r').unwrap_or(text))
-    } else {
-        kept
-    };
-    let rest = format!("{kept}{after}");
-    Ok((!rest.trim().is_empty()).then_some(rest))
-}
-
-/// The same in a file in which nobody else leaves empty lines: the one in front is ours.
-pub(super) fn take_with_line(
-    text: &str,
-    marks: MarkerStyle,
-) -> Result<Option<String>, UnmatchedMarker> {
-    let length = find(text, marks)?.map_or(0, |(from, to)| to - from);
-    take_with_gap(text, marks, length + 1)
 }
 
 /// The text without the empty line at its end.
@@ -215,47 +182,16 @@ mod tests {
     }
 
     #[test]
-    fn the_empty_line_that_was_ours_goes_whatever_was_written_around() {
+    fn two_paragraphs_stay_apart() {
         let own = "# Rules\n\nBe kind.\n";
         let with =
             put(own, MarkerStyle::Markdown, BlockPosition::Last, "one\ntwo").expect("is whole");
-        let put_in = with.len() - own.len();
-        let taken = |text: &str| {
-            take_with_gap(text, MarkerStyle::Markdown, put_in)
-                .expect("is whole")
-                .expect("something is left")
-        };
-        for more in ["", "More.\n", "\nMore.\n", "\n\n"] {
-            assert_eq!(taken(&format!("{with}{more}")), format!("{own}{more}"));
-            assert_eq!(taken(&format!("Before.\n{with}{more}")), format!("Before.\n{own}{more}"));
+        for more in ["\nMore.\n", "More.\n"] {
+            assert_eq!(
+                take(&format!("{with}{more}"), MarkerStyle::Markdown).expect("is whole").as_deref(),
+                Some("# Rules\n\nBe kind.\n\nMore.\n")
+            );
         }
-        let (_, block) = with.split_at(own.len() + 1);
-        assert_eq!(
-            taken(&format!("{own}{block}More.\n")),
-            format!("{own}More.\n"),
-            "theirs is no gap"
-        );
-        let unended =
-            put("A", MarkerStyle::Markdown, BlockPosition::Last, "one").expect("is whole");
-        let taken_from = |text: &str| {
-            take_with_gap(text, MarkerStyle::Markdown, unended.len() - 1).expect("is whole")
-        };
-        assert_eq!(
-            taken_from(&format!("B{unended}")).as_deref(),
-            Some("BA"),
-            "a line without an end stays so"
-        );
-        assert_eq!(taken_from(&format!("{unended}B\n")).as_deref(), Some("A\nB\n"));
-        assert_eq!(taken(&format!("{block}{own}")), own, "moved to the top");
-        // Where nobody knows, one empty line stays between two texts.
-        assert_eq!(
-            take(&format!("{with}\nMore.\n"), MarkerStyle::Markdown).expect("is whole").as_deref(),
-            Some("# Rules\n\nBe kind.\n\nMore.\n")
-        );
-        assert_eq!(
-            take(&format!("{with}More.\n"), MarkerStyle::Markdown).expect("is whole").as_deref(),
-            Some("# Rules\n\nBe kind.\n\nMore.\n")
-        );
     }
 
     #[test]

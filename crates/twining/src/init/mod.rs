@@ -7,6 +7,7 @@
 mod apply;
 mod git;
 mod git_hooks;
+mod host_patches;
 mod hosts;
 pub(crate) mod install;
 mod installed_state;

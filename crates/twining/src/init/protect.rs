@@ -3,16 +3,9 @@
 //! command lines only. The MCP server and the hooks run outside of the sandbox and go on
 //! writing.
 
-use std::path::PathBuf;
-
-use super::git::GitWiring;
-use super::marked_block;
-use super::marked_block::MarkerStyle;
 use super::patch::{FilePatch, PatchKind};
-use super::plan::InstallPlan;
 use super::{HostKind, InstallEnvironment};
 use crate::locate_project::FOLDER;
-use crate::render::command_error::CommandError;
 
 /// How much the host is to keep agents from writing, the mild first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +16,8 @@ pub(crate) enum ProtectionLevel {
     Strict,
 }
 
-/// Where code hosts look for owners; the first that is there, else the first.
-const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+/// What only a person can add.
+pub(super) const CODEOWNERS: &str = "to have people approve changes of policy and decisions, add `/.twining/policy.yml @your-team` and `/.twining/decisions/ @your-team` to CODEOWNERS";
 
 impl ProtectionLevel {
     /// Reads the word behind `--protect=`.
@@ -94,68 +87,6 @@ pub(super) fn advice(host: HostKind) -> &'static str {
         }
         HostKind::OpenCode => {
             "OpenCode has no setting that keeps one folder read-only; only its plugin guards the memory there"
-        }
-    }
-}
-
-/// Asks code owners about policy and decisions. Without `owners` it says what to fill in,
-/// and leaves what somebody has filled in.
-pub(super) fn put_codeowners(
-    plan: &mut InstallPlan,
-    git: &GitWiring,
-    owners: Option<&str>,
-) -> Result<(), CommandError> {
-    let patch = codeowners(git, owners);
-    let there = plan
-        .text(&patch.file, &patch.within)?
-        .is_some_and(|text| marked_block::is_there(&text, MarkerStyle::Hash));
-    if there && owners.is_none() { Ok(()) } else { patch.put(plan) }
-}
-
-/// The lines for code owners.
-pub(super) fn codeowners(git: &GitWiring, owners: Option<&str>) -> FilePatch {
-    let top = &git.shape.top;
-    let file = CODEOWNERS
-        .iter()
-        .map(|file| top.join(file))
-        .find(|file| file.is_file())
-        .unwrap_or_else(|| top.join(CODEOWNERS[0]));
-    let lines = ["policy.yml", "decisions/"]
-        .map(|file| format!("/{}{FOLDER}/{file}", git.prefix.replace(' ', "\\ ")));
-    let body = match owners {
-        Some(owners) => lines.map(|line| format!("{line} {owners}")).join("\n"),
-        None => format!(
-            "# Replace @your-team with the code owners, and remove the leading # from the lines below:\n{}",
-            lines.map(|line| format!("# {line} @your-team")).join("\n")
-        ),
-    };
-    FilePatch { file, within: PathBuf::from(top), part: PatchKind::Block(MarkerStyle::Hash, body) }
-}
-
-/// Reads `--owner`: teams, people or addresses, separated by spaces.
-pub(super) fn owners(given: &str) -> Result<String, CommandError> {
-    let words: Vec<&str> = given.split_whitespace().collect();
-    let is_owner = |word: &&str| word.contains('@') && word.len() > 1 && !word.contains('#');
-    if words.is_empty() || !words.iter().all(is_owner) {
-        return Err(CommandError::misuse(
-            "--owner takes code owners, such as `@org/team`, `@ada` or an email address",
-        ));
-    }
-    Ok(words.join(" "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_owner_is_a_team_a_person_or_an_address() {
-        assert_eq!(
-            owners(" @org/team  ada@example.com ").ok().as_deref(),
-            Some("@org/team ada@example.com")
-        );
-        for invalid in ["", "@", "team", "@a # b"] {
-            assert!(owners(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -80,14 +80,6 @@ impl Receipt {
         }
     }
 
-    /// How many bytes were put into a file that was there, in one piece.
-    pub(super) fn put_in(&self, path: &Path) -> Option<usize> {
-        self.files.iter().find(|item| item.path == path).and_then(|item| match &item.undo {
-            UndoEdit::Splice { length, text, .. } if text.is_empty() => Some(*length),
-            _ => None,
-        })
-    }
-
     /// Whether we wrote the file, whatever became of it.
     pub(super) fn knows(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path)

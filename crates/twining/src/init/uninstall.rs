@@ -9,7 +9,7 @@ use super::patch::{FilePatch, PatchKind};
 use super::plan::InstallPlan;
 use super::receipt::{OriginalContent, Receipt};
 use super::report::{EnterMeaning, InstallOutcome, agreed, tell};
-use super::{Visibility, apply, git, marked_block, protect};
+use super::{Visibility, apply, git, marked_block};
 use crate::allowances::PersonAllowances;
 use crate::locate_project::FOLDER;
 use crate::person_check;
@@ -88,8 +88,6 @@ fn plan_uninstall(
         .concat();
     // In a file with several of ours, the last that was put goes first.
     patches.iter().rev().try_for_each(|patch| remove_patch(&mut plan, receipt, patch))?;
-    git.as_ref()
-        .map_or(Ok(()), |git| remove_patch(&mut plan, receipt, &protect::codeowners(git, None)))?;
     match worktree {
         Some(worktree) => {
             if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
@@ -182,17 +180,7 @@ pub(super) fn remove_patch(
         return Ok(());
     }
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    match (part, receipt.put_in(&real)) {
-        (PatchKind::Block(marks, _), Some(put_in)) => {
-            let taken = |text: Option<&str>| {
-                text.map_or(Ok(None), |text| marked_block::take_with_gap(text, *marks, put_in))
-            };
-            plan.edit(file, within, |text| {
-                Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned)))
-            })?;
-        }
-        _ => patch.take(plan)?,
-    }
+    patch.take(plan)?;
     // One that was there before us stays, even if nothing is left in it.
     if receipt.was_there(&real) {
         let empty =

@@ -1,18 +1,18 @@
-//! The hosts that agents run in: what each needs of us, in the format it reads
-//! today. One file a host.
+//! The hosts that agents run in, and where they look.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::init::marked_block::MarkerStyle;
-use crate::init::patch::{FilePatch, PatchKind};
+use super::host_patches;
+use super::marked_block::MarkerStyle;
+use super::patch::{FilePatch, PatchKind};
 
 /// Seconds a host waits for a hook; one takes milliseconds.
 pub(super) const HOOK_TIMEOUT_SECONDS: u64 = 5;
 
 /// What agents are told, in every host.
-pub(super) const INSTRUCTIONS: &str = include_str!("../texts/instructions.md");
+pub(super) const INSTRUCTIONS: &str = include_str!("texts/instructions.md");
 
 /// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,29 +90,21 @@ impl HostKind {
     /// What it needs of us.
     pub(crate) fn patches(self, environment: &InstallEnvironment) -> Vec<FilePatch> {
         match self {
-            Self::Claude => super::claude::patches(environment),
-            Self::Codex => super::codex::patches(environment),
-            Self::Gemini => super::gemini::patches(environment),
-            Self::Cursor => super::cursor::patches(environment),
-            Self::OpenCode => super::opencode::patches(environment),
+            Self::Claude => host_patches::claude(environment),
+            Self::Codex => host_patches::codex(environment),
+            Self::Gemini => host_patches::gemini(environment),
+            Self::Cursor => host_patches::cursor(environment),
+            Self::OpenCode => host_patches::opencode(environment),
         }
     }
 
-    /// Whether its settings may hold comments. Claude Code and Codex read nothing of a
-    /// file that has one.
-    pub(crate) fn takes_comments(self) -> bool {
-        matches!(self, Self::Gemini | Self::Cursor | Self::OpenCode)
-    }
-
-    /// Why it reads nothing of a settings file, if so.
-    pub(crate) fn overlooks(self, file: &Path, text: &str) -> Option<String> {
-        let is_json = file.extension().is_some_and(|ending| ending == "json");
-        if self.takes_comments() || !is_json || text.trim().is_empty() {
-            return None;
-        }
-        serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}'))
-            .err()
-            .map(|error| error.to_string())
+    /// Whether it reads nothing of a settings file: Claude Code and Codex take no comments.
+    pub(crate) fn overlooks(self, file: &Path, text: &str) -> bool {
+        matches!(self, Self::Claude | Self::Codex)
+            && file.extension().is_some_and(|ending| ending == "json")
+            && !text.trim().is_empty()
+            && serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}'))
+                .is_err()
     }
 
     /// What a person has to do that we cannot.
