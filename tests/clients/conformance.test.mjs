@@ -1,4 +1,4 @@
-// The protocol's own suite, over HTTP, which only the build with `--features conformance` speaks.
+// The protocol's own suite, over HTTP, which only the example `conformance` speaks.
 //
 // Twice for each revision: with the fixtures the suite wants, where everything must pass; and the server as it is, where the
 // failures are those listed. A listed failure that passes fails too, so that the list stays true.
@@ -15,14 +15,14 @@ import { clients, onStage } from "./lib/stage.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 
 async function judged(stage, server, args) {
-  const child = spawn(resolve(process.env.TWINING_FIXTURE_BIN), ["conformance", server], {
+  const child = spawn(resolve(process.env.TWINING_FIXTURE_BIN), [server], {
     cwd: stage.project,
     env: stage.env,
     stdio: ["pipe", "pipe", "inherit"],
   });
   const closed = once(child, "close");
   try {
-    const unable = closed.then(() => assert.fail("it ended at once; was it built with `--features conformance`?"));
+    const unable = closed.then(() => assert.fail("the server ended at once"));
     const [url] = await Promise.race([once(createInterface({ input: child.stdout }), "line"), unable]);
     return await stage.run(clients.conformance, ["server", "--url", url, ...args], { seconds: 240 });
   } finally {

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a table is what it is for")]
 
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use twining_embed::{DIMENSIONS, Matrix, Model, Vector};
@@ -37,7 +38,12 @@ fn main() {
     for tokens in [20, 128] {
         let texts: Vec<String> = (0..64).map(|number| text(tokens, number)).collect();
         for threads in [1, 2] {
-            let took = measure(9, || model.embed_all(&texts, threads));
+            let took = measure(9, || {
+                model.embed_each(&texts, threads, |_, vector| {
+                    black_box(vector);
+                    ControlFlow::Continue(())
+                });
+            });
             row(&format!("64 texts of {tokens} tokens, {threads} thread(s)"), took);
             println!(
                 "{:<44} {:>9.0} {:>9.0}",
@@ -48,7 +54,7 @@ fn main() {
         }
     }
 
-    let mut matrix = Matrix::with_capacity(ROWS);
+    let mut matrix = Matrix::default();
     for number in 0..ROWS {
         let seed = number as f32;
         matrix.push(
@@ -58,7 +64,6 @@ fn main() {
     let query = model.embed("where do we keep sessions?");
     assert_eq!(query.as_slice().len(), DIMENSIONS);
     row("scores of 100,000 rows", measure(30, || matrix.scores(&query)));
-    row("nearest 20 of 100,000 rows", measure(30, || matrix.nearest(&query, 20, |_| true)));
 }
 
 fn text(tokens: usize, seed: usize) -> String {

@@ -12,14 +12,14 @@
 //! use twining_embed::{Matrix, Model};
 //!
 //! let model = Model::built_in()?;
-//! let mut matrix = Matrix::new();
+//! let mut matrix = Matrix::default();
 //! for text in ["use redis for the session cache", "bread needs yeast"] {
 //!     matrix.push(&model.embed(text).pack());
 //! }
-//! let found = matrix.nearest(&model.embed("where do we keep sessions?"), 1, |_| true);
-//! assert_eq!(found[0].row, 0);
+//! let scores = matrix.scores(&model.embed("where do we keep sessions?"));
+//! assert!(scores[0] > scores[1]);
 //! # }
-//! # Ok::<(), twining_embed::Damaged>(())
+//! # Ok::<(), twining_embed::ModelError>(())
 //! ```
 //!
 //! Weights are int8 with a scale per row, activations are 8 bits per token; sums
@@ -42,7 +42,7 @@ mod tokenizer;
 mod vector;
 mod weights;
 
-pub use matrix::{Matrix, VectorHit};
-pub use model::{BulkOptions, LongText, MOST_WINDOWS, Model, WINDOW, WINDOW_OVERLAP};
+pub use matrix::Matrix;
+pub use model::{Model, WINDOW};
 pub use model_file::ModelError;
-pub use vector::{DIMENSIONS, PACKED_BYTES, PackedVector, UnpackError, Vector};
+pub use vector::{DIMENSIONS, PACKED_BYTES, PackedVector, Vector};

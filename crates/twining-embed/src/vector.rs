@@ -18,20 +18,6 @@ pub struct PackedVector {
     numbers: [i8; DIMENSIONS],
 }
 
-/// Bytes that are no packed vector.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnpackError {
-    /// Too few or too many.
-    #[error("a packed vector has {PACKED_BYTES} bytes, not {found}")]
-    Length {
-        /// How many there are.
-        found: usize,
-    },
-    /// The scale cannot be one.
-    #[error("a packed vector's scale is a finite number that is not negative")]
-    Scale,
-}
-
 impl Vector {
     /// Scales numbers to length one; all zeros, and numbers that are none, become zeros.
     #[must_use]
@@ -106,21 +92,13 @@ impl PackedVector {
         bytes
     }
 
-    /// Reads what [`Packed::to_bytes`] wrote.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, UnpackError> {
-        let bytes: &[u8; PACKED_BYTES] =
-            bytes.try_into().map_err(|_| UnpackError::Length { found: bytes.len() })?;
+    /// Reads what [`Self::to_bytes`] wrote; none where it is of another length or has no scale.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; PACKED_BYTES] = bytes.try_into().ok()?;
         let [a, b, c, d, ..] = *bytes;
         let scale = f32::from_le_bytes([a, b, c, d]);
-        if !scale.is_finite() || scale.is_sign_negative() {
-            return Err(UnpackError::Scale);
-        }
-        Ok(Self { scale, numbers: std::array::from_fn(|at| bytes[at + 4] as i8) })
-    }
-
-    /// The vector again, less what a byte cannot hold.
-    #[must_use]
-    pub fn unpack(&self) -> Vector {
-        Vector::normalised(self.numbers.map(f32::from))
+        (scale.is_finite() && !scale.is_sign_negative())
+            .then(|| Self { scale, numbers: std::array::from_fn(|at| bytes[at + 4] as i8) })
     }
 }

@@ -1,12 +1,11 @@
 //! What the model does with texts: tokens, long texts, many texts, stopping.
 #![cfg(feature = "weights")]
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use twining_embed::{BulkOptions, LongText, MOST_WINDOWS, Model, Vector, WINDOW};
+use twining_embed::{Model, Vector, WINDOW};
 
 static MODEL: LazyLock<Model> =
     LazyLock::new(|| Model::built_in().expect("the packed model is whole"));
@@ -62,55 +61,25 @@ fn alike_texts_are_closer_than_others() {
 }
 
 #[test]
-fn a_short_text_has_one_window_however_it_is_asked() {
+fn what_is_behind_the_first_window_does_not_count() {
     let text = words(WINDOW - 2);
     assert_eq!(MODEL.tokens(&text).len(), WINDOW);
-    for long in [LongText::First, LongText::Pooled, LongText::Each] {
-        assert_eq!(MODEL.embed_long(&text, long), [MODEL.embed(&text)]);
-    }
-}
-
-#[test]
-fn a_long_text_is_cut_or_pooled_or_kept_in_parts() {
-    let text = format!("{} {}", words(254), "bread needs yeast ".repeat(40));
-    assert_eq!(
-        MODEL.embed(&text),
-        MODEL.embed(&words(254)),
-        "what is behind the first window does not count"
-    );
-    let parts = MODEL.embed_long(&text, LongText::Each);
-    assert_eq!(parts.len(), 2);
-    assert_eq!(parts[0], MODEL.embed(&text));
-    let pooled = MODEL.embed_long(&text, LongText::Pooled);
-    let bread = MODEL.embed("bread needs yeast");
-    assert!(pooled[0].dot(&bread) > parts[0].dot(&bread) + 0.1);
-    assert_eq!(MODEL.embed_long(&words(50_000), LongText::Each).len(), MOST_WINDOWS);
+    let long = format!("{text} {}", "bread needs yeast ".repeat(40));
+    assert_eq!(MODEL.embed(&long), MODEL.embed(&text));
 }
 
 #[test]
 fn company_and_threads_change_no_vector() {
     let texts: Vec<String> =
-        (0..23).map(|number| words(number * 7)).chain([String::new()]).collect();
+        (0..23).map(|number| words(number * 14)).chain([String::new()]).collect();
     let alone: Vec<Vector> = texts.iter().map(|text| MODEL.embed(text)).collect();
     for threads in [0, 1, 2, 3] {
-        assert_eq!(MODEL.embed_all(&texts, threads), alone, "{threads} threads");
-    }
-    assert!(MODEL.embed_all::<&str>(&[], 2).is_empty());
-
-    let long = [words(600), words(3), words(300)];
-    for threads in [1, 2] {
-        let mut found = BTreeMap::new();
-        MODEL.embed_each(
-            &long,
-            BulkOptions { threads, long: LongText::Each },
-            |number, vectors| {
-                found.insert(number, vectors);
-                ControlFlow::Continue(())
-            },
-        );
-        for (text, vectors) in long.iter().zip(found.values()) {
-            assert_eq!(&MODEL.embed_long(text, LongText::Each), vectors);
-        }
+        let mut found = vec![None; texts.len()];
+        MODEL.embed_each(&texts, threads, |number, vector| {
+            found[number] = Some(vector);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), alone, "{threads} threads");
     }
 }
 
@@ -119,7 +88,7 @@ fn embedding_stops_when_told_to() {
     let texts = vec![words(100); 200];
     for threads in [1, 2] {
         let mut seen = 0;
-        MODEL.embed_each(&texts, BulkOptions { threads, long: LongText::First }, |_, _| {
+        MODEL.embed_each(&texts, threads, |_, _| {
             seen += 1;
             if seen < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });

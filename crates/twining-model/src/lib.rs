@@ -36,7 +36,6 @@ pub use limits::InvalidInput;
 pub use scope::{CaseFolding, ProjectRoot, Scope};
 pub use text_file::TextFile;
 pub use time::Time;
-pub use trace::BorrowedTrace;
 pub use trace::{Trace, TraceContext, TraceEvent, TraceType};
 pub use turn::EvidenceSource;
 pub use turn::{Turn, TurnKey, TurnName};

@@ -140,7 +140,7 @@ impl StoreError {
                 "try again; if this persists, look for a stopped `twining` process"
             }
             Self::Unsafe { path, .. } if path.contains(".twining/local/") => {
-                "this path is reserved for one of Twining's own files: `twining doctor --fix` moves the current one aside, and Twining recreates its file"
+                "this path is reserved for one of Twining's own files: move the current one away, and Twining recreates its file"
             }
             Self::Unsafe { .. } => {
                 "move it away if you did not put it there; Twining does not follow links or leave the project"

@@ -26,7 +26,7 @@ fn seen(store: &Store) -> Vec<(String, bool)> {
         .traces()
         .each(&mut |line| {
             seen.extend(
-                Trace::read_partial(line.line)
+                Trace::read(line.line)
                     .map(|trace| (trace.event.what_happened, line.written_here)),
             );
             true

@@ -223,30 +223,6 @@ impl MergeDriver {
     fn arguments(&self) -> String {
         format!(" merge-driver {} %O %A %B %P", self.kind)
     }
-
-    /// Its lines for git's attributes, in a project at this path below the top of the repository.
-    pub(crate) fn attributes(&self, prefix: &str) -> impl Iterator<Item = String> {
-        let name = self.name();
-        self.files.iter().map(move |file| format!("/{prefix}{file} merge={name}"))
-    }
-}
-
-/// What to tell git where `twining init` did not.
-pub(crate) fn manual_setup() -> String {
-    // Written down as a path: git would start whatever is called so first on PATH.
-    let settings = DRIVERS.iter().map(|driver| {
-        format!(
-            "  git config merge.{}.driver \"'$(command -v twining)'{}\"\n",
-            driver.name(),
-            driver.arguments()
-        )
-    });
-    let attributes =
-        DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
-    let (settings, attributes): (String, String) = (settings.collect(), attributes.collect());
-    format!(
-        "Example, as git calls it:\n  twining merge-driver lines BASE OURS THEIRS PATH\n\nTo set it up manually, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}"
-    )
 }
 
 #[cfg(test)]
@@ -264,11 +240,9 @@ mod tests {
 
     #[test]
     fn the_list_of_decisions_is_merged_as_an_array() {
-        let lines: Vec<String> =
-            DRIVERS.iter().flat_map(|driver| driver.attributes("sub/")).collect();
+        let files: Vec<&str> = DRIVERS.iter().flat_map(|driver| driver.files).copied().collect();
         let at =
-            |wanted: &str| lines.iter().position(|line| line.contains(wanted)).expect("is listed");
-        assert!(at("decisions/*.json") < at("decisions/index.json"), "{lines:#?}");
-        assert_eq!(lines[0], "/sub/.twining/decisions/*.json merge=twining-decision");
+            |wanted: &str| files.iter().position(|file| file.contains(wanted)).expect("is listed");
+        assert!(at("decisions/*.json") < at("decisions/index.json"), "{files:#?}");
     }
 }

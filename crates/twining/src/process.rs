@@ -1,11 +1,11 @@
 //! Programs that are tried: started with something on their stdin, and waited for no
 //! longer than they deserve.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,70 +25,69 @@ pub(crate) struct ProcessOutput {
 
 /// Runs a program with this on its stdin, to its end.
 pub(crate) fn run(command: &mut Command, input: &str) -> Result<ProcessOutput, String> {
-    let mut running = RunningProcess::start(command, input)?;
-    drop(running.input.take());
-    running.wait(|_| false)
+    let mut child = start(command.stderr(Stdio::piped()), input)?;
+    // On threads of their own: a program that says more than a pipe holds would otherwise
+    // wait for us while we wait for it.
+    let (out, err) = (child.stdout.take().map(text_of), child.stderr.take().map(text_of));
+    drop(child.stdin.take());
+    match wait_or_kill(&mut child, TRIAL_TIMEOUT) {
+        Ok(Some(_)) => {
+            let [out, err] = [out, err].map(|text| text.and_then(|text| text.join().ok()));
+            Ok(ProcessOutput { out: out.unwrap_or_default(), err: err.unwrap_or_default() })
+        }
+        Ok(None) => Err("it does not answer".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-/// Runs a program that serves as long as its stdin is open, until it has said
-/// `enough`.
-pub(crate) fn run_until(
+/// The first line that is `wanted` of a program that serves as long as its stdin is open.
+pub(crate) fn first_line(
     command: &mut Command,
     input: &str,
-    enough: impl Fn(&str) -> bool,
-) -> Result<ProcessOutput, String> {
-    RunningProcess::start(command, input)?.wait(enough)
+    wanted: impl Fn(&str) -> bool + Send + 'static,
+) -> Result<String, String> {
+    let mut child = start(command.stderr(Stdio::null()), input)?;
+    let (found, line) = mpsc::channel();
+    let out = child.stdout.take();
+    std::thread::spawn(move || {
+        let lines = out.map(|out| BufReader::new(out).lines().map_while(Result::ok));
+        let line = lines.into_iter().flatten().find(|line| wanted(line));
+        line.map(|line| found.send(line))
+    });
+    let line = line.recv_timeout(TRIAL_TIMEOUT).map_err(|_| "it does not answer".to_owned());
+    let _ = child.kill();
+    let _ = child.wait();
+    line
 }
 
-struct RunningProcess {
-    child: Child,
-    input: Option<ChildStdin>,
-    out: PipeReader,
-    err: PipeReader,
-}
-
-impl RunningProcess {
-    fn start(command: &mut Command, input: &str) -> Result<Self, String> {
-        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn().map_err(|error| error.to_string())?;
-        let (out, err) = (PipeReader::of(child.stdout.take()), PipeReader::of(child.stderr.take()));
-        let mut stdin = child.stdin.take();
-        if let Some(stdin) = &mut stdin {
-            // One that does not read says so by its answer.
-            let _ = stdin.write_all(input.as_bytes()).and_then(|()| stdin.flush());
-        }
-        Ok(Self { child, input: stdin, out, err })
+fn start(command: &mut Command, input: &str) -> Result<Child, String> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn().map_err(|error| error.to_string())?;
+    if let Some(stdin) = &mut child.stdin {
+        // One that does not read says so by its answer.
+        let _ = stdin.write_all(input.as_bytes()).and_then(|()| stdin.flush());
     }
-
-    fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<ProcessOutput, String> {
-        let (mut done, out) = (false, &self.out);
-        let is_done = || {
-            done = enough(&out.text_so_far());
-            done
-        };
-        let ended = wait_or_kill(&mut self.child, TRIAL_TIMEOUT, is_done)
-            .map_err(|error| error.to_string())?;
-        if ended.is_some() {
-            return Ok(ProcessOutput { out: self.out.whole(), err: self.err.whole() });
-        }
-        let said = ProcessOutput { out: self.out.text_so_far(), err: self.err.text_so_far() };
-        if done { Ok(said) } else { Err("it does not answer".to_owned()) }
-    }
+    Ok(child)
 }
 
-/// Waits for a program to end; where it is `done` before, or takes too long, it is killed
-/// with all that it started in a group of its own.
-fn wait_or_kill(
-    child: &mut Child,
-    timeout: Duration,
-    mut is_done: impl FnMut() -> bool,
-) -> io::Result<Option<ExitStatus>> {
+fn text_of(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before it broke counts.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Waits for a program to end; where it takes too long, it is killed with all that it
+/// started in a group of its own.
+fn wait_or_kill(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if is_done() || began.elapsed() > timeout {
+        if began.elapsed() > timeout {
             let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             let _ = group.map(|group| kill_process_group(group, Signal::KILL));
             let _ = child.kill();
@@ -96,42 +95,6 @@ fn wait_or_kill(
             return Ok(None);
         }
         std::thread::sleep(STEP);
-    }
-}
-
-/// What comes out of a pipe, read on a thread of its own: a program that says more
-/// than a pipe holds would otherwise wait for us while we wait for it.
-struct PipeReader {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    reader: Option<JoinHandle<()>>,
-}
-
-impl PipeReader {
-    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let reader = pipe.map(|mut pipe| {
-            let kept = Arc::clone(&bytes);
-            std::thread::spawn(move || {
-                let mut piece = [0; 4096];
-                while let Ok(read @ 1..) = pipe.read(&mut piece) {
-                    kept.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .extend_from_slice(&piece[..read]);
-                }
-            })
-        });
-        Self { bytes, reader }
-    }
-
-    fn text_so_far(&self) -> String {
-        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
-            .into_owned()
-    }
-
-    /// Once the program has ended.
-    fn whole(&mut self) -> String {
-        self.reader.take().map(JoinHandle::join);
-        self.text_so_far()
     }
 }
 
@@ -160,7 +123,7 @@ pub(crate) fn run_check(command: &str, checkout: &Path) -> CommandVerdict {
         // A group of its own: what it starts ends with it.
         .process_group(0)
         .spawn();
-    let ended = child.and_then(|mut child| wait_or_kill(&mut child, TIMEOUT, || false));
+    let ended = child.and_then(|mut child| wait_or_kill(&mut child, TIMEOUT));
     match ended {
         Ok(Some(status)) if status.success() => CommandVerdict::Passed,
         Ok(Some(status)) => CommandVerdict::Failed(status.code().map_or_else(

@@ -12,6 +12,9 @@ use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{count, dim, good};
 
+/// How often the line that counts vectors is written anew.
+const TICK: Duration = Duration::from_millis(200);
+
 /// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
 pub(crate) fn rebuild(
     project: &Project,
@@ -54,53 +57,20 @@ fn make_vectors(project: &Project) -> Result<(), CommandError> {
         return Err(CommandError::unavailable("NO_MODEL", why)
             .with_hint("reinstall twining, or unset TWINING_MODEL"));
     }
-    let mut progress = Progress::new("vectors");
-    let embedding_worker = project.engine.embedding_worker();
-    embedding_worker.make_all(&mut |embedding| {
-        progress.left(embedding.waiting);
+    let is_watched = io::stderr().is_terminal();
+    let (mut all, mut shown) = (0, None::<Instant>);
+    project.engine.embedding_worker().make_all(&mut |embedding| {
+        all = all.max(embedding.waiting);
+        if is_watched && shown.is_none_or(|shown| shown.elapsed() >= TICK) {
+            shown = Some(Instant::now());
+            // A line nobody can read is no reason to stop.
+            let _ =
+                write!(anstream::stderr(), "\rvectors: {} of {all}   ", all - embedding.waiting);
+        }
         true
     })?;
-    progress.done();
+    if shown.is_some() {
+        let _ = write!(anstream::stderr(), "\r{:60}\r", "");
+    }
     Ok(())
-}
-
-/// How often the line is written anew.
-const TICK: Duration = Duration::from_millis(200);
-
-/// A line that counts down.
-pub(crate) struct Progress {
-    what: &'static str,
-    all: u64,
-    last: Option<Instant>,
-    watched: bool,
-}
-
-impl Progress {
-    /// Nothing shown yet; nothing at all if nobody watches.
-    pub(crate) fn new(what: &'static str) -> Self {
-        Self { what, all: 0, last: None, watched: io::stderr().is_terminal() }
-    }
-
-    /// So many are left.
-    pub(crate) fn left(&mut self, left: u64) {
-        self.all = self.all.max(left);
-        if self.watched && self.last.is_none_or(|last| last.elapsed() >= TICK) {
-            self.last = Some(Instant::now());
-            // A line nobody can read is no reason to stop.
-            let _ = write!(
-                anstream::stderr(),
-                "\r{}: {} of {}   ",
-                self.what,
-                self.all - left,
-                self.all
-            );
-        }
-    }
-
-    /// All is done; the line goes.
-    pub(crate) fn done(self) {
-        if self.last.is_some() {
-            let _ = write!(anstream::stderr(), "\r{:60}\r", "");
-        }
-    }
 }

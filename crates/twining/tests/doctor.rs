@@ -50,11 +50,6 @@ fn a_wired_project_is_proven_to_work() {
     assert_eq!(said(&told, "index", "matches the files").0, "ok");
     assert_eq!(said(&told, "secrets", "").0, "ok");
     assert_eq!(said(&told, "trust", "codex is not on PATH").0, "not_checked");
-    assert_eq!(said(&told, "trust", "claude").0, "not_checked");
-    fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
-    fs::write(shop.path("home/.claude/settings.json"), r#"{"enabledMcpjsonServers":["twining"]}"#)
-        .expect("writes");
-    assert_eq!(said(&examined(&shop, &[]), "trust", "claude").0, "ok");
 }
 
 #[test]
@@ -242,10 +237,8 @@ fn a_graph_that_was_cut_off_is_no_empty_graph() {
         shop.write(".twining/graph/entities.json", cut);
         let ran = shop.run(&["doctor"]);
         assert!(ran.code == 3 && ran.stdout.contains("the array is cut off"), "{cut:?}: {ran:?}");
-        let all_there = cut.matches("\"id\"").count() == 3;
-        assert_eq!(
+        assert!(
             ran.stdout.contains("git restore .twining/graph/entities.json"),
-            !all_there,
             "{cut:?}: {ran:?}"
         );
         // Nothing is written over it, and nothing that is written meanwhile is lost.
@@ -387,26 +380,15 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
 }
 
 #[test]
-fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
+fn a_memory_of_another_program_is_completed() {
     let shop = Repository::new();
     shop.twining_on_path();
     shop.write(".twining/config.yml", "version: 1\n");
-    fs::create_dir_all(shop.file(".twining/blackboard.jsonl.lock")).expect("makes a folder");
-    let long_ago =
-        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-    fs::File::open(shop.file(".twining/blackboard.jsonl.lock"))
-        .and_then(|dir| dir.set_modified(long_ago))
-        .expect("sets");
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "lock", "TypeScript").0, "warn");
     assert_eq!(said(&told, "folder", ".gitattributes").0, "warn");
     assert_eq!(said(&told, "git", "is not set up for Twining").0, "warn");
     let told = examined(&shop, &["--fix"]);
-    assert!(
-        !shop.file(".twining/blackboard.jsonl.lock").exists()
-            && shop.file(".twining/.gitattributes").exists(),
-        "{told}"
-    );
+    assert!(shop.file(".twining/.gitattributes").exists(), "{told}");
     assert!(shop.read(".git/config").contains("twining-knowledge"), "{told}");
 }
 
@@ -558,77 +540,33 @@ fn a_pipe_where_a_file_belongs_hangs_nobody() {
 }
 
 #[test]
-fn a_lock_of_git_that_nobody_holds_any_more_is_named() {
-    let shop = wired("none");
-    shop.write(".git/config.lock", "");
-    let is_named = || examined(&shop, &[])["checks"].to_string().contains("config.lock");
-    assert!(!is_named(), "git may be at work");
-    let made = fs::metadata(shop.file(".git/config.lock"))
-        .and_then(|found| found.modified())
-        .expect("is there");
-    let hour_ago = made - std::time::Duration::from_secs(3600);
-    fs::File::options()
-        .write(true)
-        .open(shop.file(".git/config.lock"))
-        .and_then(|file| file.set_modified(hour_ago))
-        .expect("ages");
-    let (finding, words) = said(&examined(&shop, &[]), "git", "config.lock");
-    assert!(finding == "warn" && words.contains("60 minutes"), "{words}");
-    assert!(shop.file(".git/config.lock").exists(), "it is git's");
-}
-
-#[test]
-fn a_folder_in_the_place_of_the_lock_is_named_and_moved_aside() {
-    for is_empty in [true, false] {
-        let shop = wired("claude");
-        shop.run(&["post", "finding", "hello"]);
-        shop.write(
-            ".twining/policy.yml",
-            "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n",
-        );
-        fs::remove_file(shop.file(".twining/local/lock")).expect("goes");
-        fs::create_dir(shop.file(".twining/local/lock")).expect("makes a folder");
-        if !is_empty {
-            shop.write(".twining/local/lock/theirs", "x");
-        }
-        let refused = shop.run(&["post", "finding", "more"]);
-        assert!(
-            refused.code != 0
-                && refused.stderr.contains("is a directory")
-                && refused.stderr.contains("doctor --fix"),
-            "{refused:?}"
-        );
-        // Rules go on to hold, and no file is blamed for it that is well.
-        let push = serde_json::json!({"session_id": "s", "cwd": shop.path("shop"), "tool_name": "Bash", "tool_input": {"command": "git push"}});
-        let denied = shop.run_with(&["hook", "PreToolUse"], &push.to_string());
-        assert!(
-            denied.stdout.contains("[no-push]") && !denied.stdout.contains("policy-is-read"),
-            "{denied:?}"
-        );
-        let told = examined(&shop, &[]);
-        let (finding, words) = said(&told, "lock", "local/lock");
-        assert!(
-            finding == "fail" && words.contains("is a folder, but Twining needs a file there"),
-            "{words}"
-        );
-        assert!(
-            told["checks"]
-                .as_array()
-                .expect("a list")
-                .iter()
-                .all(|check| check["name"] != "policy"),
-            "{told:#}"
-        );
-        let told = examined(&shop, &["--fix"]);
-        let done = told["fixed"].to_string();
-        assert!(
-            done.contains(if is_empty { "removed the empty folder" } else { "aside" }),
-            "{done}"
-        );
-        assert_eq!(said(&told, "store", "").0, "ok");
-        assert_eq!(shop.run(&["post", "finding", "more"]).code, 0);
-        assert_eq!(shop.file(".twining/local/lock.aside-1/theirs").exists(), !is_empty);
-    }
+fn a_folder_in_the_place_of_the_lock_is_named() {
+    let shop = wired("claude");
+    shop.run(&["post", "finding", "hello"]);
+    shop.write(
+        ".twining/policy.yml",
+        "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n",
+    );
+    fs::remove_file(shop.file(".twining/local/lock")).expect("goes");
+    fs::create_dir(shop.file(".twining/local/lock")).expect("makes a folder");
+    let refused = shop.run(&["post", "finding", "more"]);
+    assert!(
+        refused.code != 0
+            && refused.stderr.contains("is a directory")
+            && refused.stderr.contains("move the current one away"),
+        "{refused:?}"
+    );
+    // Rules go on to hold, and no file is blamed for it that is well.
+    let push = serde_json::json!({"session_id": "s", "cwd": shop.path("shop"), "tool_name": "Bash", "tool_input": {"command": "git push"}});
+    let denied = shop.run_with(&["hook", "PreToolUse"], &push.to_string());
+    assert!(
+        denied.stdout.contains("[no-push]") && !denied.stdout.contains("policy-is-read"),
+        "{denied:?}"
+    );
+    let (finding, words) = said(&examined(&shop, &[]), "store", "local/lock");
+    assert!(finding == "fail", "{words}");
+    fs::remove_dir(shop.file(".twining/local/lock")).expect("goes");
+    assert_eq!(shop.run(&["post", "finding", "more"]).code, 0);
 }
 
 #[test]

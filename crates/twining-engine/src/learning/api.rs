@@ -178,7 +178,7 @@ impl Engine {
         let mut objected = HashSet::new();
         self.store().traces().each(&mut |seen| {
             if seen.written_here
-                && let Some(trace) = Trace::read_partial(seen.line).filter(|trace| {
+                && let Some(trace) = Trace::read(seen.line).filter(|trace| {
                     matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction))
                 })
             {

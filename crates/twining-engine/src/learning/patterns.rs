@@ -153,7 +153,7 @@ pub(crate) struct PatternBuilder {
 impl PatternBuilder {
     /// Looks at one trace.
     pub(crate) fn see(&mut self, seen: &StoredTrace<'_>, draft: &PatternsDraft) {
-        let Some(trace) = Trace::read_partial(seen.line).filter(|trace| {
+        let Some(trace) = Trace::read(seen.line).filter(|trace| {
             matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction))
         }) else {
             return;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{BorrowedTrace, InvalidInput, Time, Trace, TraceType, Trust, text};
+use twining_model::{InvalidInput, Time, Trace, TraceType, Trust, text};
 use twining_store::{StoredTrace, Term, terms};
 
 use crate::fields::{self, is_false};
@@ -110,12 +110,12 @@ impl QueryTracesDraft {
         })
     }
 
-    fn wants(&self, trace: &BorrowedTrace<'_>) -> bool {
-        let at = || Time::read(trace.timestamp());
+    fn wants(&self, trace: &Trace) -> bool {
+        let at = || Time::read(&trace.timestamp);
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
-            && self.guard.as_deref().is_none_or(|guard| trace.guard() == Some(guard))
-            && self.agent.as_deref().is_none_or(|agent| trace.agent() == agent)
-            && self.blocked.is_none_or(|blocked| trace.is_blocked() == blocked)
+            && self.guard.as_deref().is_none_or(|guard| trace.guard.as_deref() == Some(guard))
+            && self.agent.as_deref().is_none_or(|agent| trace.context.agent == agent)
+            && self.blocked.is_none_or(|blocked| trace.blocked == blocked)
             && self.since.is_none_or(|since| at().is_some_and(|at| at >= since))
             && self.until.is_none_or(|until| at().is_some_and(|at| at < until))
     }
@@ -155,7 +155,7 @@ impl<'q> TraceSearch<'q> {
 
     /// Looks at one line.
     pub(crate) fn see(&mut self, seen: &StoredTrace<'_>) {
-        let trace = BorrowedTrace::of(seen.line).filter(|trace| self.draft.wants(trace));
+        let trace = Trace::read(seen.line).filter(|trace| self.draft.wants(trace));
         self.found.extend(trace.map(|trace| TraceMatch {
             id: seen.id.to_owned(),
             offset: seen.offset,
@@ -200,7 +200,7 @@ impl<'q> TraceSearch<'q> {
 }
 
 /// The share of the words asked for that a trace has.
-fn share(trace: &BorrowedTrace<'_>, terms: &[Term]) -> f64 {
+fn share(trace: &Trace, terms: &[Term]) -> f64 {
     let text = trace.words().join(" ").to_lowercase();
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
     let found = terms.iter().filter(|term| words.iter().any(|word| alike(word, &term.text)));
@@ -216,6 +216,5 @@ fn alike(word: &str, term: &str) -> bool {
 
 /// All that a trace says.
 pub(crate) fn trace_text(trace: &Trace) -> String {
-    let trace = BorrowedTrace::of_trace(trace);
     trace.words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -145,7 +145,7 @@ impl VectorTable {
     }
 
     fn put(&mut self, name: u64, bytes: &VectorBytes) {
-        if let Ok(packed) = PackedVector::from_bytes(bytes)
+        if let Some(packed) = PackedVector::from_bytes(bytes)
             && !self.rows.contains_key(&name)
         {
             self.rows.insert(name, self.matrix.push(&packed));

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use twining_embed::{BulkOptions, LongText, Vector};
+use twining_embed::Vector;
 use twining_store::{
     RowId, Store, StoreError, VectorKeys, View, decision_text, entry_text, vector_key,
 };
@@ -176,21 +176,15 @@ impl EmbeddingWorker {
             Ok::<_, StoreError>(())
         })?;
         let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
-        model.embed_each(
-            &texts,
-            BulkOptions { threads: self.threads, long: LongText::First },
-            |number, vectors| {
-                made.extend(
-                    vectors.into_iter().next().map(|vector| (vector_key(&texts[number]), vector)),
-                );
-                left[number] = None;
-                if go_on(EmbeddingProgress { waiting: self.waiting() }) {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            },
-        );
+        model.embed_each(&texts, self.threads, |number, vector| {
+            made.push((vector_key(&texts[number]), vector));
+            left[number] = None;
+            if go_on(EmbeddingProgress { waiting: self.waiting() }) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
         self.embedding_index.add(&self.store, &made)?;
         Ok(left.into_iter().flatten().collect())
     }

@@ -32,7 +32,7 @@ const JSON_INPUT: &str = "json-input";
 const GLOBAL_HEADING: &str = "Everywhere";
 
 /// Runs the program.
-pub(crate) fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     output::apply_terminal_settings();
     match read(&words) {

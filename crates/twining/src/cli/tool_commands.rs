@@ -11,7 +11,7 @@ use crate::guard_command::admin;
 use crate::guard_command::list;
 use crate::init::install::InstallOptions;
 use crate::mcp::{self, ToolSelection};
-use crate::merge_driver::{self, DRIVERS};
+use crate::merge_driver::DRIVERS;
 use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
@@ -282,5 +282,5 @@ fn driver_flags(command: Command) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(kinds)
-        .after_help(merge_driver::manual_setup())
+        .after_help("`twining init` tells git to start it: a driver for each kind in .git/config, and the files in\n.git/info/attributes")
 }

@@ -16,7 +16,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for RegisterInput {
     const NAME: &'static str = "register";
-    const TITLE: &'static str = "Register";
     const ABOUT: &'static str =
         "Register your capabilities so others find you; repeat as a heartbeat.";
     const EXAMPLE: &'static str = "twining register --can rust,testing --role tester";
@@ -41,7 +40,6 @@ impl Verb for RegisterInput {
 
 impl Verb for AgentsInput {
     const NAME: &'static str = "agents";
-    const TITLE: &'static str = "Agents";
     const ABOUT: &'static str =
         "List active agents, their capabilities, the paths they claimed, and open handoffs.";
     const EXAMPLE: &'static str = "twining agents";
@@ -119,7 +117,6 @@ fn handoff_row(handoff: &HandoffSummary) -> Vec<StyledText> {
 
 impl Verb for DiscoverInput {
     const NAME: &'static str = "discover";
-    const TITLE: &'static str = "Discover agents";
     const ABOUT: &'static str = "Who can do this, best fit first.";
     const EXAMPLE: &'static str = "twining discover rust,sql";
     const EFFECT: Effect = Effect::Reads;
@@ -160,7 +157,6 @@ fn found(agents: &[AgentMatch], page: &mut TextPage) {
 
 impl Verb for DelegateInput {
     const NAME: &'static str = "delegate";
-    const TITLE: &'static str = "Delegate";
     const ABOUT: &'static str = "Post a need with the capabilities it requires; the reply lists matching agents and offers posted.";
     const EXAMPLE: &'static str = "twining delegate \"make the report query fast\" --needs sql --urgency high --scope src/report/";
     const EFFECT: Effect = Effect::Adds;
@@ -186,7 +182,6 @@ impl Verb for DelegateInput {
 
 impl Verb for HandoffInput {
     const NAME: &'static str = "handoff";
-    const TITLE: &'static str = "Hand over";
     const ABOUT: &'static str = "Hand work over with its results; decisions, warnings and open needs of the scope go with it.";
     const EXAMPLE: &'static str = "twining handoff \"tokens are issued\" --to bob --scope src/auth/ \\
       --result '{\"description\":\"issue tokens\",\"status\":\"completed\"}'";
@@ -215,7 +210,6 @@ impl Verb for HandoffInput {
 
 impl Verb for AcknowledgeInput {
     const NAME: &'static str = "acknowledge";
-    const TITLE: &'static str = "Take over";
     const ABOUT: &'static str = "Take over a handoff; the reply has its results and context.";
     const EXAMPLE: &'static str = "twining acknowledge 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Changes;
@@ -250,7 +244,6 @@ impl Verb for AcknowledgeInput {
 
 impl Verb for ClaimInput {
     const NAME: &'static str = "claim";
-    const TITLE: &'static str = "Claim";
     const ABOUT: &'static str = "Claim paths or a feature before you edit; the claim expires. Error CLAIMED names the holder. Release when done.";
     const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --why \"rewriting tokens\"";
     const EFFECT: Effect = Effect::Changes;

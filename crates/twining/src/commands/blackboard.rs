@@ -13,7 +13,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for PostInput {
     const NAME: &'static str = "post";
-    const TITLE: &'static str = "Post an entry";
     const ABOUT: &'static str = "Tell the other agents something: findings and warnings as you meet them, needs, questions, answers, status. Choices go to twining_decide.";
     const EXAMPLE: &'static str =
         "twining post warning \"Token clock skew is 5 minutes\" --scope src/auth/ --tag auth";
@@ -44,7 +43,6 @@ impl Verb for PostInput {
 
 impl Verb for ReadInput {
     const NAME: &'static str = "read";
-    const TITLE: &'static str = "Read entries";
     const ABOUT: &'static str = "Read filtered blackboard entries: the newest, oldest first.";
     const EXAMPLE: &'static str =
         "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
@@ -90,7 +88,6 @@ impl Verb for ReadInput {
 
 impl Verb for QueryInput {
     const NAME: &'static str = "query";
-    const TITLE: &'static str = "Search entries";
     const ABOUT: &'static str = "Search entries by words and meaning, best match first. Call before you investigate something yourself.";
     const EXAMPLE: &'static str = "twining query \"token expiry\" --type finding,warning";
     const EFFECT: Effect = Effect::Reads;
@@ -116,7 +113,6 @@ impl Verb for QueryInput {
 
 impl Verb for RecentInput {
     const NAME: &'static str = "recent";
-    const TITLE: &'static str = "Latest entries";
     const ABOUT: &'static str = "The latest entries, newest first.";
     const EXAMPLE: &'static str = "twining recent 5 --type finding";
     const EFFECT: Effect = Effect::Reads;
@@ -137,7 +133,6 @@ impl Verb for RecentInput {
 
 impl Verb for DismissInput {
     const NAME: &'static str = "dismiss";
-    const TITLE: &'static str = "Close entries";
     const ABOUT: &'static str =
         "Close needs, questions or warnings that are settled. Nothing is deleted.";
     const EXAMPLE: &'static str =

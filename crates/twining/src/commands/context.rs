@@ -14,7 +14,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for AssembleInput {
     const NAME: &'static str = "assemble";
-    const TITLE: &'static str = "Assemble context";
     const ABOUT: &'static str = "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
     const EXAMPLE: &'static str = "twining assemble \"add refresh tokens\" src/auth/";
     const EFFECT: Effect = Effect::Reads;
@@ -113,7 +112,6 @@ fn show_entries(
 
 impl Verb for SummarizeInput {
     const NAME: &'static str = "summarize";
-    const TITLE: &'static str = "Summarize";
     const ABOUT: &'static str = "The state of a scope in one paragraph: warnings, disputes, recent decisions, open items. Good for catching up.";
     const EXAMPLE: &'static str = "twining summarize src/auth/";
     const EFFECT: Effect = Effect::Reads;
@@ -143,7 +141,6 @@ impl Verb for SummarizeInput {
 
 impl Verb for WhatChangedInput {
     const NAME: &'static str = "what_changed";
-    const TITLE: &'static str = "What changed";
     const ABOUT: &'static str =
         "Decisions made, ended or reconsidered, entries posted since a time. Call on return.";
     const EXAMPLE: &'static str = "twining what-changed 2026-11-14 src/auth/";

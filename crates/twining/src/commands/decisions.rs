@@ -27,7 +27,6 @@ const EDIT: &str = "edit";
 
 impl Verb for DecideInput {
     const NAME: &'static str = "decide";
-    const TITLE: &'static str = "Record a decision";
     const ABOUT: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. The reply names decisions it conflicts with: tell the user.";
     const HELP: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. If it contradicts a decision in force, the reply names that one, and a person settles it.";
     const EXAMPLE: &'static str =
@@ -129,7 +128,6 @@ const FILES_ASKED: usize = 100;
 
 impl Verb for WhyInput {
     const NAME: &'static str = "why";
-    const TITLE: &'static str = "Explain why";
     const ABOUT: &'static str = "Decisions that apply to a file, directory, module or symbol, with reasons. Call before you change it.";
     const EXAMPLE: &'static str = "twining why src/auth/";
     const EFFECT: Effect = Effect::Reads;
@@ -274,7 +272,6 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
 
 impl Verb for TraceInput {
     const NAME: &'static str = "trace";
-    const TITLE: &'static str = "Trace a decision";
     const ABOUT: &'static str = "A decision's dependencies and dependents.";
     const EXAMPLE: &'static str = "twining trace 01M7EB3QWY4C5CPJF6982ZJQ18 --direction upstream";
     const EFFECT: Effect = Effect::Reads;
@@ -302,7 +299,6 @@ impl Verb for TraceInput {
 
 impl Verb for ReconsiderInput {
     const NAME: &'static str = "reconsider";
-    const TITLE: &'static str = "Reconsider a decision";
     const ABOUT: &'static str = "Flag a decision for review because something changed; it becomes provisional and the team is warned.";
     const EXAMPLE: &'static str = "twining reconsider 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"The library is no longer maintained\"";
     const EFFECT: Effect = Effect::Changes;
@@ -334,7 +330,6 @@ const SHOWN: usize = 400;
 
 impl Verb for OverrideInput {
     const NAME: &'static str = "override";
-    const TITLE: &'static str = "Override a decision";
     const ABOUT: &'static str = "Record that a person rejects a decision. Only if the user asks; it stays flagged until they confirm it.";
     const EXAMPLE: &'static str = "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"We stay on sessions\" --new-decision \"Keep sessions\"";
     const EFFECT: Effect = Effect::Changes;
@@ -390,7 +385,6 @@ impl Verb for OverrideInput {
 
 impl Verb for PromoteInput {
     const NAME: &'static str = "promote";
-    const TITLE: &'static str = "Promote decisions";
     const ABOUT: &'static str =
         "Make provisional decisions active, once the user has settled a conflict.";
     const EXAMPLE: &'static str = "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18";
@@ -427,7 +421,6 @@ impl Verb for PromoteInput {
 
 impl Verb for SearchDecisionsInput {
     const NAME: &'static str = "search_decisions";
-    const TITLE: &'static str = "Search decisions";
     const ABOUT: &'static str =
         "Search decisions in any scope, by words and meaning, best match first.";
     const EXAMPLE: &'static str = "twining search-decisions \"session storage\" --status active";
@@ -453,7 +446,6 @@ impl Verb for SearchDecisionsInput {
 
 impl Verb for LinkCommitInput {
     const NAME: &'static str = "link_commit";
-    const TITLE: &'static str = "Link a commit";
     const ABOUT: &'static str = "Record that a commit implements a decision.";
     const EXAMPLE: &'static str = "twining link-commit 01M7EB3QWY4C5CPJF6982ZJQ18 3f2a91c";
     const EFFECT: Effect = Effect::AddsOnce;
@@ -479,7 +471,6 @@ impl Verb for LinkCommitInput {
 
 impl Verb for CommitsInput {
     const NAME: &'static str = "commits";
-    const TITLE: &'static str = "Decisions of a commit";
     const ABOUT: &'static str = "The decisions a commit implements.";
     const EXAMPLE: &'static str = "twining commits 3f2a91c";
     const EFFECT: Effect = Effect::Reads;
@@ -511,7 +502,6 @@ impl Verb for CommitsInput {
 
 impl Verb for ImpactInput {
     const NAME: &'static str = "impact";
-    const TITLE: &'static str = "Impact of a decision";
     const ABOUT: &'static str = "What changing a decision would affect: dependent decisions, files, symbols, entries, commits.";
     const EXAMPLE: &'static str = "twining impact 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Reads;

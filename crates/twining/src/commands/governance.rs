@@ -17,7 +17,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for RoleInput {
     const NAME: &'static str = "role";
-    const TITLE: &'static str = "Role";
     const ABOUT: &'static str = "What a role must do, must not do, must ask about and must escalate. Read yours before you act.";
     const EXAMPLE: &'static str = "twining role coach";
     const EFFECT: Effect = Effect::Reads;
@@ -59,7 +58,6 @@ impl Verb for RoleInput {
 
 impl Verb for GatesInput {
     const NAME: &'static str = "gates";
-    const TITLE: &'static str = "Quality gates";
     const ABOUT: &'static str = "The quality gates a task must pass, by type and complexity, and where each threshold came from.";
     const EXAMPLE: &'static str = "twining gates feature 5";
     const EFFECT: Effect = Effect::Reads;
@@ -119,7 +117,6 @@ fn bars(profile: &GateProfile) -> Vec<Vec<StyledText>> {
 
 impl Verb for CheckGatesInput {
     const NAME: &'static str = "check_gates";
-    const TITLE: &'static str = "Check quality gates";
     const ABOUT: &'static str = "Check a task's quality gates: each is pass, fail or unknown, with what to do next. Unknown is not approval. Give results or report paths.";
     const EXAMPLE: &'static str = "twining check-gates feature 5 --report target/nextest/default/junit.xml,lcov.info --arch-score 72";
     const EFFECT: Effect = Effect::Reads;
@@ -164,7 +161,6 @@ fn standing(standing: GateStatus) -> StyledText {
 
 impl Verb for PromptInput {
     const NAME: &'static str = "prompt";
-    const TITLE: &'static str = "Prompt";
     const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, previous turn, mode, decisions and warnings in scope.";
     const EXAMPLE: &'static str =
         "twining prompt coach --task TASK-GE-001 --task-type feature --complexity 5 --turn 2";
@@ -186,7 +182,6 @@ impl Verb for PromptInput {
 
 impl Verb for RecordTurnInput {
     const NAME: &'static str = "record_turn";
-    const TITLE: &'static str = "Record a turn";
     const ABOUT: &'static str = "Record the result of a player-coach turn once the coach has judged it; the next turn's prompt shows it. Repeating a turn updates it.";
     const EXAMPLE: &'static str = "twining record-turn TASK-GE-001 2 --player-decision \"Added logout\" --coach-decision revise \\
       --progress-summary \"Timeout is open\" --criterion login=verified --criterion timeout=pending";
@@ -210,7 +205,6 @@ impl Verb for RecordTurnInput {
 
 impl Verb for TurnsInput {
     const NAME: &'static str = "turns";
-    const TITLE: &'static str = "Turns";
     const ABOUT: &'static str = "Results of a feature's earlier player-coach turns, oldest first.";
     const EXAMPLE: &'static str = "twining turns FEAT-GE --task TASK-GE-001 --last 3";
     const EFFECT: Effect = Effect::Reads;
@@ -256,7 +250,6 @@ fn verdict(word: &str) -> StyledText {
 
 impl Verb for SuggestModeInput {
     const NAME: &'static str = "suggest_mode";
-    const TITLE: &'static str = "Suggest a mode";
     const ABOUT: &'static str =
         "How much ceremony fits a task: mode, when to use it, pitfalls. Advice, not a gate.";
     const EXAMPLE: &'static str = "twining suggest-mode feature 3";

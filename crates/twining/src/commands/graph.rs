@@ -12,7 +12,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for AddEntityInput {
     const NAME: &'static str = "add_entity";
-    const TITLE: &'static str = "Add an entity";
     const ABOUT: &'static str =
         "Add a code entity to the graph. An existing name and type is updated: properties merge.";
     const EXAMPLE: &'static str =
@@ -34,7 +33,6 @@ impl Verb for AddEntityInput {
 
 impl Verb for AddRelationInput {
     const NAME: &'static str = "add_relation";
-    const TITLE: &'static str = "Add a relation";
     const ABOUT: &'static str = "Record how two entities relate.";
     const EXAMPLE: &'static str = "twining add-relation SessionStore depends_on redis";
     const EFFECT: Effect = Effect::AddsOnce;
@@ -54,7 +52,6 @@ impl Verb for AddRelationInput {
 
 impl Verb for NeighborsInput {
     const NAME: &'static str = "neighbors";
-    const TITLE: &'static str = "Neighbours of an entity";
     const ABOUT: &'static str = "The neighbours of an entity.";
     const EXAMPLE: &'static str = "twining neighbors SessionStore --depth 2";
     const EFFECT: Effect = Effect::Reads;
@@ -87,7 +84,6 @@ impl Verb for NeighborsInput {
 
 impl Verb for PathInput {
     const NAME: &'static str = "path";
-    const TITLE: &'static str = "Path between entities";
     const ABOUT: &'static str = "The shortest path between two entities.";
     const EXAMPLE: &'static str = "twining path LoginPage redis";
     const EFFECT: Effect = Effect::Reads;
@@ -124,7 +120,6 @@ impl Verb for PathInput {
 
 impl Verb for GraphQueryInput {
     const NAME: &'static str = "graph_query";
-    const TITLE: &'static str = "Find entities";
     const ABOUT: &'static str = "Find entities by name or property.";
     const EXAMPLE: &'static str = "twining graph-query session --type class,module";
     const EFFECT: Effect = Effect::Reads;
@@ -148,7 +143,6 @@ impl Verb for GraphQueryInput {
 
 impl Verb for PruneInput {
     const NAME: &'static str = "prune_graph";
-    const TITLE: &'static str = "Prune the graph";
     const ABOUT: &'static str = "Remove entities without relations, and dangling relations.";
     const EXAMPLE: &'static str = "twining prune-graph --dry-run false";
     const EFFECT: Effect = Effect::Removes;

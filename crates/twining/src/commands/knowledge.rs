@@ -15,7 +15,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for KnowledgeRetrieveInput {
     const NAME: &'static str = "knowledge_retrieve";
-    const TITLE: &'static str = "Search the knowledge graph";
     const ABOUT: &'static str = "Search the reviewed components, patterns and rules; returns matches and their neighbours as DOT. Call before you design.";
     const EXAMPLE: &'static str = "twining knowledge retrieve \"error handling\"";
     const EFFECT: Effect = Effect::Reads;
@@ -54,7 +53,6 @@ fn show_found(found: &RetrieveOutcome, page: &mut TextPage) {
 
 impl Verb for KnowledgePackInput {
     const NAME: &'static str = "knowledge_pack";
-    const TITLE: &'static str = "Pack knowledge for a story";
     const ABOUT: &'static str = "The part of the knowledge graph a story needs, found by its key terms. Call when you plan it.";
     const EXAMPLE: &'static str =
         "twining knowledge pack \"Add CORS headers to the API\" --story S-12";
@@ -76,7 +74,6 @@ impl Verb for KnowledgePackInput {
 
 impl Verb for KnowledgeUpdateInput {
     const NAME: &'static str = "knowledge_update";
-    const TITLE: &'static str = "Edit the knowledge graph";
     const ABOUT: &'static str = "Add, change or remove nodes and edges of the knowledge graph. The whole graph is checked first; comments and layout stay.";
     const EXAMPLE: &'static str = "twining knowledge update --op '{\"op\":\"update_node\",\"id\":\"code-style\",\"status\":\"deprecated\"}'";
     const EFFECT: Effect = Effect::Removes;
@@ -121,7 +118,6 @@ const CREATE: &str = "create";
 
 impl Verb for KnowledgeCheckInput {
     const NAME: &'static str = "knowledge_check";
-    const TITLE: &'static str = "Check the knowledge graph";
     const ABOUT: &'static str = "Check the project's knowledge graph (knowledge.dot): every error with line and suggestion. Call after editing the file.";
     const EXAMPLE: &'static str = "twining knowledge check";
     const EFFECT: Effect = Effect::Reads;
@@ -196,7 +192,6 @@ fn number(length: usize) -> u64 {
 
 impl Verb for ReviewContextInput {
     const NAME: &'static str = "review_context";
-    const TITLE: &'static str = "Context for a review";
     const ABOUT: &'static str = "What to review a plan or change against: the story's knowledge, critical rules for the changed files, what the change does to the graph; with Markdown for a prompt.";
     const EXAMPLE: &'static str = "twining review-context code --story S-12 --base main";
     const EFFECT: Effect = Effect::Reads;

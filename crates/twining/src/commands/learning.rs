@@ -15,7 +15,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for StoreTraceInput {
     const NAME: &'static str = "store_trace";
-    const TITLE: &'static str = "Store a trace";
     const ABOUT: &'static str =
         "Store a person's correction or a rule you broke. Hooks store blocks automatically.";
     const EXAMPLE: &'static str = "twining store-trace correction \"pushed to main\" --correct \"people push\" --action \"Bash: git push\"";
@@ -36,7 +35,6 @@ impl Verb for StoreTraceInput {
 
 impl Verb for QueryTracesInput {
     const NAME: &'static str = "query_traces";
-    const TITLE: &'static str = "Query traces";
     const ABOUT: &'static str =
         "Find past violations, corrections and approvals. Call before you decide.";
     const EXAMPLE: &'static str = "twining query-traces \"push to main\" --type correction";
@@ -92,7 +90,6 @@ fn kind(word: &str, blocked: bool) -> StyledText {
 
 impl Verb for PatternsInput {
     const NAME: &'static str = "extract_patterns";
-    const TITLE: &'static str = "Extract patterns";
     const ABOUT: &'static str =
         "Recurring violations by agent, guard or action, and reason, with proposals.";
     const EXAMPLE: &'static str = "twining extract-patterns --threshold 5";
@@ -136,7 +133,6 @@ impl Verb for PatternsInput {
 
 impl Verb for CreateGuardInput {
     const NAME: &'static str = "create_guard";
-    const TITLE: &'static str = "Create a guard";
     const ABOUT: &'static str = "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
     const EXAMPLE: &'static str =
         "twining create-guard pattern-7c0d5e21b3a4f698 --id no-push --command \"git push\"";
@@ -165,7 +161,6 @@ impl Verb for CreateGuardInput {
 
 impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
-    const TITLE: &'static str = "Guards";
     const ABOUT: &'static str = "List guards: what each does, and whether it is proposed or dead.";
     const EXAMPLE: &'static str = "twining guards";
     const EFFECT: Effect = Effect::Reads;

@@ -22,7 +22,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for ArchiveInput {
     const NAME: &'static str = "archive";
-    const TITLE: &'static str = "Archive entries";
     const ABOUT: &'static str = "Move old entries off the blackboard into the archive. Decisions and open needs, questions and warnings stay.";
     const EXAMPLE: &'static str = "twining archive --before 2026-11-01";
     const EFFECT: Effect = Effect::Removes;
@@ -59,7 +58,6 @@ impl Verb for ArchiveInput {
 
 impl Verb for StatusInput {
     const NAME: &'static str = "status";
-    const TITLE: &'static str = "Status";
     const ABOUT: &'static str = "Counts, health and what needs attention.";
     const EXAMPLE: &'static str = "twining status";
     const EFFECT: Effect = Effect::Reads;
@@ -152,7 +150,6 @@ fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {
 
 impl Verb for VerifyInput {
     const NAME: &'static str = "verify";
-    const TITLE: &'static str = "Verify";
     const ABOUT: &'static str = "Check that decisions are tested, warnings heeded and code has not drifted from them. Call before you finish; posts the result.";
     const EXAMPLE: &'static str = "twining verify src/auth/ --check drift,warnings";
     const EFFECT: Effect = Effect::Adds;
@@ -212,7 +209,6 @@ pub(crate) struct ExportAnswer {
 
 impl Verb for ExportInput {
     const NAME: &'static str = "export";
-    const TITLE: &'static str = "Export";
     const ABOUT: &'static str = "The memory as one document, for people.";
     const EXAMPLE: &'static str = "twining export html --out memory.html";
     const EFFECT: Effect = Effect::Reads;

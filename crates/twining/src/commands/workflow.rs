@@ -18,7 +18,6 @@ use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for FeaturesInput {
     const NAME: &'static str = "features";
-    const TITLE: &'static str = "Features";
     const ABOUT: &'static str = "List, add or update features. A status moves one step at a time; tested needs a recorded run. Prefer twining_report for progress.";
     const EXAMPLE: &'static str = "twining features add F7 --description \"Log out everywhere\" --file src/auth/ --criterion \"old tokens are refused\"";
     const EFFECT: Effect = Effect::Changes;
@@ -78,7 +77,6 @@ fn row(feature: &Feature) -> Vec<StyledText> {
 
 impl Verb for NextInput {
     const NAME: &'static str = "next";
-    const TITLE: &'static str = "What to do now";
     const ABOUT: &'static str = "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for that step.";
     const EXAMPLE: &'static str = "twining next";
     const EFFECT: Effect = Effect::Reads;
@@ -110,7 +108,6 @@ const MAX_TEST_FILES: usize = 500;
 
 impl Verb for ReportInput {
     const NAME: &'static str = "report";
-    const TITLE: &'static str = "Report on a feature";
     const ABOUT: &'static str = "Report work on a feature; its status moves one step and the reply says what is next. `passed` needs a test run newer than the feature's files, by default one the host's hook saw.";
     const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\
       --report target/nextest/default/junit.xml";

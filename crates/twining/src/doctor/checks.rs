@@ -1,6 +1,5 @@
 //! The program itself: which one this is, and which one hosts would start.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -158,7 +157,6 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
     }
     checks.push(secrets(project));
     checks.extend(program_checks());
-    checks.extend(super::git::lock(project));
     checks.extend(super::git::checks(project));
     checks.extend(super::hosts::checks(project));
     checks
@@ -198,26 +196,9 @@ pub(super) fn counted(secrets: u64) -> String {
 /// Mends what can be mended, and tells what that was.
 pub(super) fn fix(project: &Project) -> Vec<String> {
     let mut done = Vec::new();
-    let folder = project.located.place.project.join(FOLDER);
     let store = project.engine.store();
-    for path in super::memory::blocking_files(&folder) {
-        // Whoever put it there may want it back, unless it is nothing.
-        let backup = (1..100)
-            .map(|n| path.with_extension(format!("aside-{n}")))
-            .find(|backup| fs::symlink_metadata(backup).is_err());
-        if fs::remove_dir(&path).is_ok() {
-            done.push(format!("removed the empty folder {}", path.display()));
-        } else if let Some(backup) = backup.filter(|backup| fs::rename(&path, backup).is_ok()) {
-            done.push(format!("moved {} aside, to {}", path.display(), backup.display()));
-        }
-    }
     if !store.exists().unwrap_or(false) {
         return done;
-    }
-    for lock in super::memory::stale_locks(&folder) {
-        if fs::remove_dir_all(&lock).is_ok() {
-            done.push(format!("removed the stale lock {}", lock.display()));
-        }
     }
     let (before, _) = super::memory::checks(project);
     let is_ill =

@@ -8,7 +8,6 @@ use twining_store::git::Git;
 
 use super::checks::{DoctorCheck, Health};
 use super::checks::{this_version, version_of};
-use super::memory::STALE;
 use crate::init;
 use crate::merge_driver::{DRIVERS, MergeDriver};
 use crate::program_path;
@@ -129,27 +128,6 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
         Err(why) => DoctorCheck::not_checked("git", format!("no trial merge could be run: {why}")),
     });
     checks
-}
-
-/// A lock of git's settings that is older than any command takes.
-pub(super) fn lock(project: &Project) -> Option<DoctorCheck> {
-    let lock = project.history.shape()?.common.join("config.lock");
-    let age = fs::symlink_metadata(&lock)
-        .and_then(|found| found.modified())
-        .ok()?
-        .elapsed()
-        .ok()
-        .filter(|age| *age > STALE)?;
-    let words = format!(
-        "lock file {} is {} minutes old: git's settings cannot be changed until it is removed",
-        lock.display(),
-        age.as_secs() / 60
-    );
-    let hint = format!(
-        "if no git command is running here, the lock file is stale: rm {}",
-        program_path::for_shell(&lock.to_string_lossy())
-    );
-    Some(DoctorCheck::warn("git", words).hinted(hint))
 }
 
 /// What mends git's part.

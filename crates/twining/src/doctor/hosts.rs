@@ -19,7 +19,7 @@ use super::checks::DoctorCheck;
 use crate::hook;
 use crate::hook_trial::{self, HostTrial};
 use crate::init::{self, HostKind, HostState, ServerEntry, Visibility};
-use crate::process::{TRIAL_TIMEOUT, run_until};
+use crate::process::{TRIAL_TIMEOUT, first_line};
 use crate::program_path::{self, NAME, on_path};
 use crate::project::Project;
 use crate::settings::jsonc::JsoncFile;
@@ -39,7 +39,6 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
     checks.extend(hooks.iter().flat_map(fires));
     for wiring in &wired {
         checks.push(settings(wiring));
-        checks.extend(unread(wiring));
         match wiring.host {
             HostKind::OpenCode if wiring.replaced.is_some() => checks.push(replaced(wiring)),
             HostKind::OpenCode => {
@@ -54,15 +53,22 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
             _ => {}
         }
         checks.extend(server(project, wiring));
-        match wiring.host {
-            HostKind::Claude => checks.extend(claude_consent(project)),
-            HostKind::Codex => checks.push(codex_trust(project)),
-            _ => {}
+        checks.extend(unread(wiring));
+        if wiring.host == HostKind::Codex {
+            checks.push(codex_trust(project));
         }
     }
     checks.extend(switches(project));
     checks.extend(duplicate_servers(project));
     checks
+}
+
+/// A file of which its host reads nothing: neither hook nor server is there for it.
+fn unread(wiring: &HostState) -> Option<DoctorCheck> {
+    let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
+    let message = format!("{name} accepts only plain JSON and ignores {files}");
+    let hint = "remove comments and trailing commas from it";
+    (!wiring.unread.is_empty()).then(|| DoctorCheck::fail("agents", message).hinted(hint))
 }
 
 /// Agents that are used here and do not call us: those that came after `init`, too.
@@ -135,14 +141,6 @@ fn settings(wiring: &HostState) -> DoctorCheck {
         format!("{name}: {} differ from what twining init would write", wiring.drift.join(", "));
     DoctorCheck::warn("agents", message)
         .hinted("twining doctor --fix, or twining init, brings them up to date")
-}
-
-/// A file of which its host reads nothing: neither hook nor server is there for it.
-fn unread(wiring: &HostState) -> Option<DoctorCheck> {
-    let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
-    let message = format!("{name} accepts only plain JSON and ignores {files}");
-    let hint = "remove comments and trailing commas from it";
-    (!wiring.unread.is_empty()).then(|| DoctorCheck::fail("agents", message).hinted(hint))
 }
 
 /// A plugin that is not ours asks nobody.
@@ -267,14 +265,14 @@ fn codex_trust(project: &Project) -> DoctorCheck {
         json!({"jsonrpc": "2.0", "method": "initialized"}).to_string(),
         ask(2, "hooks/list", json!({"cwds": [project.located.checkout]})),
     ];
-    let answered = |out: &str| {
-        out.lines()
-            .any(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"] == 2))
-    };
+    let answer =
+        |line: &str| serde_json::from_str::<Value>(line).ok().filter(|answer| answer["id"] == 2);
     let mut command = Command::new(codex);
     command.arg("app-server").current_dir(&project.located.checkout);
-    let output = match run_until(&mut command, &(lines.join("\n") + "\n"), answered) {
-        Ok(output) => output.out,
+    let asked =
+        first_line(&mut command, &(lines.join("\n") + "\n"), move |line| answer(line).is_some());
+    let listed = match asked {
+        Ok(line) => answer(&line).unwrap_or_default(),
         Err(why) => {
             return DoctorCheck::not_checked(
                 "trust",
@@ -282,11 +280,6 @@ fn codex_trust(project: &Project) -> DoctorCheck {
             );
         }
     };
-    let listed = output
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .find(|line| line["id"] == 2)
-        .unwrap_or_default();
     let mut hooks = Vec::new();
     trusts(&listed, &mut hooks);
     let untrusted =
@@ -300,36 +293,6 @@ fn codex_trust(project: &Project) -> DoctorCheck {
                 .hinted(hint)
         }
     }
-}
-
-/// Claude Code starts a server of `.mcp.json` only when a person said yes.
-fn claude_consent(project: &Project) -> Option<DoctorCheck> {
-    let checkout = &project.located.checkout;
-    if entries(&checkout.join(".mcp.json"), &["mcpServers"]).is_empty() {
-        return None;
-    }
-    let home = init::home();
-    let here = checkout.display().to_string();
-    let in_home = |file: &str| home.as_ref().map(|home| home.join(file));
-    let enables_server = |file: Option<PathBuf>, above: &[&str]| {
-        let get = |key: &str| open(file.as_deref()?)?.get(&[above, &[key]].concat());
-        get("enableAllProjectMcpServers") == Some(json!(true))
-            || get("enabledMcpjsonServers").is_some_and(|list| {
-                list.as_array().is_some_and(|list| list.contains(&json!("twining")))
-            })
-    };
-    let yes = enables_server(in_home(".claude.json"), &["projects", &here])
-        || enables_server(in_home(".claude/settings.json"), &[])
-        || enables_server(Some(checkout.join(".claude/settings.local.json")), &[]);
-    Some(if yes {
-        DoctorCheck::ok("trust", "claude may start the server in .mcp.json")
-    } else {
-        DoctorCheck::not_checked(
-            "trust",
-            "claude: no record that it may start the server in .mcp.json",
-        )
-        .hinted("start claude here once and say yes; `claude mcp list` shows it")
-    })
 }
 
 /// Hooks of ours anywhere in an answer, each with how far it is trusted.

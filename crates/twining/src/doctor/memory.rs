@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use twining_engine::{Engine, ModelState, StatusReport};
 use twining_model::{Decision, Entry, Id, Trace};
-use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
-use twining_store::git::Git;
 use twining_store::merge::HAS_CONFLICT_MARKERS;
 use twining_store::{DEFAULT_FILES, StoreError, missing_lines};
 
@@ -27,9 +24,6 @@ use crate::user_policy;
 
 /// How a summary begins that is not of a healthy memory.
 const UNWELL: &str = "Needs attention";
-/// A lock folder this old belongs to no living writer: the TypeScript server
-/// takes one over after ten seconds.
-pub(super) const STALE: Duration = Duration::from_secs(600);
 /// What rules stopped.
 const TRACES: &str = "traces.jsonl";
 /// Lines that are looked at.
@@ -56,27 +50,12 @@ pub(super) fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
         let message = format!("this worktree shares the memory of {}", root.display());
         checks.push(DoctorCheck::ok("worktree", message));
     }
-    let blocking_files = blocking_files(&folder);
-    if !blocking_files.is_empty() {
-        // Everything else would say the same in worse words.
-        let blocked_check = |path: &PathBuf| {
-            let what = if path.is_dir() { "a folder" } else { "not a file" };
-            let message = format!(
-                "{} is {what}, but Twining needs a file there: nothing can be read or recorded until it is moved",
-                path.display()
-            );
-            DoctorCheck::fail("lock", message)
-                .hinted("twining doctor --fix moves it aside, and Twining creates the file again")
-        };
-        checks.extend(blocking_files.iter().map(blocked_check));
-        return (checks, false);
-    }
     checks.extend(locked_out(&folder));
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
     checks.extend(policy(project));
     match project.engine.status() {
-        Ok(status) => checks.extend(memory(project, &status)),
+        Ok(status) => checks.extend(memory(&status)),
         Err(failure) => checks.push(DoctorCheck::failed("store", &CommandError::from(failure))),
     }
     checks.push(index(project));
@@ -182,7 +161,7 @@ fn policy(project: &Project) -> Vec<DoctorCheck> {
         .collect()
 }
 
-fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
+fn memory(status: &StatusReport) -> Vec<DoctorCheck> {
     let finding = if status.summary.starts_with(UNWELL) { Health::Warn } else { Health::Ok };
     let mut checks = vec![DoctorCheck::new("store", finding, status.summary.clone())];
     // A broken policy has checks of its own.
@@ -201,14 +180,14 @@ fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
             continue;
         }
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
-        let usual =
-            || "it was not changed; edit the file to fix it, or restore it from git".to_owned();
-        let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
         let check = DoctorCheck::fail(
             "files",
             format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why),
         );
-        checks.push(DoctorCheck { hint: Some(hint), ..check });
+        checks.push(check.hinted(format!(
+            "it was not changed; edit the file to fix it, or restore what was committed: git restore {FOLDER}/{}",
+            unreadable.file
+        )));
     }
     // What could not be read stands above, one by one.
     for warning in status
@@ -220,25 +199,6 @@ fn memory(project: &Project, status: &StatusReport) -> Vec<DoctorCheck> {
         checks.push(DoctorCheck { hint: Some(warning.hint.clone()), ..check });
     }
     checks
-}
-
-/// What an array that cannot be read whole lacks of what was committed, and the way back.
-fn missing_of(project: &Project, file: &str) -> Option<String> {
-    let path = format!("{FOLDER}/{file}");
-    let root = &project.located.place.project;
-    if !file.ends_with(".json") {
-        return None;
-    }
-    let ids = |bytes: &[u8]| -> BTreeSet<String> {
-        array::scan(bytes).elements.iter().filter_map(|(_, one)| array::id_of(one)).collect()
-    };
-    let committed = ids(&Git::at(root).blobs(&[format!("HEAD:./{path}")]).pop()??);
-    let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
-    let message = format!(
-        "{} missing here, but committed in git: `git restore {path}` restores the committed version",
-        count(missing, "element")
-    );
-    (missing > 0).then_some(message)
 }
 
 /// A file, opened, if it is one: a pipe would hang us.
@@ -256,8 +216,8 @@ fn traces(folder: &Path) -> Option<DoctorCheck> {
     let file = plain(&folder.join(TRACES))?;
     let lines =
         BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
-    let torn = lines
-        .filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read_partial(line).is_none());
+    let torn =
+        lines.filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::read(line).is_none());
     let numbers: Vec<usize> = torn.map(|(at, _)| at + 1).collect();
     let first = numbers.first()?;
     let message = format!(
@@ -338,7 +298,7 @@ fn absent(project: &Project) -> DoctorCheck {
     ))
 }
 
-/// Who holds the write lock right now, and locks that nobody will ever let go.
+/// Who holds the write lock right now.
 fn locks(folder: &Path) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let holder = Dir::project(&folder.join("local"), None)
@@ -353,40 +313,7 @@ fn locks(folder: &Path) -> Vec<DoctorCheck> {
             check.hinted("a write takes milliseconds; if this message stays, check that process"),
         );
     }
-    for lock in stale_locks(folder) {
-        let message = format!("{} was left behind by the TypeScript server", lock.display());
-        checks.push(DoctorCheck::warn("lock", message).hinted("twining doctor --fix removes it"));
-    }
     checks
-}
-
-/// What stands where a lock of ours belongs and is no file.
-pub(super) fn blocking_files(folder: &Path) -> Vec<PathBuf> {
-    let locks =
-        ["lock", "checkpoint.lock", "index.lock"].map(|name| folder.join("local").join(name));
-    locks
-        .into_iter()
-        .filter(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()))
-        .collect()
-}
-
-/// Lock folders of the TypeScript server that are long dead.
-pub(super) fn stale_locks(folder: &Path) -> Vec<PathBuf> {
-    let inside = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten();
-    let all = ["", "decisions", "graph", "agents", "handoffs"]
-        .into_iter()
-        .flat_map(|name| inside(folder.join(name)));
-    let is_old = |entry: &fs::DirEntry| {
-        entry
-            .metadata()
-            .and_then(|found| found.modified())
-            .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STALE))
-    };
-    let is_lock = |entry: &fs::DirEntry| {
-        entry.path().extension().is_some_and(|ending| ending == "lock")
-            && entry.file_type().is_ok_and(|kind| kind.is_dir())
-    };
-    all.filter(|entry| is_lock(entry) && is_old(entry)).map(|entry| entry.path()).collect()
 }
 
 /// Files that a folder made by another program lacks, and lines that somebody took out of them.

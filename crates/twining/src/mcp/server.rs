@@ -339,6 +339,11 @@ pub(crate) struct ServerOptions {
     pub names_only: bool,
 }
 
+/// A server with no options, for a program that serves it over another transport.
+pub fn mcp_server() -> impl ServerHandler + Clone {
+    McpServer::new(ServerOptions::default())
+}
+
 /// Serves until the client closes our input.
 pub(crate) fn serve(options: ServerOptions) -> Result<(), CommandError> {
     let caller = crate::project::caller_over_mcp(options.agent.clone(), None, String::new());

@@ -135,8 +135,10 @@ fn described_by_name(name: &str) -> Vec<u8> {
 }
 
 fn described(verb: &VerbEntry) -> Tool {
+    let mut title = verb.name.replace('_', " ");
+    title[..1].make_ascii_uppercase();
     let tool = Tool::new(verb.tool_name(), verb.about, Arc::new((verb.input_schema)()))
-        .with_title(verb.title)
+        .with_title(title)
         .with_raw_output_schema(Arc::new(output_schema(verb)))
         .with_annotations(hints(verb.effect));
     if verb.always_loaded {

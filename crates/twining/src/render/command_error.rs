@@ -46,22 +46,12 @@ pub(crate) struct CommandError {
 impl CommandError {
     /// An input that broke a rule.
     pub(crate) fn refused(refused: &InvalidInput) -> Self {
-        Self {
-            code: "INVALID_INPUT".to_owned(),
-            message: refused.to_string(),
-            causes: Vec::new(),
-            hint: None,
-        }
+        Self::misuse(refused.to_string())
     }
 
     /// A command line that makes no sense.
     pub(crate) fn misuse(message: impl Into<String>) -> Self {
-        Self {
-            code: "INVALID_INPUT".to_owned(),
-            message: message.into(),
-            causes: Vec::new(),
-            hint: None,
-        }
+        Self::unavailable("INVALID_INPUT", message)
     }
 
     /// Something this program cannot do as it is.
@@ -71,12 +61,7 @@ impl CommandError {
 
     /// Something the machine would not do.
     pub(crate) fn of_error(code: &str, error: &dyn Error) -> Self {
-        Self {
-            code: code.to_owned(),
-            message: error.to_string(),
-            causes: causes_of(error),
-            hint: None,
-        }
+        Self { causes: causes_of(error), ..Self::unavailable(code, error.to_string()) }
     }
 
     /// Adds the next step.
@@ -150,12 +135,7 @@ impl CommandError {
 
 impl From<&Failure> for CommandError {
     fn from(failure: &Failure) -> Self {
-        Self {
-            code: failure.code().to_owned(),
-            message: failure.to_string(),
-            causes: causes_of(failure),
-            hint: failure.hint(),
-        }
+        Self { hint: failure.hint(), ..Self::of_error(failure.code(), failure) }
     }
 }
 

@@ -143,9 +143,7 @@ impl JsoncFile {
 
     /// Takes an entry of ours out, and with it the objects around it that are empty then.
     pub(crate) fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
-        if let Some(root) = self.root.object_value() {
-            unset_in(&root, path, key, &is_ours);
-        }
+        self.remove(&[path, &[key]].concat(), &is_ours);
     }
 
     /// Hangs a group of hooks under an event of `hooks`. Of ours there is exactly
@@ -200,8 +198,12 @@ impl JsoncFile {
 
     /// Takes words out of a list, and what is empty then.
     pub(crate) fn unlist(&self, path: &[&str], words: &[String]) {
+        self.remove(path, &|word| words.iter().any(|known| word == known.as_str()));
+    }
+
+    fn remove(&self, path: &[&str], is_ours: &dyn Fn(&Value) -> bool) {
         if let Some(root) = self.root.object_value() {
-            unlist_in(&root, path, words);
+            remove_in(&root, path, is_ours);
         }
     }
 
@@ -251,64 +253,27 @@ fn last_named(object: &CstObject, name: &str) -> Option<CstObjectProp> {
     named(object, name).pop()
 }
 
-/// Takes entries of ours out below an object, and what is empty then; whether there were any.
-fn unset_in(
-    object: &CstObject,
-    path: &[&str],
-    key: &str,
-    is_ours: &impl Fn(&Value) -> bool,
-) -> bool {
+/// Takes what is ours at a path out, or out of the list at that path, and what is empty then;
+/// whether there was any.
+fn remove_in(object: &CstObject, path: &[&str], is_ours: &dyn Fn(&Value) -> bool) -> bool {
+    let Some((name, rest)) = path.split_first() else { return false };
+    let ours = |node: &CstNode| node.to_serde_value().is_some_and(|value| is_ours(&value));
     let mut touched = false;
-    let Some((name, rest)) = path.split_first() else {
-        for found in named(object, key) {
-            if found
-                .value()
-                .and_then(|node| node.to_serde_value())
-                .is_some_and(|value| is_ours(&value))
-            {
-                found.remove();
-                touched = true;
-            }
-        }
-        return touched;
-    };
     for found in named(object, name) {
-        let Some(inner) = found.object_value() else { continue };
-        if unset_in(&inner, rest, key, is_ours) {
-            touched = true;
-            if inner.properties().is_empty() {
-                found.remove();
+        let (was_there, is_empty) = match (found.array_value(), found.object_value()) {
+            (_, Some(inner)) if !rest.is_empty() => {
+                (remove_in(&inner, rest, is_ours), inner.properties().is_empty())
             }
-        }
-    }
-    touched
-}
-
-/// Takes words out of the lists below an object, and what is empty then; whether there were any.
-fn unlist_in(object: &CstObject, path: &[&str], words: &[String]) -> bool {
-    let mut touched = false;
-    let Some((name, rest)) = path.split_first() else { return touched };
-    for found in named(object, name) {
-        let is_empty = match (found.array_value(), found.object_value()) {
             (Some(list), _) if rest.is_empty() => {
-                let ours = |node: &CstNode| {
-                    node.to_serde_value()
-                        .is_some_and(|word| words.iter().any(|known| word == known.as_str()))
-                };
                 let goes: Vec<CstNode> = list.elements().into_iter().filter(ours).collect();
-                touched |= !goes.is_empty();
-                let was_ours = !goes.is_empty();
+                let was_there = !goes.is_empty();
                 goes.into_iter().for_each(CstNode::remove);
-                was_ours && list.elements().is_empty()
+                (was_there, list.elements().is_empty())
             }
-            (_, Some(inner)) => {
-                let was_ours = unlist_in(&inner, rest, words);
-                touched |= was_ours;
-                was_ours && inner.properties().is_empty()
-            }
-            _ => false,
+            _ => (rest.is_empty() && found.value().is_some_and(|value| ours(&value)), true),
         };
-        if is_empty {
+        touched |= was_there;
+        if was_there && is_empty {
             found.remove();
         }
     }

@@ -43,7 +43,8 @@ pub(crate) enum ClientError {
 
 /// A connected agent.
 pub(crate) struct McpClient {
-    name: &'static str,
+    /// Whose it is.
+    pub(super) name: &'static str,
     era: ProtocolEra,
     server: Child,
     input: Option<ChildStdin>,

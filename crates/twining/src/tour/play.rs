@@ -20,7 +20,7 @@ const SESSION: &str =
 
 /// Makes a small project under git. Without git it is a folder, and the tour
 /// goes on: only the history is missing.
-pub(super) fn plant(dir: &Path) -> io::Result<()> {
+fn plant(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir.join("src/auth"))?;
     fs::write(dir.join("src/auth/session.ts"), SESSION)?;
     fs::write(dir.join("README.md"), "# shop\n")?;
@@ -35,7 +35,7 @@ pub(super) fn plant(dir: &Path) -> io::Result<()> {
 }
 
 /// The files of the memory that git tracks, or would.
-pub(super) fn tracked(dir: &Path) -> Vec<String> {
+fn tracked(dir: &Path) -> Vec<String> {
     let git = Git::at(dir);
     let mut files = git.tracked_of(&[".twining".to_owned()]);
     files.extend(git.untracked_in(".twining").unwrap_or_default());
@@ -47,7 +47,7 @@ const FEATURES: &str =
     "{\n  \"features\": [\n    { \"id\": \"login\", \"tested\": false }\n  ]\n}\n";
 
 /// Ben calls his work tested, and nothing was.
-pub(super) fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
+fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     fs::write(project.join(LIST), FEATURES).map_err(TourError::StoreLocation)?;
     let edit = json!({"file_path": project.join(LIST), "old_string": "\"tested\": false", "new_string": "\"tested\": true"});
     let answer = asked_hook(program, project, "Edit", &edit)?;
@@ -101,7 +101,7 @@ const ADAS: &str = "token-issuer";
 const BENS: &str = "logout-service";
 
 /// Ada and Ben each know something the other does not, on branches of their own.
-pub(super) fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
+fn meet(program: &Path, project: &Path) -> Result<(), TourError> {
     let git = Git::at(project);
     let step = |words: &[&str]| git.run_in_throwaway(words).map_err(TourError::Run);
     let commit = |message: &str| {
@@ -177,22 +177,9 @@ fn learn(
     } else {
         "Logout is a service of its own"
     };
-    let decision = [
-        "decide",
-        "--agent",
-        agent,
-        "--domain",
-        "architecture",
-        "--scope",
-        "src/logout/",
-        "--summary",
-        summary,
-        "--context",
-        "sessions are being replaced",
-        "--rationale",
-        "one place to look",
-    ];
-    twining(program, project, &decision).map(drop)
+    let place = ["decide", "--agent", agent, "--scope", "src/logout/", "--summary", summary];
+    let why = ["--context", "sessions are being replaced", "--why", "one place to look"];
+    twining(program, project, &[&place[..], &why].concat()).map(drop)
 }
 
 /// What `twining init` writes for the graph, with this program in place of the one
@@ -231,7 +218,7 @@ fn twining(program: &Path, project: &Path, words: &[&str]) -> Result<Value, Tour
 
 /// Why a tour stopped.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TourError {
+enum TourError {
     #[error("cannot create a temporary repository for the tour")]
     StoreLocation(#[source] io::Error),
     #[error("an agent lost the connection to its server")]
@@ -255,10 +242,10 @@ pub(crate) fn play() -> Result<ExitStatus, CommandError> {
     }
 }
 
-pub(super) fn story() -> Result<(), TourError> {
+fn story() -> Result<(), TourError> {
     let program = std::env::current_exe().map_err(TourError::StoreLocation)?;
     let place = tempfile::tempdir().map_err(TourError::StoreLocation)?;
-    super::play::plant(place.path()).map_err(TourError::StoreLocation)?;
+    plant(place.path()).map_err(TourError::StoreLocation)?;
     show_page(|page| {
         page.line([strong("Two agents, one repository, one memory.")]);
         page.block(0, &format!("The throwaway repository is in {}", place.path().display()));
@@ -282,38 +269,20 @@ pub(super) fn story() -> Result<(), TourError> {
     ben_collides(&program, place.path(), &choice)?;
     ada_looks_again(&mut ada)?;
     ada.leave().map_err(ClientError::Gone)?;
-    super::play::holds(&program, place.path())?;
-    super::play::meet(&program, place.path())?;
+    holds(&program, place.path())?;
+    meet(&program, place.path())?;
     show_page(|page| what_is_left(page, place.path()))
 }
 
 /// Ada finds the memory empty and leaves it less so.
-pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
+fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
     let task = json!({"task": "replace login sessions with tokens", "scope": "src/auth/"});
-    let empty = ada.call("twining_assemble", &task)?;
-    show_page(|page| {
-        asked(page, "ada", "assemble", "what do we know about src/auth/?", &empty, show_context);
-    })?;
-
+    call(ada, "assemble", "what do we know about src/auth/?", &task, show_context)?;
     let trap = json!({"entry_type": "warning", "summary": "Server clocks differ by up to 5 minutes", "scope": "src/auth/",
         "detail": "Seen in the logs of the last outage: a token may look expired before it was issued.", "tags": ["auth"]});
-    let posted = ada.call("twining_post", &trap)?;
-    show_page(|page| {
-        asked(
-            page,
-            "ada",
-            "post",
-            "warning: Server clocks differ by up to 5 minutes",
-            &posted,
-            show_id,
-        );
-    })?;
+    call(ada, "post", "warning: Server clocks differ by up to 5 minutes", &trap, noted("id"))?;
     let need = json!({"entry_type": "need", "summary": "Someone must write the key rotation", "scope": "src/auth/"});
-    let posted = ada.call("twining_post", &need)?;
-    show_page(|page| {
-        asked(page, "ada", "post", "need: Someone must write the key rotation", &posted, show_id);
-    })?;
-
+    call(ada, "post", "need: Someone must write the key rotation", &need, noted("id"))?;
     let choice = json!({
         "domain": "architecture", "scope": "src/auth/", "summary": "Stateless JWT, 15 minutes, RS256",
         "context": "Sticky sessions stop us from adding servers",
@@ -321,75 +290,45 @@ pub(super) fn ada_works(ada: &mut McpClient) -> Result<String, TourError> {
         "alternatives": [{"option": "Sessions in Redis", "pros": ["easy to revoke"], "reason_rejected": "adds what we want to remove"}],
         "confidence": "high", "affected_files": ["src/auth/session.ts"], "affected_symbols": ["createSession"],
     });
-    let decided = ada.call("twining_decide", &choice)?;
-    show_page(|page| {
-        asked(page, "ada", "decide", "Stateless JWT, 15 minutes, RS256", &decided, show_decided);
-    })?;
-    Ok(decided["id"].as_str().unwrap_or_default().to_owned())
+    let decided = call(ada, "decide", "Stateless JWT, 15 minutes, RS256", &choice, show_decided)?;
+    Ok(text(&decided["id"]))
 }
 
 /// Ben, in another process, knows at once; and still wants something else.
-pub(super) fn ben_collides(program: &Path, project: &Path, choice: &str) -> Result<(), TourError> {
+fn ben_collides(program: &Path, project: &Path, choice: &str) -> Result<(), TourError> {
     let mut ben = McpClient::start(program, project, "ben", ProtocolEra::Stateless)?;
     show_page(|page| {
         section_title(page, "2  Ben joins");
         page.line([strong("ben"), plain("has a server of his own (protocol 2026-07-28)")]);
     })?;
-    let context = ben.call(
-        "twining_assemble",
-        &json!({"task": "log users out everywhere", "scope": "src/auth/session.ts"}),
-    )?;
-    show_page(|page| {
-        asked(
-            page,
-            "ben",
-            "assemble",
-            "what must I know for src/auth/session.ts?",
-            &context,
-            show_context,
-        );
-    })?;
+    let task = json!({"task": "log users out everywhere", "scope": "src/auth/session.ts"});
+    call(&mut ben, "assemble", "what must I know for src/auth/session.ts?", &task, show_context)?;
 
     show_page(|page| section_title(page, "3  They collide"))?;
     let rival = json!({
         "domain": "architecture", "scope": "src/auth/session.ts", "summary": "Sessions in Redis",
         "context": "Users must be logged out at once", "rationale": "A JWT cannot be revoked before it expires", "confidence": "medium",
     });
-    let decided = ben.call("twining_decide", &rival)?;
-    show_page(|page| asked(page, "ben", "decide", "Sessions in Redis", &decided, show_decided))?;
-    let rests = json!({"decision_id": choice});
-    let touched = ben.call("twining_impact", &rests)?;
-    show_page(|page| {
-        asked(page, "ben", "impact", "what depends on Ada's choice?", &touched, |answer, page| {
-            note(page, &answer["summary"]);
-        });
-    })?;
-    ben.leave().map_err(ClientError::Gone)?;
-    Ok(())
+    call(&mut ben, "decide", "Sessions in Redis", &rival, show_decided)?;
+    let asked = json!({"decision_id": choice});
+    call(&mut ben, "impact", "what depends on Ada's choice?", &asked, noted("summary"))?;
+    Ok(ben.leave().map_err(ClientError::Gone)?)
 }
 
 /// Ada sees what Ben did, though his process is gone.
-pub(super) fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
+fn ada_looks_again(ada: &mut McpClient) -> Result<(), TourError> {
     show_page(|page| section_title(page, "4  Ada asks why"))?;
-    let why = ada.call("twining_why", &json!({"scope": "src/auth/session.ts"}))?;
-    show_page(|page| asked(page, "ada", "why", "src/auth/session.ts", &why, show_why))?;
-    let status = ada.call("twining_status", &json!({}))?;
-    show_page(|page| {
-        asked(page, "ada", "status", "", &status, |answer, page| note(page, &answer["summary"]));
-    })?;
-    let wrong =
-        ada.call("twining_post", &json!({"entry_type": "rumour", "summary": "it is slow"}))?;
-    show_page(|page| {
-        asked(page, "ada", "post", "rumour: it is slow", &wrong, |answer, page| {
-            note(page, &answer["message"]);
-        });
-    })
+    let asked = json!({"scope": "src/auth/session.ts"});
+    call(ada, "why", "src/auth/session.ts", &asked, show_why)?;
+    call(ada, "status", "", &json!({}), noted("summary"))?;
+    let wrong = json!({"entry_type": "rumour", "summary": "it is slow"});
+    call(ada, "post", "rumour: it is slow", &wrong, noted("message")).map(drop)
 }
 
-pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
+fn what_is_left(page: &mut TextPage, project: &Path) {
     section_title(page, "7  What is left");
     page.line([plain("Plain files that git tracks, jq reads and people review:")]);
-    for line in super::play::tracked(project) {
+    for line in tracked(project) {
         page.line([dim(" "), place(line)]);
     }
     page.heading("Your turn");
@@ -402,31 +341,37 @@ pub(super) fn what_is_left(page: &mut TextPage, project: &Path) {
     page.line([strong("  twining status"), dim("   shows the state of the memory")]);
 }
 
-pub(super) fn section_title(page: &mut TextPage, title: &str) {
+fn section_title(page: &mut TextPage, title: &str) {
     page.blank();
     page.line([strong(title)]);
 }
 
-/// A call and what came back.
-pub(super) fn asked(
-    page: &mut TextPage,
-    agent: &str,
+/// An agent's call, and what came back.
+fn call(
+    agent: &mut McpClient,
     verb: &str,
     words: &str,
-    answer: &Value,
+    arguments: &Value,
     show: impl FnOnce(&Value, &mut TextPage),
-) {
-    page.line(
-        [strong(agent), good(verb)].into_iter().chain((!words.is_empty()).then(|| plain(words))),
-    );
-    show(answer, page);
+) -> Result<Value, TourError> {
+    let answer = agent.call(&format!("twining_{verb}"), arguments)?;
+    show_page(|page| {
+        page.line(
+            [strong(agent.name), good(verb)]
+                .into_iter()
+                .chain((!words.is_empty()).then(|| plain(words))),
+        );
+        show(&answer, page);
+    })?;
+    Ok(answer)
 }
 
-pub(super) fn show_id(answer: &Value, page: &mut TextPage) {
-    note(page, &answer["id"]);
+/// Shows one field of an answer.
+fn noted(field: &str) -> impl FnOnce(&Value, &mut TextPage) {
+    move |answer, page| page.table(6, [vec![dim(text(&answer[field]))]])
 }
 
-pub(super) fn show_context(answer: &Value, page: &mut TextPage) {
+fn show_context(answer: &Value, page: &mut TextPage) {
     let rows = [
         ("active_decisions", "follow", strong as fn(String) -> StyledText),
         ("active_warnings", "beware", bad),
@@ -445,7 +390,7 @@ pub(super) fn show_context(answer: &Value, page: &mut TextPage) {
     page.table(6, lines);
 }
 
-pub(super) fn show_decided(answer: &Value, page: &mut TextPage) {
+fn show_decided(answer: &Value, page: &mut TextPage) {
     page.table(6, [vec![dim(text(&answer["status"])), dim(text(&answer["id"]))]]);
     let rivals = items(&answer["conflicts"]);
     page.table(
@@ -460,7 +405,7 @@ pub(super) fn show_decided(answer: &Value, page: &mut TextPage) {
     );
 }
 
-pub(super) fn show_why(answer: &Value, page: &mut TextPage) {
+fn show_why(answer: &Value, page: &mut TextPage) {
     let decisions = items(&answer["decisions"]).map(|decision| {
         vec![
             dim(text(&decision["status"])),
@@ -474,20 +419,16 @@ pub(super) fn show_why(answer: &Value, page: &mut TextPage) {
     }
 }
 
-pub(super) fn note(page: &mut TextPage, words: &Value) {
-    page.table(6, [vec![dim(text(words))]]);
-}
-
-pub(super) fn items(list: &Value) -> impl Iterator<Item = &Value> {
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-pub(super) fn text(value: &Value) -> String {
+fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Prints as it happens, not at the end.
-pub(super) fn show_page(show: impl FnOnce(&mut TextPage)) -> Result<(), TourError> {
+fn show_page(show: impl FnOnce(&mut TextPage)) -> Result<(), TourError> {
     let mut page = output::page();
     show(&mut page);
     let mut stdout = anstream::stdout();

@@ -107,8 +107,6 @@ pub(crate) enum Effect {
 pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
     /// Its name, in snake case.
     const NAME: &'static str;
-    /// Its name for people.
-    const TITLE: &'static str;
     /// What it does and when to call it; models pay for each word.
     const ABOUT: &'static str;
     /// The same for a person's page of help.
@@ -192,8 +190,6 @@ pub(crate) struct VerbEntry {
     pub name: &'static str,
     /// What it belongs to.
     pub group: VerbGroup,
-    /// [`Verb::TITLE`].
-    pub title: &'static str,
     /// [`Verb::ABOUT`].
     pub about: &'static str,
     /// [`Verb::HELP`].
@@ -230,7 +226,6 @@ impl VerbEntry {
         Self {
             name: V::NAME,
             group,
-            title: V::TITLE,
             about: V::ABOUT,
             help: V::HELP,
             example: V::EXAMPLE,

@@ -9,10 +9,10 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::answers::{made, text};
+use crate::answers::{made, text};
 
 /// Asks the user for one field.
-pub(super) fn elicit(message: &str, field: &str, kind: &str) -> Value {
+pub(crate) fn elicit(message: &str, field: &str, kind: &str) -> Value {
     let schema =
         json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
     json!({"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}})
@@ -28,7 +28,7 @@ fn roots() -> Value {
 }
 
 /// Asks for what is listed, and has the state sent back.
-pub(super) fn ask<const N: usize>(
+pub(crate) fn ask<const N: usize>(
     requests: [(&str, Value); N],
     state: Option<String>,
 ) -> Result<InputRequiredResult, ErrorData> {
@@ -38,7 +38,7 @@ pub(super) fn ask<const N: usize>(
 }
 
 /// What the user filled in, if they did.
-pub(super) fn filled<'a>(
+pub(crate) fn filled<'a>(
     responses: Option<&'a InputResponses>,
     key: &str,
     field: &str,
@@ -48,7 +48,7 @@ pub(super) fn filled<'a>(
 }
 
 /// A tool that takes more than one round.
-pub(super) fn tool(
+pub(crate) fn tool(
     name: &str,
     request: &CallToolRequestParams,
     client: Option<&ClientCapabilities>,

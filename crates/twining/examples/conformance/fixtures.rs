@@ -19,11 +19,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::answers::{self, complete, made, text};
-use super::rounds;
-use super::serve::BoxError;
-use crate::mcp::server::McpServer;
-use crate::mcp::server::ServerOptions;
+use crate::BoxError;
+use crate::answers::{self, complete, made, text};
+use crate::rounds;
 
 /// What is listed, as the suite wants to find it.
 const LISTED: &str = include_str!("listed.json");
@@ -48,21 +46,21 @@ enum ListChange {
 
 /// The product's server and the fixtures.
 #[derive(Clone)]
-pub(super) struct Fixtures {
-    product: McpServer,
+pub(crate) struct Fixtures<P> {
+    product: P,
     listed: Arc<FixtureList>,
     codec: Arc<RequestStateCodec>,
     changes: broadcast::Sender<ListChange>,
     sessions: Arc<LocalSessionManager>,
 }
 
-impl Fixtures {
+impl<P: ServerHandler> Fixtures<P> {
     /// Fixtures with a key of their own.
-    pub(super) fn new(sessions: Arc<LocalSessionManager>) -> Result<Self, BoxError> {
+    pub(crate) fn new(product: P, sessions: Arc<LocalSessionManager>) -> Result<Self, BoxError> {
         let mut key = [0_u8; 32];
         getrandom::fill(&mut key)?;
         Ok(Self {
-            product: McpServer::new(ServerOptions::default()),
+            product,
             listed: Arc::new(serde_json::from_str(LISTED)?),
             codec: Arc::new(RequestStateCodec::try_new(key)?),
             changes: broadcast::Sender::new(16),
@@ -248,7 +246,7 @@ fn choices() -> Value {
     }})
 }
 
-impl ServerHandler for Fixtures {
+impl<P: ServerHandler> ServerHandler for Fixtures<P> {
     fn get_info(&self) -> ServerConfig {
         let mut info = self.product.get_info();
         info.capabilities = self.listed.capabilities.clone();

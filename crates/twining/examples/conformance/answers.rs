@@ -13,29 +13,29 @@ const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP
 const SILENCE: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 /// A part of the protocol from its JSON.
-pub(super) fn made<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+pub(crate) fn made<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// A result that is complete; older protocols know no other, and the SDK leaves the word out for them.
-pub(super) fn complete<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
+pub(crate) fn complete<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     value["resultType"] = json!("complete");
     made(value)
 }
 
 /// A result with these contents.
-pub(super) fn contents(contents: &Value) -> Result<CallToolResponse, ErrorData> {
+pub(crate) fn contents(contents: &Value) -> Result<CallToolResponse, ErrorData> {
     complete::<CallToolResult>(json!({"content": contents})).map(CallToolResponse::Complete)
 }
 
 /// A result that is one text.
-pub(super) fn text(text: &str) -> Result<CallToolResponse, ErrorData> {
+pub(crate) fn text(text: &str) -> Result<CallToolResponse, ErrorData> {
     contents(&json!([{"type": "text", "text": text}]))
 }
 
 /// A tool that needs nothing but its name.
-pub(super) fn tool(name: &str) -> Option<Result<CallToolResponse, ErrorData>> {
+pub(crate) fn tool(name: &str) -> Option<Result<CallToolResponse, ErrorData>> {
     let image = json!({"type": "image", "data": PIXEL, "mimeType": "image/png"});
     let resource = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
     Some(match name {
@@ -60,7 +60,7 @@ pub(super) fn tool(name: &str) -> Option<Result<CallToolResponse, ErrorData>> {
 }
 
 /// A prompt that needs nothing but its arguments.
-pub(super) fn prompt(name: &str, arguments: &Value) -> Result<GetPromptResponse, ErrorData> {
+pub(crate) fn prompt(name: &str, arguments: &Value) -> Result<GetPromptResponse, ErrorData> {
     let prompt_of = |contents: Vec<Value>| {
         let messages: Vec<Value> = contents
             .into_iter()
@@ -97,7 +97,7 @@ pub(super) fn prompt(name: &str, arguments: &Value) -> Result<GetPromptResponse,
 }
 
 /// A resource by its address.
-pub(super) fn resource(uri: &str) -> Result<ReadResourceResponse, ErrorData> {
+pub(crate) fn resource(uri: &str) -> Result<ReadResourceResponse, ErrorData> {
     let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
     let content = match (uri, id) {
         ("test://static-text", _) => {

@@ -1,6 +1,9 @@
 //! What the protocol's conformance suite talks to: this server over HTTP, as it
-//! is or with the fixtures the suite wants. Built with `--features conformance`
-//! only; a release has neither HTTP nor fixtures.
+//! is or with the fixtures the suite wants. A release has neither HTTP nor fixtures.
+
+mod answers;
+mod fixtures;
+mod rounds;
 
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -10,38 +13,33 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::fixtures::Fixtures;
-use crate::mcp::server::McpServer;
-use crate::mcp::server::ServerOptions;
+use crate::fixtures::Fixtures;
 
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Serves if `twining conformance product|fixtures` was called; says where on
-/// stdout, and ends with its stdin.
-pub(crate) fn asked() -> Option<ExitCode> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let ended = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["conformance", "product"] => run(Arc::new(LocalSessionManager::default()), |_| {
-            Ok(McpServer::new(ServerOptions::default()))
-        }),
-        ["conformance", "fixtures"] => run(Arc::new(LocalSessionManager::default()), Fixtures::new),
-        _ => return None,
+/// Serves `product` or `fixtures`; says where on stdout, and ends with its stdin.
+fn main() -> ExitCode {
+    let sessions = Arc::new(LocalSessionManager::default());
+    let ended = match std::env::args().nth(1).as_deref() {
+        Some("product") => run(twining::mcp_server(), sessions),
+        Some("fixtures") => Fixtures::new(twining::mcp_server(), sessions.clone())
+            .and_then(|fixtures| run(fixtures, sessions)),
+        _ => Err("name what to serve: `product` or `fixtures`".into()),
     };
-    Some(match ended {
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // Nobody else could be told.
             let _ = writeln!(std::io::stderr(), "error: {failure}");
             ExitCode::FAILURE
         }
-    })
+    }
 }
 
-pub(super) fn run<H: ServerHandler + Clone + Sync>(
+fn run(
+    handler: impl ServerHandler + Clone + Sync,
     sessions: Arc<LocalSessionManager>,
-    make: impl FnOnce(Arc<LocalSessionManager>) -> Result<H, BoxError>,
 ) -> Result<(), BoxError> {
-    let handler = make(sessions.clone())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
