@@ -31,18 +31,18 @@
 
 mod aligned;
 mod attention;
+mod flat_index;
 mod forward;
 mod instruction_set;
 mod linear;
 mod math;
-mod matrix;
 mod model;
 mod model_file;
 mod tokenizer;
 mod vector;
 mod weights;
 
-pub use matrix::Matrix;
+pub use flat_index::Matrix;
 pub use model::{Model, WINDOW};
 pub use model_file::ModelError;
 pub use vector::{DIMENSIONS, PACKED_BYTES, PackedVector, Vector};

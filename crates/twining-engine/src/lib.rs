@@ -18,7 +18,7 @@ pub mod governance;
 pub mod graph;
 pub mod hook_queue;
 pub mod import;
-mod input;
+mod input_types;
 pub mod knowledge;
 pub mod learning;
 mod open;
@@ -71,7 +71,7 @@ pub use graph::{
     PrunedEntity, RelationDirection,
 };
 pub use hook_queue::QueueOutcome;
-pub use input::TestCountsInput;
+pub use input_types::TestCountsInput;
 pub use knowledge::{
     Changes, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreateOutcome,
     KnowledgeMetrics, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput,

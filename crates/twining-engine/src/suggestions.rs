@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_synonym_leads_to_a_word_that_exists() {
-        use twining_model::knowledge::{Level, Link, NodeType, Priority, Standing};
+        use twining_model::knowledge_vocabulary::{Level, Link, NodeType, Priority, Standing};
         for row in SYNONYMS.lines() {
             let mut words = row.split(' ');
             let field = words.next().expect("a row has a field");

@@ -6,7 +6,7 @@ use twining_model::TextFile;
 use crate::checks::{claims, feature_list, forbidden_use, records, wiring};
 use crate::effects::{Effects, FileAccess};
 use crate::event::{GuardEvent, ToolAction};
-use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
+use crate::policy::guard::{CheckKind, Guard, GuardAnswer};
 use crate::policy::{Examples, GuardHealth, GuardSet, PolicyLayer, UserPolicy, weakened};
 use crate::verdict::{Evaluation, GuardFinding, Verdict, VerifyCommand};
 

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::entry::Origin;
 use crate::id::Id;
+use crate::string_enums::words;
 use crate::time::Time;
-use crate::words::words;
 
 words! {
     /// How sure the author is, from least to most.

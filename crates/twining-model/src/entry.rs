@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::words::words;
+use crate::string_enums::words;
 
 words! {
     /// What an entry is.

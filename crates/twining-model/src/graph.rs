@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::entry::Origin;
-use crate::words::words;
+use crate::string_enums::words;
 
 words! {
     /// What an entity is. `agent` and `commit` came with later versions of the format.

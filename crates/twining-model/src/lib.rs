@@ -12,15 +12,15 @@ pub mod entry;
 pub mod graph;
 pub mod id;
 pub mod json_document;
-pub mod knowledge;
+pub mod knowledge_vocabulary;
 pub mod limits;
 pub mod scope;
+mod string_enums;
 pub mod text;
 mod text_file;
 pub mod time;
 pub mod trace;
 pub mod turn;
-mod words;
 
 pub use agent::{Agent, Claim, ClaimList, Handoff, HandoffResult, HandoffSnapshot};
 pub use change::{Amendment, Change, DocumentText, HandoffFile, TurnFile};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::entry::{Origin, Trust};
-use crate::words::words;
+use crate::string_enums::words;
 
 words! {
     /// What a trace is of.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::entry::Origin;
 use crate::limits;
 use crate::limits::InvalidInput;
-use crate::words::words;
+use crate::string_enums::words;
 
 /// The name of a feature or a task.
 ///

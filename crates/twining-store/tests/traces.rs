@@ -26,8 +26,7 @@ fn seen(store: &Store) -> Vec<(String, bool)> {
         .traces()
         .each(&mut |line| {
             seen.extend(
-                Trace::read(line.line)
-                    .map(|trace| (trace.event.what_happened, line.written_here)),
+                Trace::read(line.line).map(|trace| (trace.event.what_happened, line.written_here)),
             );
             true
         })

@@ -8,8 +8,8 @@
 
 mod comments;
 mod edges;
-mod intended_graph;
 mod policy;
+mod reconcile_defaults;
 mod side;
 mod subgraphs;
 mod three_way;

@@ -18,7 +18,7 @@ use crate::graph::{AttributeOrigin, Attributes};
 use crate::id::DotId;
 use crate::syntax::Target;
 
-use super::intended_graph::IntendedGraph;
+use super::reconcile_defaults::IntendedGraph;
 use super::side::{EdgeIdentity, MergeSide, OwnAttributes, all};
 use super::subgraphs::SourceCopier;
 
@@ -163,7 +163,7 @@ pub(super) fn attempt(
     merger.groups(fresh);
     let text = carry_out(&merger.plan)?;
     let mut clashes = merger.clashes;
-    let super::intended_graph::CorrectedText { text, values, blanked, mismatches } =
+    let super::reconcile_defaults::CorrectedText { text, values, blanked, mismatches } =
         merger.intended.corrected(text)?;
     clashes.extend(mismatches);
     Ok(MergeAttempt { text, clashes, written: values, blanked })

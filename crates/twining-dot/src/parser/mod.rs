@@ -4,7 +4,7 @@
 //! attribute, elsewhere at the next statement, so that one run reports everything.
 
 mod cursor;
-mod id_interner;
+mod identifiers;
 mod parse;
 
 pub use parse::{DEEPEST, MOST_ERRORS};

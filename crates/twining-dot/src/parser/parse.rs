@@ -11,7 +11,7 @@ use crate::syntax::{
     StatementKind, SubgraphSyntax, Target,
 };
 
-use super::id_interner::IdInterner;
+use super::identifiers::IdInterner;
 
 /// How deep subgraphs may nest. Each level is a few frames of the stack.
 pub const DEEPEST: usize = 200;

@@ -17,7 +17,7 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::number_or_text;
+use crate::input_types::number_or_text;
 use crate::secrets::{Redaction, redact_fields};
 
 /// What to claim or release, as given by the caller.

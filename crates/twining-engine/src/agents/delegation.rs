@@ -11,7 +11,7 @@ use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::URGENCIES;
+use crate::input_types::URGENCIES;
 use crate::secrets::{Redaction, redact_fields};
 
 /// Offers that are looked at, the newest; and how many are told.

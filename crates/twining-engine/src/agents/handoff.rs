@@ -13,7 +13,7 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::result_schema;
+use crate::input_types::result_schema;
 use crate::secrets::{Redaction, redact_fields};
 
 /// The tag of entries about handoffs.

@@ -13,7 +13,7 @@ use crate::blackboard::*;
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::input::postable;
+use crate::input_types::postable;
 use crate::secrets::{Redaction, clean, redact_fields};
 use crate::{blackboard, fields};
 

@@ -11,7 +11,7 @@ use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
-use crate::input::ENTRY_STANDINGS;
+use crate::input_types::ENTRY_STANDINGS;
 use crate::search::{
     self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery,
 };

@@ -25,7 +25,7 @@ use crate::decisions::{announcements, clauses, *};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::is_zero;
-use crate::input::{CONFIDENCES, alternative_schema};
+use crate::input_types::{CONFIDENCES, alternative_schema};
 use crate::secrets::{Redaction, clean, redact_fields};
 use crate::{fields, graph};
 

@@ -10,7 +10,7 @@ use twining_store::View;
 use crate::decisions::search::find;
 use crate::failure::Failure;
 use crate::fields::{fit_reply, is_false};
-use crate::input::DIRECTIONS;
+use crate::input_types::DIRECTIONS;
 use crate::{fields, graph};
 
 /// Which decision to trace.

@@ -11,7 +11,7 @@ use twining_store::{DecisionFilter, StoreError, Unreadable, View};
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
-use crate::input::CONFIDENCES;
+use crate::input_types::CONFIDENCES;
 use crate::search::{self, DecisionSearch, ScoreParts, SearchMode, SearchQuery};
 
 /// What to search decisions for.

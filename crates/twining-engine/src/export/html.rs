@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use twining_model::{Decision, Entry, Id, text};
 
-use super::graph_formats;
+use super::graph_diagrams;
 use super::markdown::fill;
 use super::records::{ExportOutcome, ExportRecords};
 use crate::fields;
@@ -55,7 +55,7 @@ footer { color: var(--soft); font-size: .85rem; margin: 3rem 0 1rem; }
 /// Everything as one page.
 pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
     let mut bytes_left = contents.bytes_left.saturating_sub(FRAME_BYTES);
-    let picture = graph_formats::svg_drawing(contents);
+    let picture = graph_diagrams::svg_drawing(contents);
     let fits_picture = picture.text.len() < bytes_left / 2;
     if fits_picture {
         bytes_left -= picture.text.len();

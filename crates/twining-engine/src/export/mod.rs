@@ -1,6 +1,6 @@
 //! Exporting: the memory as one document for people, or for another program.
 
-mod graph_formats;
+mod graph_diagrams;
 mod html;
 mod markdown;
 mod records;

@@ -135,9 +135,9 @@ pub fn export(
         ExportFormat::Madr => super::markdown::records(&contents),
         ExportFormat::Html => super::html::page(&contents),
         ExportFormat::Mermaid => {
-            graph_only(&contents, super::graph_formats::in_mermaid(&contents).text)
+            graph_only(&contents, super::graph_diagrams::in_mermaid(&contents).text)
         }
-        ExportFormat::Dot => graph_only(&contents, super::graph_formats::dot(&contents)),
+        ExportFormat::Dot => graph_only(&contents, super::graph_diagrams::dot(&contents)),
     };
     word.clone_into(&mut outcome.format);
     Ok(outcome)

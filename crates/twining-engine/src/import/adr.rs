@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use twining_model::{Alternative, Authority, Decision, DecisionStatus, Id, Time, limits};
 
 use super::markdown::{self, MarkdownDocument, MarkdownSection, plain, points, unquoted};
-use super::records::{
-    ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug,
-};
+use super::reader::{ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug};
 use crate::export::decision_in;
 use crate::fields;
 

@@ -11,7 +11,7 @@ use twining_model::{
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
-use super::records::{ImportProblem, ImportSource, SourceFile, read};
+use super::reader::{ImportProblem, ImportSource, SourceFile, read};
 use super::twining_folder::cleaned;
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};

@@ -7,7 +7,7 @@
 use twining_model::Time;
 
 use super::markdown::{self, points};
-use super::records::{ImportRecords, ImportSource, SourceFile, clean, decision, entry, slug};
+use super::reader::{ImportRecords, ImportSource, SourceFile, clean, decision, entry, slug};
 use crate::fields;
 
 const BEGIN: &str = "<!-- twining:begin";

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
 
-use super::records::{
+use super::reader::{
     ImportRecords, ImportSource, SourceFile, clean, date, entry, id_of, is_cut, json_lines, origin,
     word,
 };

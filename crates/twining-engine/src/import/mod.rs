@@ -10,11 +10,11 @@ mod apply;
 mod claude_md;
 mod json_lines;
 mod markdown;
-mod records;
+mod reader;
 #[cfg(test)]
 mod tests;
 mod twining_folder;
 
 pub use apply::{ImportCounts, ImportMode, ImportOutcome};
-pub use records::{ImportProblem, ImportRecords, ImportSource, SourceFile, read};
+pub use reader::{ImportProblem, ImportRecords, ImportSource, SourceFile, read};
 pub use twining_folder::FOLDER_FILES;

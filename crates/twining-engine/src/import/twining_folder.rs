@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use twining_model::knowledge::{FIELDS, Standing};
+use twining_model::knowledge_vocabulary::{FIELDS, Standing};
 use twining_model::{Change, Channel, Decision, Entity, Entry, Origin, Relation, Trust, limits};
 use twining_store::merge::one_decision;
 use twining_store::{Documents, Durability, KnowledgeFile, array};
 
 use super::apply::{ImportCounts, ImportMode, ImportOutcome};
-use super::records::{ImportProblem, ImportRecords, SourceFile, json_lines, origin};
+use super::reader::{ImportProblem, ImportRecords, SourceFile, json_lines, origin};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::knowledge::{KnowledgeEdge, KnowledgeGraph, Operation, OperationKind};

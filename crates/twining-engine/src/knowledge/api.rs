@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::knowledge::DEFAULT_GRAPH;
+use twining_model::knowledge_vocabulary::DEFAULT_GRAPH;
 use twining_model::{Change, Scope, text};
 use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 

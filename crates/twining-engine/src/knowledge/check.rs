@@ -8,7 +8,7 @@ use twining_dot::{
     AttrList, Attributes, Body, DotDocument, DotId, Endpoint, Node, NodeRef, Span, Statement,
     StatementKind,
 };
-use twining_model::knowledge::{FIELDS, Level, Link, NodeType, Priority, Standing};
+use twining_model::knowledge_vocabulary::{FIELDS, Level, Link, NodeType, Priority, Standing};
 use twining_model::{limits, text};
 
 use super::graph::KnowledgeGraph;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use twining_dot::{DotId, DrawOptions, LabelSource, LayoutDirection, mermaid, svg};
-use twining_model::knowledge::{FIELDS, NodeType};
+use twining_model::knowledge_vocabulary::{FIELDS, NodeType};
 use twining_model::{InvalidInput, limits};
 
 use super::graph::{KnowledgeEdge, KnowledgeGraph, KnowledgeNode};

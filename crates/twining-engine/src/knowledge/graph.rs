@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use twining_dot::{DotDocument, Edge, Graph, Node};
-use twining_model::knowledge::{Level, Link, NodeType, Priority, RELATED_TO, Standing};
+use twining_model::knowledge_vocabulary::{Level, Link, NodeType, Priority, RELATED_TO, Standing};
 use twining_store::{KnowledgeFile, NodeIndex, Store, StoreError};
 
 use super::check::{self, GraphFinding};

@@ -8,7 +8,7 @@ use twining_dot::{
     DotClash, DotClashKind, DotDocument, DotId, DotMergePolicy, MergeError, Resolution, Subject,
     merge,
 };
-use twining_model::knowledge::{Priority, Standing};
+use twining_model::knowledge_vocabulary::{Priority, Standing};
 use twining_model::text;
 use twining_store::merge::{MergeFunctions, resolve_conflict, sides};
 

@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::knowledge::Level;
+use twining_model::knowledge_vocabulary::Level;
 use twining_model::{InvalidInput, limits, text};
 use twining_store::{NodeIndex, StoreError, terms};
 
 use super::draw;
 use super::graph::{KnowledgeEdge, KnowledgeGraph};
 use crate::fields::{self, is_zero};
-use crate::input::LEVELS;
+use crate::input_types::LEVELS;
 
 /// Hits when none are asked for.
 const HITS: usize = 20;

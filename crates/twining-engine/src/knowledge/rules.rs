@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_guard::paths::{PathGlobs, globs_of};
-use twining_model::knowledge::{Link, NodeType, Priority, Standing};
+use twining_model::knowledge_vocabulary::{Link, NodeType, Priority, Standing};
 use twining_model::text;
 
 use super::graph::{KnowledgeEdge, KnowledgeGraph, KnowledgeNode};

@@ -7,14 +7,14 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_dot::{DotDocument, DotId, EdgeSelector, EditError};
-use twining_model::knowledge::FIELDS;
+use twining_model::knowledge_vocabulary::FIELDS;
 use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 
 use super::check::{GraphFinding, conflict_markers};
 use super::graph::KnowledgeGraph;
 use super::merge::merged_markers;
 use crate::fields::is_false;
-use crate::input::{EDGE_FIELDS, operation_schema};
+use crate::input_types::{EDGE_FIELDS, operation_schema};
 use crate::secrets::{Redact, Redaction, redact_fields};
 
 /// The file before its first node.

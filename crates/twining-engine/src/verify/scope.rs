@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Entry, EntryType, InvalidInput, Scope, limits, words};
 use twining_store::View;
 
-use crate::input::each_of;
+use crate::input_types::each_of;
 
 pub use twining_store::git::History;
 

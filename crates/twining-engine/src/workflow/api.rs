@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::governance::turns::{TurnDraft, plan_record};
 use crate::governance::{PromptInput, RecordTurnInput, RecordTurnOutcome, UserPolicy};
 use crate::secrets::clean;
-use crate::workflow::evidence::run::file_states;
+use crate::workflow::evidence::run_log::file_states;
 use crate::workflow::evidence::{
     EvidenceCase, EvidenceVerdict, FileStates, RunLog, judge_evidence,
 };

@@ -10,7 +10,7 @@ use twining_store::FeatureListFile;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
-use crate::input::{FEATURE_ACTIONS, number_or_text};
+use crate::input_types::{FEATURE_ACTIONS, number_or_text};
 use crate::secrets::{Redaction, redact_fields};
 use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, FeatureStatus, priority};

@@ -12,7 +12,7 @@ use twining_model::{limits, text};
 use twining_store::{FeatureListFile, TextFile};
 
 use crate::failure::Failure;
-use crate::workflow::evidence::run::is_one_of;
+use crate::workflow::evidence::run_log::is_one_of;
 use crate::workflow::feature::{
     Feature, FeatureFields, FeatureStatus, ListContext, PASSES, SPELLINGS, TESTED,
 };
@@ -344,7 +344,7 @@ pub(crate) fn read_list(feature_file: &FeatureListFile) -> Result<Option<Feature
             let mut list = match FeatureList::parse(text) {
                 Ok(list) => list,
                 Err(why) => FeatureList::parse(
-                    &super::merge::one_list(text).ok_or_else(|| unreadable(why))?,
+                    &super::feature_list_merge::one_list(text).ok_or_else(|| unreadable(why))?,
                 )
                 .map_err(unreadable)?,
             };

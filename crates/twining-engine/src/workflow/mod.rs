@@ -10,9 +10,9 @@ mod api;
 mod evidence;
 mod feature;
 mod feature_edit;
+mod feature_list_merge;
 mod json_spans;
 mod list;
-mod merge;
 mod next;
 mod report;
 mod state_machine;
@@ -20,17 +20,17 @@ mod state_machine;
 mod tests;
 
 pub use api::FeatureProofs;
-pub use evidence::run::file_states;
+pub use evidence::run_log::file_states;
 pub use evidence::{
     AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, TestRun, TestSelection,
     VerifiedBy, counts_in, judge_evidence,
 };
 pub use feature::{Feature, FeatureStatus};
 pub use feature_edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};
+pub(crate) use feature_list_merge::LIST;
+pub use feature_list_merge::merge_features;
 pub use list::FeatureList;
 pub(crate) use list::read_list;
-pub(crate) use merge::LIST;
-pub use merge::merge_features;
 pub use next::{NextAction, NextBrief, NextInput, NextOutcome, NextStep, next};
 pub use report::{EvidenceInput, ReportContext, ReportInput, ReportOutcome};
 pub use state_machine::{FeatureEvent, FeatureState, advance, event_towards};

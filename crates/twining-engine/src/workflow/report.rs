@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::fields;
 use crate::governance::TestCounts;
 use crate::governance::gates::claimed_tests;
-use crate::input::TestCountsInput;
+use crate::input_types::TestCountsInput;
 use crate::secrets::{Redact, Redaction, redact_fields};
 use crate::workflow::evidence::{
     AttemptReport, EvidenceCase, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge,

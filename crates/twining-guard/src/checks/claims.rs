@@ -8,7 +8,7 @@ use twining_model::{Time, agent, scope, text};
 use crate::effects::{ChangeExtent, Effects};
 use crate::facts::{ActiveClaim, ClaimLookup, Facts};
 use crate::paths::normal;
-use crate::policy::rule::{Guard, GuardAnswer};
+use crate::policy::guard::{Guard, GuardAnswer};
 
 /// Claims that are looked at.
 const MAX_CLAIMS: usize = 1_000;

@@ -11,7 +11,7 @@ use twining_model::text;
 
 use crate::effects::{Effects, NewContent};
 use crate::facts::{EvidenceLookup, Facts, FeatureProof};
-use crate::policy::rule::{Guard, GuardAnswer};
+use crate::policy::guard::{Guard, GuardAnswer};
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

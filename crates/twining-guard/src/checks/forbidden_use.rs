@@ -18,7 +18,7 @@ use crate::effects::{Effects, FileChange, NewContent};
 use crate::facts::Facts;
 use crate::paths::normal;
 use crate::policy::GuardSet;
-use crate::policy::rule::{CheckKind, Guard, GuardAnswer};
+use crate::policy::guard::{CheckKind, Guard, GuardAnswer};
 use crate::verdict::Verdict;
 
 /// Longest line that is looked at.

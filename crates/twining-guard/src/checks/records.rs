@@ -4,7 +4,7 @@ use crate::checks::feature_list;
 use crate::effects::{ChangeExtent, Effects, NewContent};
 use crate::facts::Facts;
 use crate::policy::builtin::OWN_LIST;
-use crate::policy::rule::{Guard, GuardAnswer};
+use crate::policy::guard::{Guard, GuardAnswer};
 use crate::verdict::Verdict;
 
 /// What is derived and may be deleted at any moment.

@@ -4,7 +4,7 @@
 use crate::effects::{Effects, FileChange, NewContent};
 use crate::facts::Facts;
 use crate::paths::normal;
-use crate::policy::rule::{Guard, GuardAnswer};
+use crate::policy::guard::{Guard, GuardAnswer};
 use crate::verdict::Verdict;
 
 /// Where git's hook is, from the project's root.

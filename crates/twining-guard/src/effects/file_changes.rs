@@ -111,12 +111,14 @@ impl Effects {
             }
             ToolAction::Edit { path, replacements } => {
                 found.change(path, ChangeExtent::File, &event.tool, |before| {
-                    match super::edits::edited(before.as_deref().unwrap_or_default(), replacements)
-                    {
+                    match super::simulated_edits::edited(
+                        before.as_deref().unwrap_or_default(),
+                        replacements,
+                    ) {
                         Ok(after) => {
                             NewContent::Text { after: after.or_else(|| before.clone()), before }
                         }
-                        Err(super::edits::TooManyEdits) => {
+                        Err(super::simulated_edits::TooManyEdits) => {
                             NewContent::Unknown(format!("{} edits in one call", replacements.len()))
                         }
                     }
@@ -214,7 +216,9 @@ impl EffectCollector<'_> {
 
     fn patch(&mut self, text: &str) {
         let (cwd, files) = (&self.event.cwd, self.files);
-        for (path, content) in super::edits::apply(text, &|path| files.read(&normal(cwd, path))) {
+        for (path, content) in
+            super::simulated_edits::apply(text, &|path| files.read(&normal(cwd, path)))
+        {
             let (_, spellings) = self.spellings(&path);
             self.push(spellings, ChangeExtent::File, &self.event.tool, &Arc::new(content));
         }

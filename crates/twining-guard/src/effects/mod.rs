@@ -4,8 +4,8 @@
 //! [`Effects::unread`] and judged by nobody: predicting all that a shell could do
 //! is not the aim, predicting plain edits and plain command lines is.
 
-mod edits;
 mod file_changes;
 pub mod shell;
+mod simulated_edits;
 
 pub use file_changes::{ChangeExtent, Effects, FileAccess, FileChange, NewContent};

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use crate::policy::guard::Guard;
 use crate::policy::parse::{self, Examples, GuardSource};
-use crate::policy::rule::Guard;
-use crate::policy::source::PolicyLayer;
+use crate::policy::provenance::PolicyLayer;
 
 /// The guard of Twining's own records.
 pub(crate) const RECORDS: &str = "protect-twining-state";

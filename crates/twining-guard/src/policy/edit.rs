@@ -5,9 +5,9 @@
 //! told to make the change by hand. The edited text is read again: if a guard of
 //! it no longer holds as it did, nothing is changed.
 
+use crate::policy::guard::Guard;
 use crate::policy::parse::{self, Examples, GuardSource};
-use crate::policy::rule::Guard;
-use crate::policy::source::PolicyLayer;
+use crate::policy::provenance::PolicyLayer;
 use crate::policy::weakened::policy_weakened;
 use crate::policy::yaml::{self, YamlPosition, YamlValue};
 use crate::verdict::Verdict;

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 use crate::paths::{PathGlobs, globs_of};
+use crate::policy::guard::{CheckKind, Conditions, Guard};
 use crate::policy::parse::{self, Examples};
-use crate::policy::rule::{CheckKind, Conditions, Guard};
-use crate::policy::source::{Mistake, PolicyLayer};
+use crate::policy::provenance::{Mistake, PolicyLayer};
 use crate::policy::{PROJECT_FILE, builtin};
 use crate::verdict::Verdict;
 

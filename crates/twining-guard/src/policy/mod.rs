@@ -2,17 +2,17 @@
 
 pub mod builtin;
 pub mod edit;
+pub(crate) mod guard;
 mod guard_set;
 pub(crate) mod parse;
-pub(crate) mod rule;
-pub mod source;
+pub mod provenance;
 pub(crate) mod weakened;
 pub mod yaml;
 
+pub use guard::{Example, Guard, GuardHealth};
 pub use guard_set::{Clause, GuardSet, TextFile, UserPolicy, ruled_out};
 pub use parse::Examples;
-pub use rule::{Example, Guard, GuardHealth};
-pub use source::{Mistake, PolicyLayer, PolicySource};
+pub use provenance::{Mistake, PolicyLayer, PolicySource};
 pub use weakened::policy_weakened;
 
 /// The project's file, as mistakes call it.

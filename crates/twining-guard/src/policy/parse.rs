@@ -7,8 +7,8 @@ use twining_model::{limits, text};
 use crate::event;
 use crate::event::{EventKind, GuardEvent, ToolAction};
 use crate::paths::PathGlobs;
-use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
-use crate::policy::source::{Mistake, PolicyLayer, PolicySource};
+use crate::policy::guard::{Actor, CheckKind, Conditions, Example, Guard};
+use crate::policy::provenance::{Mistake, PolicyLayer, PolicySource};
 use crate::policy::yaml::{self, LostPart, YamlKey, YamlNode, YamlPosition, YamlValue};
 use crate::verdict::Verdict;
 

@@ -3,7 +3,7 @@
 use twining_model::{TextFile, limits};
 
 use crate::effects::{Effects, NewContent};
-use crate::policy::rule::{Guard, GuardAnswer};
+use crate::policy::guard::{Guard, GuardAnswer};
 use crate::policy::{Examples, GuardSet, PolicyLayer, UserPolicy};
 
 /// Whether a call weakens the project's policy.

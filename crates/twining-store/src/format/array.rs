@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use twining_model::json_document::compact;
 use twining_model::text;
 
-use crate::merge::json_tree::JsonNode;
+use crate::merge::lossless_json::JsonNode;
 use crate::merge::{FileMergeError, Merged, RecordMerge, Versions, is_marker};
 
 /// What an array without elements looks like; a file that is not there counts as one.

@@ -2,4 +2,4 @@
 
 pub mod array;
 pub mod config;
-pub(crate) mod line_files;
+pub(crate) mod torn_lines;

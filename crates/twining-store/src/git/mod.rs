@@ -4,10 +4,10 @@
 //! no fetching, and every path stands behind `--`. Nor is the environment: git tells its
 //! hooks of a repository, and the question may be about another.
 
+mod batch_read;
 mod branch;
 mod commit_range;
 mod history;
-mod objects;
 mod repository;
 #[cfg(test)]
 mod tests;

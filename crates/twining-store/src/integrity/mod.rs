@@ -4,9 +4,9 @@
 //! and that is gone, altered or unreadable now is a [`Difference`]. Nothing is
 //! remembered between two calls, nobody is accused, and nothing is put right here.
 
-mod compare;
 mod permitted_changes;
+mod record_diff;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{Difference, DifferenceKind, RecordKind, RecordTree, compare_changed};
+pub use record_diff::{Difference, DifferenceKind, RecordKind, RecordTree, compare_changed};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::compare::{DifferenceKind, JsonRecord, altered};
+use super::record_diff::{DifferenceKind, JsonRecord, altered};
 use crate::format::array;
 
 /// Fields that change later, each by a rule of its own.

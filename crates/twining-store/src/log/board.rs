@@ -11,7 +11,7 @@ use twining_model::{Id, Time};
 use crate::disk::layout::{BOARD, Layout};
 use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
-use crate::format::line_files;
+use crate::format::torn_lines;
 use crate::git::Git;
 use crate::log::lock::LockState;
 
@@ -42,7 +42,7 @@ impl BoardFile {
     ) -> Result<HashSet<String>, StoreError> {
         let mut missing: HashSet<String> = ids.map(str::to_owned).collect();
         if !missing.is_empty() {
-            line_files::remove_present_ids(&self.handle, &mut missing)?;
+            torn_lines::remove_present_ids(&self.handle, &mut missing)?;
         }
         Ok(missing)
     }
@@ -182,11 +182,11 @@ impl Board {
         let BoardFile { handle, is_ours } = file;
         let mut size = handle.fingerprint()?.size;
         let mut bytes = Cow::Borrowed(lines);
-        if line_files::last_byte(handle, size)? != b'\n' {
+        if torn_lines::last_byte(handle, size)? != b'\n' {
             if *is_ours {
-                size = line_files::repair_tail(&self.layout, handle, size)?;
+                size = torn_lines::repair_tail(&self.layout, handle, size)?;
             } else if !wait_until(GIT_WAIT, || {
-                Ok(line_files::last_byte(handle, handle.fingerprint()?.size)? == b'\n')
+                Ok(torn_lines::last_byte(handle, handle.fingerprint()?.size)? == b'\n')
             })? {
                 bytes.to_mut().insert(0, b'\n');
             }
@@ -251,13 +251,13 @@ pub(crate) fn lost_lines(
         .filter_map(split)
         .filter(|(at, _)| *at >= rewritten.as_ms() - RECENT_MS);
     let recent: Vec<(String, &[u8])> =
-        recent.filter_map(|(_, line)| Some((line_files::id_of(line)?, line))).collect();
+        recent.filter_map(|(_, line)| Some((torn_lines::id_of(line)?, line))).collect();
     let mut missing: HashSet<String> = recent.iter().map(|(id, _)| id.clone()).collect();
     if missing.is_empty() {
         return Ok(Vec::new());
     }
     if let Some(file) = file {
-        line_files::remove_present_ids(file, &mut missing)?;
+        torn_lines::remove_present_ids(file, &mut missing)?;
     }
     for committed in in_history(&missing) {
         missing.remove(&committed);
@@ -275,7 +275,7 @@ pub(crate) fn remove(layout: &Layout, dropped: &HashSet<String>) -> Result<(), S
         let Some(stored) = layout.local.read(name, usize::MAX - 1)? else { continue };
         let is_retained = |line: &&[u8]| {
             split(line)
-                .and_then(|(_, line)| line_files::id_of(line))
+                .and_then(|(_, line)| torn_lines::id_of(line))
                 .is_some_and(|id| !dropped.contains(&id))
         };
         let remaining_lines: Vec<u8> = stored
@@ -319,7 +319,7 @@ impl RotatingFile {
 
     /// Adds lines.
     pub(crate) fn append(&self, dir: &Dir, lines: &[u8]) -> Result<(), StoreError> {
-        line_files::append_after_torn_line(&self.open(dir)?, lines)
+        torn_lines::append_after_torn_line(&self.open(dir)?, lines)
     }
 
     /// What is kept, oldest first. A file that somebody blew up counts as empty.

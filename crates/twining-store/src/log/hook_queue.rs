@@ -12,7 +12,7 @@ use twining_model::{Time, limits};
 use crate::disk::FileKind;
 use crate::disk::layout::{Layout, random_bits};
 use crate::error::StoreError;
-use crate::format::line_files;
+use crate::format::torn_lines;
 use crate::log::journal::DrainedFile;
 
 /// Where bad lines go.
@@ -135,7 +135,7 @@ pub(crate) fn store_rejected(
         return Ok(());
     }
     let rejected_line = |(line, reason): &(String, String)| json!({ "rejected_at": now, "reason": reason, "line": line });
-    let lines = line_files::to_json_lines(
+    let lines = torn_lines::to_json_lines(
         &rejected.iter().map(rejected_line).collect::<Vec<_>>(),
         usize::MAX,
     )?;

@@ -12,7 +12,7 @@ use twining_model::{Change, Id, Time};
 use crate::disk::layout::Layout;
 use crate::disk::{Dir, FileHandle};
 use crate::error::{LogError, StoreError};
-use crate::format::line_files;
+use crate::format::torn_lines;
 
 const JOURNAL: &str = "journal.jsonl";
 const MAX_BYTES: usize = 256 * 1024 * 1024;
@@ -141,7 +141,7 @@ impl Journal {
         layout.replace(
             &self.local,
             JOURNAL,
-            &line_files::to_json_lines(lines, MAX_BYTES)?,
+            &torn_lines::to_json_lines(lines, MAX_BYTES)?,
             !lines.is_empty(),
         )
     }
@@ -155,10 +155,10 @@ impl Journal {
 /// The length without a torn last line, which is cut off.
 fn truncate_torn_line(handle: &FileHandle) -> Result<u64, StoreError> {
     let size = handle.fingerprint()?.size;
-    if line_files::last_byte(handle, size)? == b'\n' {
+    if torn_lines::last_byte(handle, size)? == b'\n' {
         return Ok(size);
     }
-    let start = line_files::last_line_start(handle, size)?;
+    let start = torn_lines::last_line_start(handle, size)?;
     handle.set_len(start)?;
     Ok(start)
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use twining_model::{Decision, Id, Time, text};
 
-use super::json_tree;
-use super::json_tree::JsonNode;
+use super::lossless_json;
+use super::lossless_json::JsonNode;
 use super::record_merge::RecordMerge;
 
 /// Merges files of lines. Lines that are no record are kept as well: they may be
@@ -157,7 +157,7 @@ pub struct MergeFunctions {
 
 /// What a decision's file is made of.
 pub const DECISION: MergeFunctions = MergeFunctions {
-    is_whole: |text| json_tree::has_unique_keys(text) && is_one(text),
+    is_whole: |text| lossless_json::has_unique_keys(text) && is_one(text),
     join: |versions| merge_decision(versions).ok().map(|merged| merged.text),
 };
 

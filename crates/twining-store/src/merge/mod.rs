@@ -6,7 +6,7 @@
 //! called ours makes no difference to the bytes.
 
 mod file_merge;
-pub mod json_tree;
+pub mod lossless_json;
 mod record_merge;
 #[cfg(test)]
 mod tests;

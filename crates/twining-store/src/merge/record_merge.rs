@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twining_model::{DecisionStatus, Time};
 
-use super::json_tree::JsonNode;
+use super::lossless_json::JsonNode;
 
 /// The member in which a record keeps the words that lost.
 pub const CLASHES: &str = "merge_clashes";

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
-use super::open_store::OpenStore;
+use super::store_handle::OpenStore;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{EditedArray, ElementEdits};

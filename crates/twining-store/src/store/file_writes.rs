@@ -13,13 +13,13 @@ use super::documents;
 use super::documents::Documents;
 use super::documents::feature_list_paths;
 use super::documents::{AgentFiles, HANDOFF_INDEX, PRESENCE, REGISTRY};
-use super::open_store::OpenStore;
+use super::store_handle::OpenStore;
 use crate::disk::Dir;
 use crate::disk::layout::{
     AGENTS, ARCHIVE, BOARD, CLAIMS, DECISIONS, FOLDER, HANDOFFS, LOCAL, Layout, POLICY, TURNS,
 };
 use crate::error::StoreError;
-use crate::format::{array, line_files};
+use crate::format::{array, torn_lines};
 
 /// One file of a change: its path from the project's folder, and its bytes, or none if it goes.
 #[derive(Clone, Debug)]
@@ -309,9 +309,9 @@ fn add_to_archive(
 ) -> Result<(), StoreError> {
     let handle = layout.top.make_dir(ARCHIVE)?.create_append(name)?;
     let mut size = handle.fingerprint()?.size;
-    if line_files::last_byte(&handle, size)? != b'\n' {
+    if torn_lines::last_byte(&handle, size)? != b'\n' {
         // A half-written last line is a killed archiver's; its entry is still on the board.
-        size = line_files::repair_tail(layout, &handle, size)?;
+        size = torn_lines::repair_tail(layout, &handle, size)?;
     }
     let there = handle.read_all(BOARD_BYTES)?;
     let known: HashSet<String> = lines(&there).filter_map(id_of).collect();

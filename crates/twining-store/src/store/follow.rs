@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use twining_model::{Change, Entity, Id, Relation, Time};
 
-use super::open_store::OpenStore;
+use super::journaled_writer::{PlannedChange, StoreWriter};
 use super::project_store::{Durability, PlanBase, Store, planned};
-use super::writer::{PlannedChange, StoreWriter};
+use super::store_handle::OpenStore;
 use crate::error::{LogError, StoreError};
 use crate::log::journal::{Log, LogBase, LogLine, NewLine};
 

@@ -11,10 +11,10 @@ use twining_model::{Change, Entry, limits};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::documents::PRESENCE;
-use super::open_store::OpenStore;
+use super::journaled_writer::StoreWriter;
 use super::project_store::{Durability, Store};
+use super::store_handle::OpenStore;
 use super::traces::machine_dir;
-use super::writer::StoreWriter;
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;

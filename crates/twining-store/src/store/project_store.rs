@@ -14,8 +14,8 @@ use super::conflict_repair;
 use super::conflict_repair::FileMergers;
 use super::documents::Documents;
 use super::housekeeper::PendingWork;
-use super::open_store::OpenStore;
-use super::writer::{PlannedChange, StoreWriter, WriteTarget};
+use super::journaled_writer::{PlannedChange, StoreWriter, WriteTarget};
+use super::store_handle::OpenStore;
 use crate::disk::layout::{CONFIG, Layout, StoreLocation, WRITE_LOCK};
 use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
@@ -126,7 +126,10 @@ impl Store {
     /// Whether the volume tells `A` from `a`.
     #[must_use]
     pub fn folding(&self) -> CaseFolding {
-        self.open_for_reading().ok().flatten().map_or(CaseFolding::Exact, |store| store.files.folding)
+        self.open_for_reading()
+            .ok()
+            .flatten()
+            .map_or(CaseFolding::Exact, |store| store.files.folding)
     }
 
     /// What the project is called.

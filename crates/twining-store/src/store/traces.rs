@@ -17,13 +17,13 @@ use serde::de::IgnoredAny;
 use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::open_store::OpenStore;
 use super::project_store::Store;
+use super::store_handle::OpenStore;
 use crate::disk::layout::{Layout, TRACES, random_bits};
 use crate::disk::{Dir, FileHandle};
 use crate::error::StoreError;
-use crate::format::line_files::LineReader;
-use crate::format::{array, line_files};
+use crate::format::torn_lines::LineReader;
+use crate::format::{array, torn_lines};
 use crate::log::board;
 
 const SPOOL: &str = "spool";
@@ -157,7 +157,7 @@ pub(crate) fn machine_dir(layout: &Layout) -> Result<Dir, StoreError> {
 }
 
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
-    line_files::to_json_lines(traces, limits::TRACE_BYTES)
+    torn_lines::to_json_lines(traces, limits::TRACE_BYTES)
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
@@ -167,7 +167,7 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
     }
     // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
     let hashes: String = lines_in(lines).map(|line| format!("{:016x}\n", xxh3_64(line))).collect();
-    line_files::append_after_torn_line(
+    torn_lines::append_after_torn_line(
         &machine_dir(layout)?.create_append(OWN_HASHES)?,
         hashes.as_bytes(),
     )?;
@@ -186,8 +186,8 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
         handle = layout.top.create_append(TRACES)?;
     }
     let mut size = handle.fingerprint()?.size;
-    if line_files::last_byte(&handle, size)? != b'\n' {
-        size = line_files::repair_tail(layout, &handle, size)?;
+    if torn_lines::last_byte(&handle, size)? != b'\n' {
+        size = torn_lines::repair_tail(layout, &handle, size)?;
     }
     // The disk may be full: the part that was written must not stay.
     handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
@@ -248,10 +248,10 @@ pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     if !again.is_empty()
         && let Some(handle) = layout.top.open(TRACES)?
     {
-        let mut missing: HashSet<String> = lines_in(&again).filter_map(line_files::id_of).collect();
-        line_files::remove_present_ids(&handle, &mut missing)?;
+        let mut missing: HashSet<String> = lines_in(&again).filter_map(torn_lines::id_of).collect();
+        torn_lines::remove_present_ids(&handle, &mut missing)?;
         let unwritten = lines_in(&again)
-            .filter(|line| line_files::id_of(line).is_some_and(|id| missing.contains(&id)));
+            .filter(|line| torn_lines::id_of(line).is_some_and(|id| missing.contains(&id)));
         again = unwritten.flat_map(|line| [line, b"\n"].concat()).collect();
     }
     again.extend(fresh);
@@ -269,7 +269,7 @@ fn read_spooled(dir: &Dir, name: &str) -> Result<Vec<u8>, StoreError> {
     let Some(handle) = dir.open(name)? else { return Ok(Vec::new()) };
     let bytes = handle.read_all(limits::TRACE_BYTES * 16).unwrap_or_default();
     let whole = |line: &&[u8]| {
-        line_files::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+        torn_lines::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok()
     };
     Ok(lines_in(&bytes).filter(whole).flat_map(|line| [line, b"\n"].concat()).collect())
 }

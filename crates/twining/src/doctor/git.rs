@@ -6,8 +6,8 @@ use std::path::Path;
 
 use twining_store::git::Git;
 
-use super::checks::{DoctorCheck, Health};
-use super::checks::{this_version, version_of};
+use super::program::{DoctorCheck, Health};
+use super::program::{this_version, version_of};
 use crate::init;
 use crate::merge_driver::{DRIVERS, MergeDriver};
 use crate::program_path;

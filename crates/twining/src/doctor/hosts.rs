@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use twining_guard::GuardSet;
 
-use super::checks::DoctorCheck;
+use super::program::DoctorCheck;
 use crate::hook;
 use crate::hook_trial::{self, HostTrial};
 use crate::init::{self, HostKind, HostState, ServerEntry, Visibility};
@@ -157,7 +157,7 @@ fn replaced(wiring: &HostState) -> DoctorCheck {
 /// What to do about a program that does not answer: one that is not found is no fault of an entry.
 fn way(why: &str, usual: &str) -> String {
     if why.contains(program_path::NOT_ON_PATH) {
-        super::checks::path_hint()
+        super::program::path_hint()
     } else {
         usual.to_owned()
     }

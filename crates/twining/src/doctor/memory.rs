@@ -13,7 +13,7 @@ use twining_store::disk::Dir;
 use twining_store::merge::HAS_CONFLICT_MARKERS;
 use twining_store::{DEFAULT_FILES, StoreError, missing_lines};
 
-use super::checks::{DoctorCheck, Health};
+use super::program::{DoctorCheck, Health};
 use crate::hook;
 use crate::init;
 use crate::locate_project::FOLDER;

@@ -4,9 +4,9 @@
 //! call it must stop, the server in both eras of its protocol. `--fix` mends what
 //! can be mended without asking anybody.
 
-mod checks;
 mod git;
 mod hosts;
 mod memory;
+mod program;
 
-pub(crate) use checks::{DoctorMode, examine};
+pub(crate) use program::{DoctorMode, examine};

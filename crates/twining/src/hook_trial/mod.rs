@@ -6,7 +6,7 @@
 //! that is plainly `twining hook …`, and a `twining` that does not come with the
 //! project, is ever started: settings may have been cloned.
 
+mod host_hooks;
 mod run;
-mod settings;
 
 pub(crate) use run::{HostTrial, NO_GATE, check};

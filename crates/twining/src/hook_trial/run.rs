@@ -10,7 +10,7 @@ use twining_guard::hosts::{HOSTS, HostAdapter};
 use twining_guard::policy::{Example, GuardHealth, PROJECT_FILE};
 use twining_guard::{EventKind, Guard, GuardSet, Verdict};
 
-use crate::hook_trial::settings::{HookEntry, HookSettingsFile, matches_tool, read_small};
+use crate::hook_trial::host_hooks::{HookEntry, HookSettingsFile, matches_tool, read_small};
 use crate::project::Project;
 use crate::{process, program_path};
 
@@ -134,13 +134,13 @@ pub(crate) struct HostTrial {
 
 /// Tries every host that is wired in this project.
 pub(crate) fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
-    let found = super::settings::found(&project.located.checkout);
+    let found = super::host_hooks::found(&project.located.checkout);
     let wires: Vec<Vec<HookEntry>> = found
         .iter()
         .map(|file| {
             file.content
                 .as_ref()
-                .map(|content| super::settings::wires(file.host, content))
+                .map(|content| super::host_hooks::wires(file.host, content))
                 .unwrap_or_default()
         })
         .collect();

@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_model::knowledge::DEFAULT_GRAPH;
+use twining_model::knowledge_vocabulary::DEFAULT_GRAPH;
 use twining_store::DEFAULT_FILES;
 
 use super::HostKind;

@@ -11,7 +11,7 @@ use twining_model::{InvalidInput, words};
 use crate::governance::gates::profile::GateProfile;
 use crate::governance::policy::Mistake;
 use crate::governance::reports::ReportRead;
-use crate::input::TestCountsInput;
+use crate::input_types::TestCountsInput;
 
 /// Measurements, as the caller sent them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

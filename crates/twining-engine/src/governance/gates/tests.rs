@@ -3,7 +3,7 @@ use twining_store::TextFile;
 use super::*;
 use crate::governance::policy::{GovernancePolicy, UserPolicy};
 use crate::governance::reports::ReportRead;
-use crate::input::TestCountsInput;
+use crate::input_types::TestCountsInput;
 
 fn defaults() -> GovernancePolicy {
     GovernancePolicy::resolve(&UserPolicy::default(), &TextFile::Missing)

@@ -4,13 +4,13 @@
 //! and changes nothing when repeated, so it does not matter in which order files
 //! are read, only which lies above which. The defaults are a file like any other.
 
-mod patch;
+mod overlay;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod yaml_output;
 
-pub(crate) use patch::{HARDEST, PolicyPatch, Settings};
+pub(crate) use overlay::{HARDEST, PolicyPatch, Settings};
 pub use reader::{DEFAULT_POLICY, GovernancePolicy};
 pub(crate) use reader::{Dialect, read, strict, word};
 pub use twining_guard::policy::{Mistake, PolicyLayer, PolicySource, UserPolicy};

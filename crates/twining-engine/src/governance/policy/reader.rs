@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
-use twining_guard::policy::source::{Mistake, PolicyLayer, PolicySource, Sourced};
+use twining_guard::policy::provenance::{Mistake, PolicyLayer, PolicySource, Sourced};
 use twining_guard::policy::yaml::{self, YamlKey, YamlNode, YamlPosition, YamlValue};
 use twining_guard::policy::{PROJECT_FILE, UserPolicy};
 use twining_model::{limits, text};
@@ -16,7 +16,7 @@ use twining_store::TextFile;
 use crate::fields;
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
-use crate::governance::policy::patch::{GatePatch, HARDEST, ListPatch, PolicyPatch, Settings};
+use crate::governance::policy::overlay::{GatePatch, HARDEST, ListPatch, PolicyPatch, Settings};
 use crate::suggestions::suggest;
 
 /// The lowest layer, as the `policy.yml` that `seed` writes.

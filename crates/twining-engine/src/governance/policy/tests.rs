@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use twining_store::TextFile;
 
-use twining_guard::policy::source::Sourced;
+use twining_guard::policy::provenance::Sourced;
 
 use super::*;
 use crate::governance::gates::{GatesInput, gates};

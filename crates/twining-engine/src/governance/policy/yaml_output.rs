@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::governance::policy::patch::{GatePatch, PolicyPatch, Settings};
+use crate::governance::policy::overlay::{GatePatch, PolicyPatch, Settings};
 
 /// The patch as `policy.yml`, under a comment of these lines. Reading it back
 /// gives the same values.

@@ -9,7 +9,7 @@ use twining_model::{InvalidInput, ProjectRoot, Time, TurnKey, TurnName, limits, 
 
 use crate::fields;
 use crate::governance::gates::{arch_score, coverage};
-use crate::input::{TURN_MODES, VERDICTS};
+use crate::input_types::{TURN_MODES, VERDICTS};
 use crate::secrets::{redact_fields, redact_name};
 
 /// A turn from the caller.

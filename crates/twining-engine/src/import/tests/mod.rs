@@ -5,7 +5,7 @@ mod texts;
 use serde_json::Value;
 use twining_model::{Alternative, DecisionStatus, Trust};
 
-use super::records::{ImportSource, SourceFile};
+use super::reader::{ImportSource, SourceFile};
 use super::{ImportCounts, ImportMode, ImportOutcome};
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput};
@@ -431,12 +431,12 @@ fn no_text_makes_an_import_panic() {
             ImportSource::Beads,
             ImportSource::ClaudeMd,
         ] {
-            drop(super::records::read(source, &[file("x", text)], twining_model::Time::from_ms(0)));
+            drop(super::reader::read(source, &[file("x", text)], twining_model::Time::from_ms(0)));
         }
         for name in
             ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "decisions/x.json"]
         {
-            drop(super::records::read(
+            drop(super::reader::read(
                 ImportSource::Twining,
                 &[file(name, text)],
                 twining_model::Time::from_ms(0),

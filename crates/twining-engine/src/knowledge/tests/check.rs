@@ -24,7 +24,7 @@ fn node(id: &str, rest: &str) -> String {
 
 #[test]
 fn the_first_graph_is_right_and_keeps_its_examples_whole() {
-    let known = KnowledgeGraph::read(twining_model::knowledge::DEFAULT_GRAPH.as_bytes());
+    let known = KnowledgeGraph::read(twining_model::knowledge_vocabulary::DEFAULT_GRAPH.as_bytes());
     assert_eq!(
         (known.errors.as_slice(), known.warnings.as_slice(), known.declared),
         (&[][..], &[][..], 6)

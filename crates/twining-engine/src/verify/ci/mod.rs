@@ -4,9 +4,9 @@
 //! merge base and the head; the rules are those of the base, so that no pull request
 //! brings its own. Each rule is one function from a [`PullRequest`] to findings.
 
-mod authors;
-mod clauses;
+mod banned_uses;
 mod features;
+mod human_authorship;
 mod policy;
 mod pull_request;
 mod records;

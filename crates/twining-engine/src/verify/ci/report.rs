@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use twining_model::words;
 
 use super::pull_request::PullRequest;
-use super::{authors, clauses, features, policy, records, secrets};
+use super::{banned_uses, features, human_authorship, policy, records, secrets};
 
 /// Findings that are told; a thousand say no more than a few hundred.
 const MOST_FINDINGS: usize = 500;
@@ -91,13 +91,13 @@ pub fn verify_pull_request(
 ) -> Result<CiReport, String> {
     let agents = patterns(&options.agent_authors)?;
     let mut skipped = Vec::new();
-    let mut findings = clauses::check(request);
+    let mut findings = banned_uses::check(request);
     findings.extend(records::check(request));
     let proven = features::check(request, options, &mut skipped);
     findings.extend(proven.findings);
     findings.extend(policy::check(request, options.is_policy_approved));
     match &agents {
-        Some(agents) => findings.extend(authors::check(request, agents)),
+        Some(agents) => findings.extend(human_authorship::check(request, agents)),
         None => skipped.push(
             "authors: no --agent-author was given, so no author was treated as an agent".to_owned(),
         ),

@@ -8,7 +8,7 @@
 use twining_model::{EvidenceSource, Time, text};
 
 use crate::fields;
-use crate::workflow::evidence::run::{FileStates, RunLog, TestRun};
+use crate::workflow::evidence::run_log::{FileStates, RunLog, TestRun};
 use crate::workflow::feature::Feature;
 
 /// Whether there is evidence.

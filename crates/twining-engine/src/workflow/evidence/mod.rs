@@ -5,14 +5,16 @@
 //! runner's own counts say how it went, whatever the command line around it; the
 //! newest run that covers a feature's tests decides. Nothing here runs a command.
 
+mod command_analysis;
 mod judge;
 mod output_counts;
-pub(super) mod run;
+pub(super) mod run_log;
 mod sources;
-mod test_command;
 
+pub(crate) use command_analysis::TestCommand;
 pub(crate) use judge::{EvidenceCase, judge};
 pub use judge::{EvidenceVerdict, judge_evidence};
 pub use output_counts::counts_in;
-pub use run::{AttemptReport, FileState, FileStates, RunLog, TestRun, TestSelection, VerifiedBy};
-pub(crate) use test_command::TestCommand;
+pub use run_log::{
+    AttemptReport, FileState, FileStates, RunLog, TestRun, TestSelection, VerifiedBy,
+};

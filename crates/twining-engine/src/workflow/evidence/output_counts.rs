@@ -6,7 +6,7 @@
 //! the output of other tools count nothing.
 
 use crate::governance::TestCounts;
-use crate::workflow::evidence::run::is_one_of;
+use crate::workflow::evidence::run_log::is_one_of;
 
 /// Bytes at the end of an output that are read: summaries come last.
 const TAIL: usize = 256 * 1024;

@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{TestCounts, reports};
 use crate::secrets::redact;
-use crate::workflow::evidence::run::{file_states, is_there, written_at};
+use crate::workflow::evidence::run_log::{file_states, is_there, written_at};
 use crate::workflow::evidence::{FileStates, RunLog, TestCommand, TestRun, counts_in};
 use crate::workflow::feature::FeatureStatus;
 use crate::workflow::list::read_list;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use twining_store::merge::Versions;
 
-use crate::workflow::merge::{merge_features, one_list};
+use crate::workflow::feature_list_merge::{merge_features, one_list};
 use crate::workflow::{FeatureList, FeatureStatus};
 
 fn merged(base: &str, ours: &str, theirs: &str) -> FeatureList {

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::{Authority, Decision, DecisionStatus, Id, limits};
 
-use super::entries::{scope_key, time_of};
-use super::index_update::{IndexUpdate, clip, keys, sum_of};
+use super::board_sync::{IndexUpdate, clip, keys, sum_of};
+use super::entry_rows::{scope_key, time_of};
 use crate::disk::Fingerprint;
 use crate::disk::layout::DECISIONS;
 use crate::error::StoreError;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use rusqlite::params;
 use twining_model::{Entity, Relation, limits};
 
-use super::entries::check_id;
-use super::index_update::{IndexUpdate, clip, sum_of};
+use super::board_sync::{IndexUpdate, clip, sum_of};
+use super::entry_rows::check_id;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::format::array;

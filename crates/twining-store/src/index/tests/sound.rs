@@ -8,7 +8,7 @@ use twining_model::{Decision, Entity, Entry, Relation, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::StoreError;
-use crate::index::catch_up::entries::EntryKeys;
+use crate::index::catch_up::entry_rows::EntryKeys;
 use crate::index::catch_up::{clip, name_key, sum_of};
 use crate::index::embeddings::{VectorKeys, agent_key};
 

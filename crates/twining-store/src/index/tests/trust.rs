@@ -144,8 +144,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let index = fixture.index();
     let ino = index.database.inode;
     drop(index);
-    database_files::mark_writing(&fixture.files, ino)
-        .expect("stamps");
+    database_files::mark_writing(&fixture.files, ino).expect("stamps");
     assert_eq!(trust(&fixture), DatabaseTrust::Checked);
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(index.database.inode, ino);
@@ -155,8 +154,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
     let file =
         fs::OpenOptions::new().write(true).open(fixture.path("local/index.db")).expect("opens");
     file.write_all_at(&[0xAA; 64], 3 * 4096).expect("breaks a page");
-    database_files::mark_writing(&fixture.files, ino)
-        .expect("stamps");
+    database_files::mark_writing(&fixture.files, ino).expect("stamps");
     // A page was broken, so it was thrown away and built anew.
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(view(&index).counts().expect("counts").entries, 0);
@@ -182,7 +180,10 @@ fn every_kind_of_wrong_row_is_found() {
         let index = fixture.rebuilt();
         assert!(sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"));
         index.conn.execute_batch(tampering).expect("tampers");
-        assert!(!sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"), "{tampering}");
+        assert!(
+            !sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"),
+            "{tampering}"
+        );
     }
 }
 

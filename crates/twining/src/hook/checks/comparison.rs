@@ -37,7 +37,7 @@ pub(super) type CheckFn = fn(&TreeComparison<'_>) -> Vec<CheckNotice>;
 
 /// What is looked at when a turn ends.
 pub(crate) const TURN_CHECKS: [CheckFn; 5] = [
-    super::records::in_working_tree,
+    super::record_integrity::in_working_tree,
     super::clauses::check,
     super::features::check,
     super::policy::check,
@@ -45,7 +45,7 @@ pub(crate) const TURN_CHECKS: [CheckFn; 5] = [
 ];
 /// What is looked at before a commit.
 pub(crate) const COMMIT_CHECKS: [CheckFn; 5] = [
-    super::records::staged,
+    super::record_integrity::staged,
     super::clauses::check,
     super::features::check,
     super::policy::check,

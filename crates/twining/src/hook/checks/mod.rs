@@ -5,7 +5,7 @@ mod clauses;
 mod comparison;
 mod features;
 mod policy;
-mod records;
+mod record_integrity;
 mod tests_changed;
 
 pub(super) use comparison::{

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use twining_model::{EvidenceSource, text};
-use twining_store::merge::json_tree::{JsonNode, has_unique_keys};
+use twining_store::merge::lossless_json::{JsonNode, has_unique_keys};
 use twining_store::merge::{
     CLASHES, FileMergeError, MergeFunctions, Merged, RecordMerge, Versions, resolve_conflict,
 };

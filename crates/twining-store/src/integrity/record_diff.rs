@@ -17,7 +17,7 @@ use super::permitted_changes::ArchiveIndex;
 use super::permitted_changes::DecisionContext;
 use super::permitted_changes::{differing_fields, is_blank, text};
 use crate::format::array;
-use crate::format::line_files;
+use crate::format::torn_lines;
 use crate::merge::has_markers;
 
 /// Characters of a record that a difference quotes.
@@ -436,7 +436,7 @@ fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 fn id_of(line: &[u8]) -> Option<String> {
-    line_files::id_of(line).or_else(|| array::id_of(std::str::from_utf8(line).ok()?))
+    torn_lines::id_of(line).or_else(|| array::id_of(std::str::from_utf8(line).ok()?))
 }
 
 fn object(bytes: &[u8]) -> Result<JsonRecord, String> {

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::disk::Fingerprint;
 use crate::disk::layout::BOARD;
 use crate::error::StoreError;
-use crate::format::line_files::{FileLine, LineReader};
+use crate::format::torn_lines::{FileLine, LineReader};
 use crate::index::database_files::{BoardPosition, IndexedFiles, Segment};
 use crate::index::view::{CountDeltas, CountKind};
 use crate::log::store_files::{DecisionsChanged, OpenBoard, StoreFiles};
@@ -220,7 +220,7 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
     let raw = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let entry: Entry =
         serde_json::from_str(raw).map_err(|error| format!("not an entry: {error}"))?;
-    super::entries::check_id(&entry.id)?;
+    super::entry_rows::check_id(&entry.id)?;
     Ok(Some((raw, entry)))
 }
 

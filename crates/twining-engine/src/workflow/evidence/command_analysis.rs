@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::workflow::evidence::run::{TestSelection, is_one_of};
+use crate::workflow::evidence::run_log::{TestSelection, is_one_of};
 use twining_guard::effects::shell::simple_commands;
 use twining_guard::{inside, normal};
 

@@ -72,7 +72,7 @@ by_level! {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::flat_index::*;
 
     #[test]
     fn every_level_gives_the_same_scores() {

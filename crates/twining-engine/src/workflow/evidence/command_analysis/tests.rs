@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::workflow::evidence::test_command::TestCommand;
+use crate::workflow::evidence::command_analysis::TestCommand;
 
 fn read(line: &str) -> TestCommand {
     let there = [

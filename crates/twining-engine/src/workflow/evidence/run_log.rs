@@ -289,7 +289,7 @@ pub(in crate::workflow) fn is_one_of(names: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::workflow::evidence::run::*;
+    use crate::workflow::evidence::run_log::*;
 
     fn of(paths: &[&str], filters: &[&str]) -> TestSelection {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();

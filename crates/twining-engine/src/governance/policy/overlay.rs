@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use twining_guard::policy::source::{PolicySource, Sourced};
+use twining_guard::policy::provenance::{PolicySource, Sourced};
 
 /// Complexities run from 1 to this.
 pub(crate) const HARDEST: u8 = 10;

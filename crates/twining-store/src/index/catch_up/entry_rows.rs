@@ -7,7 +7,7 @@ use rusqlite::params;
 use twining_model::scope::CaseFolding;
 use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
 
-use super::index_update::{IndexUpdate, clip, keys, sum_of};
+use super::board_sync::{IndexUpdate, clip, keys, sum_of};
 use crate::error::StoreError;
 use crate::index::embeddings::{VectorKeys, agent_key, entry_text};
 use crate::index::view::CountKind;

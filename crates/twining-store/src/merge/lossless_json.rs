@@ -180,7 +180,7 @@ impl<'de: 't, 't> Deserialize<'de> for JsonMembers<'t> {
 
 #[cfg(test)]
 mod tests {
-    use crate::merge::json_tree::*;
+    use crate::merge::lossless_json::*;
 
     #[test]
     fn what_is_read_is_printed_again_digit_by_digit() {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
 use crate::event::{EventKind, GuardEvent, is_same_tool};
 use crate::paths::PathGlobs;
-use crate::policy::source::PolicySource;
+use crate::policy::provenance::PolicySource;
 use crate::verdict::Verdict;
 
 /// Who acts.

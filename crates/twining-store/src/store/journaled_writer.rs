@@ -10,13 +10,13 @@ use super::checkpoint::{ARRAYS, edits_of};
 use super::documents::RUNS;
 use super::file_writes;
 use super::file_writes::FileWrite;
-use super::open_store::OpenStore;
 use super::project_store::Durability;
+use super::store_handle::OpenStore;
 use super::traces::{self, machine_dir};
 use crate::disk::layout::TRACES;
 use crate::disk::{self, FileHandle};
 use crate::error::StoreError;
-use crate::format::{array, line_files};
+use crate::format::{array, torn_lines};
 use crate::log::array_file::{ArrayEdit, ArrayUndo, repair_torn_array};
 use crate::log::board::BoardFile;
 use crate::log::board::RECENT_MS;
@@ -173,7 +173,7 @@ impl<'r> StoreWriter<'r> {
             let file = RUNS.open(&machine_dir(layout)?)?;
             let size = file.fingerprint()?.size;
             let added =
-                line_files::append_after_torn_line(&file, run_lines(&change.runs)?.as_bytes());
+                torn_lines::append_after_torn_line(&file, run_lines(&change.runs)?.as_bytes());
             undo.push(UndoStep::Cut(file, size));
             added?;
         }
@@ -184,7 +184,7 @@ impl<'r> StoreWriter<'r> {
         traces::append_lines(layout, &lost, now)?;
         // What was taken back after a failure has just come back, and is not written twice.
         let back: HashSet<String> =
-            lost.split(|byte| *byte == b'\n').filter_map(line_files::id_of).collect();
+            lost.split(|byte| *byte == b'\n').filter_map(torn_lines::id_of).collect();
         let rest = |traces: &[Trace]| {
             traces.iter().filter(|trace| !back.contains(&trace.id)).cloned().collect::<Vec<_>>()
         };
@@ -427,7 +427,7 @@ impl<'r> StoreWriter<'r> {
             .map(|trace| trace.id.clone())
             .collect();
         if let Some(file) = self.store.layout.top.open(TRACES)?.filter(|_| !missing.is_empty()) {
-            line_files::remove_present_ids(&file, &mut missing)?;
+            torn_lines::remove_present_ids(&file, &mut missing)?;
         }
         remaining_part.traces.retain(|trace| missing.contains(&trace.id));
         remaining_part.imported_traces.retain(|trace| missing.contains(&trace.id));
@@ -578,5 +578,5 @@ fn run_lines(runs: &[String]) -> Result<String, StoreError> {
 
 /// A line of the board is shorter than a record may be: its newline counts.
 fn lines_of(entries: &[Entry]) -> Result<Vec<u8>, StoreError> {
-    line_files::to_json_lines(entries, limits::RECORD_BYTES - 1)
+    torn_lines::to_json_lines(entries, limits::RECORD_BYTES - 1)
 }

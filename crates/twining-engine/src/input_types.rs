@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use twining_model::EntryType;
-use twining_model::knowledge::FIELDS;
+use twining_model::knowledge_vocabulary::FIELDS;
 
 /// The entry types an agent may post.
 pub(crate) fn postable() -> Vec<&'static str> {
@@ -103,7 +103,7 @@ pub(crate) fn operation_schema() -> Value {
 mod tests {
     use twining_model::Confidence;
 
-    use super::*;
+    use crate::input_types::*;
 
     #[test]
     fn the_words_offered_are_the_words_the_model_knows() {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::words::words;
+use crate::string_enums::words;
 
 /// What a node may say of itself, in the order it is printed.
 pub const FIELDS: [&str; 9] =

@@ -281,7 +281,7 @@ pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::hook_trial::settings::*;
+    use crate::hook_trial::host_hooks::*;
 
     #[test]
     fn only_what_is_plainly_ours_is_run() {

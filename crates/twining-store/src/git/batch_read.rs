@@ -249,7 +249,7 @@ fn note_found_texts(content: &[u8], texts: &HashSet<String>, found: &mut HashSet
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::git::batch_read::*;
 
     #[test]
     fn a_record_is_known_by_its_id_between_quotes_or_as_an_element_on_its_line() {
